@@ -1,6 +1,6 @@
 /** Each alert of docs/observability/alerts.yaml fires in its fault, as the real page of metrics says it, and not before. */
 import { readFile } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import { metricsPage } from '../../src/client/health/metrics-page.ts'
 import { startNode, type TroupeNode } from '../../src/compose.ts'
@@ -174,6 +174,15 @@ test('alerts on facts that no test can stage in a shared Redis: the page of a sy
     parseMetrics(await metricsPage(() => Promise.resolve({ ...facts, ...more })))
   const gone = parseMetrics(await metricsPage(() => Promise.reject(new Error('Redis is away'))))
   expect(firesIn('TroupeUnreadable', [], gone)).toEqual([''])
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    // A monitor waits for ten seconds, and learns nothing from a page that takes longer.
+    const silent = metricsPage(() => new Promise(() => {}))
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(firesIn('TroupeUnreadable', [], parseMetrics(await silent))).toEqual([''])
+  } finally {
+    vi.useRealTimers()
+  }
   expect(firesIn('TroupeSilent', [], [])).toEqual([''])
   expect(firesIn('TroupeNoNode', [], await pageOf({}))).toEqual([''])
   expect(firesIn('TroupeSlotsFull', [], await pageOf({ slots: 4, running: 4 }))).toEqual([''])

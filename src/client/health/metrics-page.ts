@@ -1,11 +1,15 @@
 /**
  * Duty: the page of metrics: what this process has counted, and how the namespace stands at this moment.
- * METRICS-PAGE-1 While Redis cannot be read, the page still has what the process counted, and `troupe_up` is 0.
+ * METRICS-PAGE-1 While Redis cannot be read, the page still has what the process counted, and `troupe_up` is 0. Nor does it wait for long: a monitor that gives
+ *    up knows nothing.
  */
 import type { MetricName } from '../../telemetry/metric-catalogue.ts'
 import { MetricSet, type Sample } from '../../telemetry/metric-set.ts'
 import { type Gauges, metricsText } from '../../telemetry/metrics-text.ts'
 import type { NamespaceFacts } from './namespace-facts.ts'
+
+/** A Redis that does not answer within this cannot be read. */
+const factsMsMax = 2_000
 
 /** `counted` and `own`: of this process, if it counts. */
 export async function metricsPage(
@@ -13,9 +17,20 @@ export async function metricsPage(
   counted = new MetricSet(),
   own: Gauges = {},
 ): Promise<string> {
-  const facts = await readFacts().catch(() => null)
+  const facts = await soon(readFacts())
   const state = facts === null ? { troupe_up: 0 } : { ...namespaceGauges(facts), troupe_up: 1 }
   return metricsText(counted, { ...processGauges(), ...own, ...state })
+}
+
+/** Null if it fails, or takes too long. */
+async function soon(reading: Promise<NamespaceFacts>): Promise<NamespaceFacts | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>()
+  const timer = setTimeout(resolve, factsMsMax, null)
+  try {
+    return await Promise.race([reading.catch(() => null), late])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 function processGauges(): Gauges {
