@@ -6,9 +6,9 @@ import { parseArgs } from 'node:util'
 import { explore, type Found } from './explore.ts'
 import { mixedScene, scenes } from './scenes.ts'
 
-const statesMostByDefault = 1_200_000
+const statesMostByDefault = 1_600_000
 /** Share of the bound that each small scene may use; the mixed scene gets what is left. */
-const smallShare = 0.04
+const smallShare = 0.03
 
 const usage = `Usage: npm run model -- [--json] [--states <number>]
 

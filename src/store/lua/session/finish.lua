@@ -163,12 +163,11 @@ for index = 1, #ids do
     end
     redis.call('HSET', recordKey, unpack(changes))
     if report then writeMail(tag, report, now, woke) end -- guard: the parent of a worker that was cancelled while nobody ran it gets a result
-    -- At once: where that parent is ended in this call as well, it leaves its run queue.
-    writeQueues(tag, woke)
     if status == 'queued' then writeWokenRecord(tag, { id = id, session = sessionId, pool = record.pool or atStart.pool, root = id == root and record }, now, woke) end
   end
+  -- At once also because a parent that got a result may be ended next, and leaves its run queue then.
+  writeQueues(tag, woke)
 end
-writeQueues(tag, woke)
 local wakeups = next(woke.pools) and writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) or ''
 local ended = 0
 for index = 1, #ids do

@@ -156,7 +156,8 @@ local function placesOf(tag, pool, queued, standings)
   return placed
 end
 
--- Puts all that were woken into their run queues, and remembers the last place of each of their sessions.
+-- Puts all that were woken into their run queues, and remembers the last place of each of their sessions. A script that works through many, one
+-- after the other, does so after each: where a later one meets an error, none before it is without its place.
 local function writeQueues(tag, woke)
   for pool, queued in pairs(woke.queued) do
     local standings = {}

@@ -46,11 +46,11 @@ for index = 1, #mails do
     if plan then
       plan.notices = tag .. ':cancel-notices'
       writeMail(tag, plan, now, woke)
+      writeQueues(tag, woke)
     else
       refused[#refused + 1] = digits(mail.number)
       refused[#refused + 1] = why[1]
     end
   end
 end
-writeQueues(tag, woke)
 return { digits(last), writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs), refused }

@@ -74,10 +74,12 @@ for index = 1, #due do
       writeEvents(eventsKey, { plan.session .. ' ' .. worker, '[["message.accepted",{"kind":"timer","id":"' .. timer .. '"}]]' })
     end
   end
+  writeQueues(tag, woke)
 end
 -- A gate that is damaged waits until it is mended, and holds up no other.
 local function admitAt(gate)
   local fine, began = pcall(writeAdmitted, tag, gate, now, woke)
+  writeQueues(tag, woke)
   if fine then return began end
   if not damageOf(began) then error(began, 0) end
   redis.call('ZADD', gatesKey, digits(now + gateLookMs), gate)
@@ -91,7 +93,6 @@ end
 local fired, gatesMost = handled, 20
 local opening = readGatesList('ZRANGEBYSCORE', gatesKey, '-inf', digits(now), 'LIMIT', 0, gatesMost)
 for index = 1, #opening do fired = fired + admitAt(opening[index]) end
-writeQueues(tag, woke)
 local wakeups = writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs)
 local first = redis.call('ZRANGE', timersKey, 0, 0, 'WITHSCORES')
 local firstGate = readGatesList('ZRANGE', gatesKey, 0, 0, 'WITHSCORES')

@@ -190,6 +190,7 @@ if isTurn then
       local token = string.match(fields.token, '^%d+:') -- guard: token cleared with the lease
       redis.call('HSET', record, 'token', token, 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1))
       writeWokenRecord(tag, { id = id, session = sessionOf(id, fields.path1), pool = fields.pool or atStart.pool }, now, woke)
+      writeQueues(tag, woke)
       healed = healed + 1
       local epoch, committed = epochOf(fields)
       lost[#lost + 1] = fields.path1 and (sessionOf(id, fields.path1) .. ' ' .. id) or sessionOf(id)
@@ -197,7 +198,6 @@ if isTurn then
     end
   end
   if #lost > 0 then writeEvents(eventsKey, lost) end
-  writeQueues(tag, woke)
   -- Before 7.0 a stream cannot say itself that it lost entries.
   local trimmed = redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(header.eventsKept))
   -- How large all of it is takes a millisecond, so it is looked at now and then. As much of it goes as it is too large, from its older end.
