@@ -12,6 +12,7 @@ import { newNamespace } from '../support/namespace.ts'
 import { RedisCluster } from '../support/redis-cluster.ts'
 import type { RedisServer } from '../support/redis-server.ts'
 import { ask } from '../support/sentinel-group.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { connectTo } from './support/connect-to.ts'
 import { Place } from './support/place.ts'
 import { scenesOf } from './support/script-scenes.ts'
@@ -115,6 +116,19 @@ describe('a cluster', () => {
     expect((await client.facts()).redis.usedBytes).toBeGreaterThan(seen?.servers[0]?.facts?.usedBytes ?? Infinity)
     const ofServers = (await client.partitions.list()).map(({ server }) => server)
     expect(new Set(ofServers)).toEqual(new Set(names))
+  })
+
+  test('says which of its servers does not answer', { timeout: 60_000 }, async () => {
+    const [one, other] = cluster.servers as Servers
+    const namespace = await namespaceAt(one.port)
+    await using client = await connectInternal({ redisUrl: cluster.url, namespace, partitions: 1 })
+    other.freeze()
+    onTestFinished(async () => {
+      other.thaw()
+      await waitUntil('the cluster is whole', () => cluster.isWhole())
+    })
+    const seen = (await client.health()).cluster?.servers.find(({ server }) => server.endsWith(`:${other.port}`))
+    expect(seen).toMatchObject({ facts: null, unread: expect.stringMatching(/no answer within 3000 ms/) })
   })
 
   test.each(['', 'a', '{troupe.0}:w:1', '{}a', 'a{b}c{d}', '{}a{b}', '{é.12}:meta', '{a', 'x'.repeat(300)])(

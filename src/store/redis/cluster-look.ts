@@ -1,6 +1,6 @@
 /**
  * Duty: look at every server of a cluster, for doctor: what each says of itself and of the cluster, and which partitions it has.
- * CLUSTER-LOOK-1 A server that does not answer, or refuses the login, is told of like the others, and holds up the look for `answerMsMax` at most.
+ * CLUSTER-LOOK-1 A server that does not answer, or refuses the login, is told of like the others, and holds up the look for no longer than `answerMsMax`.
  */
 import type { Place } from '../keys.ts'
 import { nameOf, type Range, type Server } from './cluster-map.ts'
@@ -66,17 +66,20 @@ async function look(
   tried: string | null,
 ): Promise<ClusterServer> {
   const named = { server: nameOf(server), ...known }
-  const asking = () =>
-    connections.asked(server, async (redis) => ({
-      facts: await readServerFacts(redis, tried),
-      seesWhole: infoFields(await redis.cluster('INFO')).cluster_state === 'ok',
-      needsAllSlots: await readCoverage(redis),
-    }))
+  const asking = () => connections.asked(server, readAll(tried), answerMsMax)
   try {
-    return { ...named, unread: null, ...(await guarded('asking a server of the cluster', asking, answerMsMax)) }
+    return { ...named, unread: null, ...(await guarded('asking a server of the cluster', asking, 2 * answerMsMax)) }
   } catch (error) {
     return { ...named, unread: messageOf(error), facts: null, seesWhole: null, needsAllSlots: null }
   }
+}
+
+function readAll(tried: string | null) {
+  return async (redis: Redis) => ({
+    facts: await readServerFacts(redis, tried),
+    seesWhole: infoFields(await redis.cluster('INFO')).cluster_state === 'ok',
+    needsAllSlots: await readCoverage(redis),
+  })
 }
 
 /** Users may be without the right to read the configuration. */

@@ -7,12 +7,15 @@ import { ConfigError } from '../../core/errors.ts'
 import { otherServer, redisPlace, safeUrl, serversOf } from '../../core/redis-url.ts'
 import { ClusterMap, nameOf, type Range, type Server } from './cluster-map.ts'
 import { guarded } from './guarded.ts'
-import { awaitRedis, closeRedis, endRedis, openLossyRedis, openRedis, type Redis } from './redis.ts'
+import { awaitRedis, closeRedis, endRedis, openLossyRedis, openRedis, type Redis, withDeadline } from './redis.ts'
 import { slotOf } from './slot.ts'
 import { followSlot } from './slot-connector.ts'
 
 /** What a connection is for, where one for all would be wrong: BullMQ's commands, pub/sub, what may be lost. */
 type Purpose = 'commands' | 'queue' | 'subscriber' | 'lossy'
+
+/** A server that is asked may go on with a long answer, or be away. */
+const askedMsMax = 60_000
 
 export interface ConnectionsOptions {
   /** How long the Redis may take to answer. */
@@ -69,16 +72,16 @@ export class Connections {
     const ranges = await this.ranges()
     if (ranges === null) return [await ask(this.at(''))]
     const primaries = new Map(ranges.map((range) => [nameOf(range), range])).values()
-    return Promise.all([...primaries].map((server) => this.asked(server, ask)))
+    return Promise.all([...primaries].map((one) => this.asked(one, ask)))
   }
 
-  /** What one server of the cluster answers, over a connection that ends then. */
-  async asked<T>({ host, port }: Server, ask: (redis: Redis) => Promise<T>): Promise<T> {
+  /** What one server of the cluster answers, over a connection that ends then, or when the time is over. */
+  async asked<T>({ host, port }: Server, ask: (redis: Redis) => Promise<T>, msMax = askedMsMax): Promise<T> {
     const redis = openRedis(otherServer(this.#url, host, port), this.#patienceMs)
     // Its server may be away, and who asks may have stopped waiting.
     this.#opened.add(redis)
     try {
-      return await ask(redis)
+      return await withDeadline(ask(redis), msMax)
     } finally {
       this.#opened.delete(redis)
       endRedis(redis)
