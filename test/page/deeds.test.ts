@@ -55,8 +55,9 @@ test(
     const sent = page.waitForRequest(/v1\/approvals\/./)
     await page.evaluate(() => dispatchEvent(new Event('pagehide')))
     await sent
-    await page.getByText('It is sent in').waitFor({ state: 'detached' })
     await page.keyboard.press('u')
+    // What the key does is drawn by then.
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
     expect(await page.getByText('Decided.').isVisible()).toBe(true)
     answer.resolve()
     await page.getByText('completed').first().waitFor()

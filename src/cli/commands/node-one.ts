@@ -66,7 +66,7 @@ start counts, as when a lease ends.`,
 }
 
 function releasedText({ id, host, pid, released }: ReleasedNode): string {
-  const what = released === 0 ? 'nothing was to be released' : `${count(released, 'worker')} of it can go on elsewhere`
+  if (released === 0) return `node ${id}: it held no work`
   const process = pid === null ? 'its process' : `process ${pid} on ${host ?? 'its host'}`
-  return `node ${id}: ${what}; end ${process}, or let it go on: what it still held is refused`
+  return `node ${id}: ${count(released, 'worker')} of it can go on elsewhere; end ${process}, or let it go on: what it still held is refused`
 }

@@ -19,7 +19,7 @@ export function isSilent({ lastSeenMs }: Pick<NodeSummary, 'lastSeenMs'>): boole
   return lastSeenMs >= silentMs
 }
 
-export function processText({ host, pid }: Pick<NodeSummary, 'host' | 'pid'>): string {
+function processText({ host, pid }: Pick<NodeSummary, 'host' | 'pid'>): string {
   return pid === null ? 'its process' : `process ${pid} on ${host ?? 'its host'}`
 }
 
