@@ -45,16 +45,24 @@ local function writeAsks(tag, turn, now)
   for first = 1, #commit.asks, 1000 do writeToSets(tag, turn, commit.asks, first, math.min(first + 999, #commit.asks), at) end
 end
 
--- An open ask ends in this state, with further fields for its record. Another program may have written over the record.
+-- Open asks of a worker, 1 000 at most, end in this state, with further fields for their records. Another program may have written over a record.
+local function writeAskEnds(tag, worker, asks, state, now, ...)
+  local expiries, endedAt = {}, digits(now)
+  for index = 1, #asks do expiries[index] = expiryOf(worker, asks[index]) end
+  redis.call('ZREM', tag .. ':asks', unpack(asks)) -- guard: an ask that has ended leaves the inbox
+  redis.call('SREM', workerKey(tag, worker) .. ':asks', unpack(asks))
+  redis.call('ZREM', tag .. ':timers', unpack(expiries)) -- guard: an ask that has ended does not expire
+  for index = 1, #asks do redis.pcall('HSET', askKey(tag, asks[index]), 'state', state, 'endedAt', endedAt, ...) end
+end
+
 local function writeAskEnd(tag, worker, ask, state, now, ...)
-  redis.call('ZREM', tag .. ':asks', ask) -- guard: an ask that has ended leaves the inbox
-  redis.call('SREM', workerKey(tag, worker) .. ':asks', ask)
-  redis.call('ZREM', tag .. ':timers', expiryOf(worker, ask)) -- guard: an ask that has ended does not expire
-  redis.pcall('HSET', askKey(tag, ask), 'state', state, 'endedAt', digits(now), ...)
+  writeAskEnds(tag, worker, { ask }, state, now, ...)
 end
 
 -- The run has ended, or was cancelled: nobody waits for an answer any more.
 local function writeWithdrawn(tag, worker, now)
   local asks = redis.call('SMEMBERS', workerKey(tag, worker) .. ':asks')
-  for index = 1, #asks do writeAskEnd(tag, worker, asks[index], 'withdrawn', now) end -- guard: the end of a run withdraws its asks
+  for from = 1, #asks, 1000 do
+    writeAskEnds(tag, worker, { unpack(asks, from, math.min(from + 999, #asks)) }, 'withdrawn', now) -- guard: the end of a run withdraws its asks
+  end
 end
