@@ -36,8 +36,9 @@ async function start({ part, ...place }: ServedPart): Promise<string> {
 }
 
 process.once('disconnect', () => process.exit(0))
-process.once('message', async (order: ServedPart) => {
-  const url = await start(order)
-  process.on('message', () => process.send?.(process.cpuUsage()))
-  process.send?.(url)
+process.once('message', (order: ServedPart) => {
+  void start(order).then((url) => {
+    process.on('message', () => process.send?.(process.cpuUsage()))
+    process.send?.(url)
+  })
 })

@@ -89,5 +89,5 @@ export interface Route<Params extends Part = Part, Query extends Part = Part, Bo
 export function route<Params extends Part = undefined, Query extends Part = undefined, Body extends Part = undefined>(
   one: Route<Params, Query, Body>,
 ): Route {
-  return one as unknown as Route
+  return one
 }
