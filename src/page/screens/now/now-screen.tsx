@@ -52,7 +52,6 @@ function Numbers(): ReactNode {
   const health = useHealth().data
   const people = useAsks().data?.asks.length
   const queued = health?.pools.reduce((sum, pool) => sum + pool.queued, 0)
-  const spent = useSpentThisHour()
   const oldestMs = health === undefined ? undefined : Math.max(0, ...health.pools.map((pool) => pool.oldestMs ?? 0))
   return (
     <section className="numbers" aria-label="Numbers">
@@ -68,18 +67,26 @@ function Numbers(): ReactNode {
         value={oldestMs}
         text={oldestMs === undefined ? undefined : ageText(oldestMs)}
       />
-      <NumberBox
-        name={
-          (spent?.unpricedModelCalls ?? 0) === 0
-            ? 'spent in this hour'
-            : `spent in this hour, and ${count(spent?.unpricedModelCalls ?? 0, 'call')} whose price is unknown`
-        }
-        of="spent in this hour"
-        value={spent?.costMicroUsd}
-        text={spent === undefined ? undefined : (costText({ ...spent, unpricedModelCalls: 0 }) ?? '–')}
-        to="/costs"
-      />
+      <Spent />
     </section>
+  )
+}
+
+/** A price that is not known is named, and is no zero. */
+function Spent(): ReactNode {
+  const spent = useSpentThisHour()
+  const unknown = spent?.unpricedModelCalls ?? 0
+  const isUnknown = unknown > 0 && spent?.costMicroUsd === 0
+  const known = spent && (isUnknown ? '–' : (costText({ ...spent, unpricedModelCalls: 0 }) ?? '–'))
+  const rest = unknown === 0 ? '' : `, and ${count(unknown, 'call')} whose price is unknown`
+  return (
+    <NumberBox
+      name={`spent in this hour${rest}`}
+      of="spent in this hour"
+      value={spent?.costMicroUsd}
+      text={known}
+      to="/costs"
+    />
   )
 }
 
