@@ -18,7 +18,7 @@ export interface ThreadSettings {
   readonly endsAfterMs: number
   /** JSON lines, or lines for people. */
   readonly isJson: boolean
-  /** Its first number grows with each beat. The second becomes 1 when an order is carried out. */
+  /** Its first number grows with each beat. The second becomes 1 when an order is carried out, the third when the node ends as the thread has asked. */
   readonly shared: Int32Array<SharedArrayBuffer>
   /** The expression that answers a `Look` of the node, as JSON. */
   readonly lookExpression: string

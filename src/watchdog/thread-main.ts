@@ -78,8 +78,9 @@ async function endIt(): Promise<void> {
   say('fatal', found, 'No lease of this node holds any longer: its process ends now.')
   await send({ ends: true, words: wordsOf(found), authors: authorsOf(found), turns: found.turns })
   evaluate(settings.endExpression, () => {})
-  // The process waits for the end of the session, but a session that ends at once takes its last message with it.
-  setTimeout(() => session?.disconnect(), exitMs / 10)
+  // The process waits for the end of the session. But one that ends before the node was interrupted takes its last message with it, and on a busy
+  // machine that lasts.
+  setInterval(() => Atomics.load(shared, 2) === 1 && session?.disconnect(), 50)
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), exitMs)
   await new Promise(() => {})
 }

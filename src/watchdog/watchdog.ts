@@ -73,7 +73,7 @@ const onExit = (code: number) => {
 
 export class Watchdog {
   readonly #node: WatchedNode
-  readonly #shared = new Int32Array(new SharedArrayBuffer(8))
+  readonly #shared = new Int32Array(new SharedArrayBuffer(12))
   readonly #thread: Worker
   readonly #beat: NodeJS.Timeout
   #death: Death | undefined
@@ -82,7 +82,7 @@ export class Watchdog {
     this.#node = node
     const { leaseMs, leaseMarginMs, renewEveryMs, wakeupMs } = node.policy
     const everyMs = Math.min(500, renewEveryMs / 4)
-    hooksOf().set(node.nodeId, { look: () => JSON.stringify(this.#look()), end })
+    hooksOf().set(node.nodeId, { look: () => JSON.stringify(this.#look()), end: () => this.#end() })
     const own = `globalThis[Symbol.for(${JSON.stringify(hooksKey)})].get(${JSON.stringify(node.nodeId)})`
     const { redisUrl, nodeId, tags, isJson } = node
     const workerData: ThreadSettings = {
@@ -156,13 +156,14 @@ export class Watchdog {
       isDebugged: debuggerUrl() !== undefined,
     }
   }
-}
 
-function end(): void {
-  expectProcessEnd()
-  // Behind all other listeners: Node would print that it waits for a debugger, since the thread's session is one.
-  process.once('exit', () => closeSync(2))
-  process.exit(exitCode)
+  #end(): void {
+    Atomics.store(this.#shared, 2, 1)
+    expectProcessEnd()
+    // Behind all other listeners: Node would print that it waits for a debugger, since the thread's session is one.
+    process.once('exit', () => closeSync(2))
+    process.exit(exitCode)
+  }
 }
 
 /** `TypeError: no such thing`. */

@@ -18,6 +18,8 @@ const file = String.raw`test/programs/watched-node\.js:\d+:\d+`
 interface Started {
   readonly stderr: () => string
   readonly code: Promise<number | null>
+  /** Has the worker that throws late do it now. */
+  readonly throw: () => void
 }
 
 /** A namespace with its nodes, which end with it. */
@@ -44,9 +46,10 @@ class Place implements AsyncDisposable {
     child.stderr?.on('data', (piece: Buffer) => {
       text += piece.toString()
     })
-    const code = once(child, 'exit').then(([status]) => status as number | null)
+    // All that it wrote has been read by then, as it has not when it exits.
+    const code = once(child, 'close').then(([status]) => status as number | null)
     await Promise.race([once(child, 'message'), code])
-    return { stderr: () => text, code }
+    return { stderr: () => text, code, throw: () => child.send('throw') }
   }
 
   create(kind: string) {
@@ -106,8 +109,13 @@ describe.concurrent('a node that dies', () => {
     for (let death = 1; death <= 6; death++) {
       const thrower = await place.create('throwsLate')
       const node = await place.start({ leaseMs: 60_000 })
-      expect(await node.code).toBe(1)
       expect(await thrower.result()).toMatchObject({ status: 'completed' })
+      await waitUntil('the others run', async () => {
+        const reports = await Promise.all(innocents.map(({ id }) => place.report(id)))
+        return reports.every(({ activity }) => activity === 'working')
+      })
+      node.throw()
+      expect(await node.code).toBe(1)
       expect(await place.report(thrower.id)).toMatchObject({ lastWords: expect.stringContaining('Error: too late') })
       for (const { id } of innocents)
         expect(await place.report(id)).toMatchObject({
