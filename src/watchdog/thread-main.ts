@@ -20,7 +20,9 @@ const { shared, everyMs, namedAfterMs, endsAfterMs, nodeId: id, host } = setting
 /** How long code may take to be interrupted: native code is not. */
 const lookMs = 1_000
 const redisMs = 2_000
-const exitMs = 5_000
+/** How long a process that was told to end may take, before it is killed: on a busy machine it is interrupted late. Native code never is. */
+const exitMs = 20_000
+const nativeExitMs = 5_000
 
 let lastBeat = -1
 let lastLook = performance.now()
@@ -81,7 +83,7 @@ async function endIt(): Promise<void> {
   // The process waits for the end of the session. But one that ends before the node was interrupted takes its last message with it, and on a busy
   // machine that lasts.
   setInterval(() => Atomics.load(shared, 2) === 1 && session?.disconnect(), 50)
-  setTimeout(() => process.kill(process.pid, 'SIGKILL'), exitMs)
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), found.isNative ? nativeExitMs : exitMs)
   await new Promise(() => {})
 }
 

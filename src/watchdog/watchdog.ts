@@ -23,8 +23,11 @@ import type { Look, ReleaseOrder, ThreadSettings } from './orders.ts'
 /** The program beside this file, with the same extension: `.ts` when the sources run, `.js` in the build. */
 const program = new URL(import.meta.url.replace(/watchdog(\.\w+)$/, 'thread-main$1'))
 
-/** How long the end of a process waits for Redis. */
-const orderMs = 5_000
+/**
+ * How long the end of a process waits for its thread. The thread waits for Redis for a few seconds only; but a process that dies as it starts, on a
+ * busy machine, has a thread that still loads.
+ */
+const orderMs = 20_000
 const threadEndMs = 100
 /** An error that was survived for so long has not ended the process. */
 const survivedMs = 10_000
