@@ -24,7 +24,7 @@ import {
   showAsk,
 } from './routes/people.ts'
 
-import { autoscale, listPools } from './routes/pools.ts'
+import { autoscale, listPartitions, listPools } from './routes/pools.ts'
 
 import { healthz, openapi, readyz } from './routes/server.ts'
 import {
@@ -114,6 +114,7 @@ const ofFleet = [
   showNode,
   releaseNode,
   listPools,
+  listPartitions,
   autoscale,
   listKinds,
   showHealth,

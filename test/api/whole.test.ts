@@ -13,6 +13,7 @@ import { TestApi } from './support/test-api.ts'
 
 /** Commands that have no route, and why. */
 const withoutRoute: Readonly<Record<string, string>> = {
+  'partition raise': 'the server of the API must start again after it',
   demo: 'it runs a node here',
   run: 'it runs a node here; over HTTP: POST /v1/sessions with Prefer: wait',
   node: 'it is a node',

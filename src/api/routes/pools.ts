@@ -1,6 +1,6 @@
-/** Duty: the routes for what starts and stops nodes: how much work each pool has. */
+/** Duty: the routes for what starts and stops nodes: how much work each pool has, and where the partitions are. */
 import { z } from 'zod'
-import type { PoolSummary } from '../../client/summaries.ts'
+import type { PartitionSummary, PoolSummary } from '../../client/summaries.ts'
 import { isPool } from '../../core/ids.ts'
 import { route } from '../route.ts'
 import { schemaOf } from '../schemas/schema-of.ts'
@@ -21,6 +21,17 @@ const pool = schemaOf<PoolSummary>()(
   }),
 )
 
+const partition = schemaOf<PartitionSummary>()(
+  'Partition',
+  z.object({
+    partition: z.number(),
+    sessions: z.number(),
+    nodes: z.number().describe('Live nodes that work in it.'),
+    slot: z.number().nullable().describe('Of a Redis Cluster; null where there is none.'),
+    server: z.string().nullable().describe('The server that has the slot now, by address and port.'),
+  }),
+)
+
 export const listPools = route({
   id: 'listPools',
   method: 'GET',
@@ -32,6 +43,20 @@ export const listPools = route({
   cli: { command: 'pool list' },
   async handle({ troupe }) {
     return { pools: await troupe.pools.list() }
+  },
+})
+
+export const listPartitions = route({
+  id: 'listPartitions',
+  method: 'GET',
+  path: '/v1/partitions',
+  right: 'read',
+  tag,
+  summary: 'Partitions, with their sessions, nodes and servers',
+  replies: { 200: z.object({ partitions: z.array(partition) }) },
+  cli: { command: 'partition list' },
+  async handle({ troupe }) {
+    return { partitions: await troupe.partitions.list() }
   },
 })
 

@@ -49,7 +49,7 @@ function judgeEach(servers: Servers): Finding[] {
   const findings = [...groups.values()].flatMap((found) => {
     const [{ server: _, ...first }] = found as [Finding]
     const isOne = found.length > 1 && (first.level === 'ok' || found.length === answered)
-    return isOne ? [{ ...first, servers: found.length } as Finding] : found
+    return isOne ? [{ ...first, servers: found.length }] : found
   })
   return [...Map.groupBy(findings, ({ code }) => code).values()].flat()
 }
