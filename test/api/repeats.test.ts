@@ -79,6 +79,15 @@ async function letter(): Promise<string> {
   return (await redis.xadd(partitionKeys(tag).dead, '*', 'worker', workerId, 'mail', 'i\t-\t"again"')) as string
 }
 
+/** A node that was seen last 20 s ago. */
+async function silentNode(): Promise<string> {
+  const { redis, tag } = api.troupe
+  const { nodes } = partitionKeys(tag)
+  const [line = ''] = await redis.hvals(nodes)
+  await redis.hset(nodes, 'n-silent', line.replace(/^\d+/, String(Date.now() - 20_000)))
+  return 'n-silent'
+}
+
 const decision = ({ id, hash }: { readonly id: string; readonly hash: string }) => ({ id, hash, decision: 'approve' })
 
 /** What is asked for: the address, the body, and the worker whose history shows it, once that is at rest. */
@@ -148,6 +157,7 @@ const scenes: Readonly<Record<string, () => Promise<Scene>>> = {
     const { id } = (await api.post(`/v1/webhooks/${await webhook()}/test`)).body
     return [`/v1/webhooks/deliveries/${id}/redeliver`]
   },
+  releaseNode: async () => [`/v1/nodes/${await silentNode()}/release`],
   pauseAll: async () => ['/v1/pause'],
   resumeAll: async () => ['/v1/resume'],
 }
