@@ -262,14 +262,13 @@ describe('an endpoint', () => {
   test('that is enabled while somebody disables it listens', async () => {
     await registered(async ({ id }) => {
       const { webhooks } = troupe.client
-      const { listen } = EndpointStore.prototype
       // Between what the record says and who listens.
       using _ = vi.spyOn(EndpointStore.prototype, 'listen').mockImplementationOnce(async function (
         this: EndpointStore,
         ...args
       ) {
         await webhooks.enable(id)
-        return listen.apply(this, args)
+        return this.listen(...args)
       })
       await webhooks.disable(id)
       expect(await webhooks.get(id)).toMatchObject({ state: 'enabled' })
