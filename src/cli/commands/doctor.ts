@@ -67,7 +67,10 @@ async function examine(config: Config, flags: ConnectionFlags): Promise<ShownFin
 
 /** INFO is long, and Redis tells it better. */
 function withoutInfo(health: Health): object {
-  const short = <Facts extends { readonly info: object }>({ info: _, ...facts }: Facts) => facts
+  const short = <Facts extends { readonly info: object }>(facts: Facts) => {
+    const { info: _, ...rest } = facts
+    return rest
+  }
   const servers = health.cluster?.servers.map((one) => ({ ...one, facts: one.facts && short(one.facts) }))
   return { ...health, redis: short(health.redis), cluster: health.cluster && { ...health.cluster, servers } }
 }

@@ -45,7 +45,7 @@ function judgeCoverage(primaries: Servers): Finding[] {
 function judgeEach(servers: Servers): Finding[] {
   const each = servers.flatMap((one) => ofServer(one).map((found) => named(one, found)))
   const answered = servers.filter(({ facts }) => facts !== null).length
-  const groups = Map.groupBy(each, ({ server: _, ...rest }) => JSON.stringify(alikeIn(rest as Finding)))
+  const groups = Map.groupBy(each, (one) => JSON.stringify(alikeIn(one)))
   const findings = [...groups.values()].flatMap((found) => {
     const [{ server: _, ...first }] = found as [Finding]
     const isOne = found.length > 1 && (first.level === 'ok' || found.length === answered)

@@ -174,7 +174,7 @@ export class Submission {
   ): Promise<PromiseSettledResult<Created>[]> {
     const prepared = await Promise.allSettled(requests.map(async (request) => this.#prepare(await request, definition)))
     const ready = prepared.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-    await Promise.all(ready.map(({ order, request }) => creating(order.sessionId, request)))
+    await Promise.all(ready.map(async ({ order, request }) => creating(order.sessionId, request)))
     const wasQuiet = this.#wasQuiet()
     const answers = new Map<Prepared, PromiseSettledResult<CreateAnswer>>()
     const createIn = async (store: SessionStore, group: readonly Prepared[]) => {

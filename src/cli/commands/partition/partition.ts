@@ -48,11 +48,12 @@ one that started before works in the old partitions, and is refused to begin a s
 under an idempotency key. The number never falls. A raise that was interrupted is
 finished by the same command.`,
     purpose: 'change',
-    answer: async (troupe, { more: [to], namespace }) => {
-      const from = await troupe.partitions.raise(Number(to))
-      const object = { type: 'raised', namespace, from, to: Number(to) }
+    answer: async (troupe, { more: [number], namespace }) => {
+      const to = Number(number)
+      const from = await troupe.partitions.raise(to)
+      const object = { type: 'raised', namespace, from, to }
       const line =
-        from === Number(to)
+        from === to
           ? `namespace ${namespace} has ${from} partitions: nothing to do`
           : `namespace ${namespace} has ${to} partitions now, and had ${from}: start all nodes again, then all clients`
       return { objects: [object], lines: () => [line] }
