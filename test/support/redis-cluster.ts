@@ -2,6 +2,8 @@
  * Three primaries of a Redis Cluster and a replica of each: all are processes of this test. Which server has a slot is what the servers say.
  * They are introduced to each other by hand, which is faster than by `redis-cli --cluster create`.
  */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import type { Redis } from 'ioredis'
 import { slotOf } from '../../src/store/redis/slot.ts'
 import { ownPort } from './own-port.ts'
@@ -169,6 +171,20 @@ export class RedisCluster implements AsyncDisposable {
         await set(source, 'NODE', target.id)
       },
     }
+  }
+
+  /** Ends moves of slots that were left in the middle, as an operator does: with the tool of Redis. */
+  async fixMoves(): Promise<void> {
+    const answers = async () => {
+      const [primary] = await this.primaries()
+      if (primary === undefined) return false
+      const words = ['--cluster', 'fix', `127.0.0.1:${primary.port}`]
+      return promisify(execFile)('redis-cli', words).then(
+        () => true,
+        () => false,
+      )
+    }
+    await waitUntil('no slot is left between two servers', answers, wholeMsMax)
   }
 
   /** Resolves with the server that took over from this one, which was the primary of the key. */
