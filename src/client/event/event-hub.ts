@@ -46,7 +46,7 @@ export interface EventHubOptions {
 
 /** So many ends are remembered. The oldest is forgotten first; then the end is read from the record. */
 const trackedMax = 10_000
-/** No follower waits longer than this for a subscription, because transient events may be missed. */
+/** Nobody waits longer than this for a subscription without which something may be missed that can be read. */
 const subscribeMsMax = 1_000
 const lookMs = 10_000
 
@@ -181,9 +181,8 @@ export class EventHub {
   }
 
   async #listenToEnd(sessionId: string): Promise<void> {
-    const listens = await this.#channelsOf(sessionId)
-      .listen(sessionId)
-      .catch(() => false)
+    const listening = this.#channelsOf(sessionId).listen(sessionId)
+    const listens = await withDeadline(listening, subscribeMsMax).catch(() => false)
     if (!listens) this.forget(sessionId)
   }
 

@@ -123,6 +123,17 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
+  test('is created without it where Redis stands still: then its end is not remembered', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    const hub = hubFor(newNamespace(), proxy.url, { deadlineMs: 600_000 })
+    await hub.listen(newId(0), () => {})
+    proxy.blackhole()
+    const id = newId(0)
+    await hub.track(id)
+    expect(hub.ended(id)).toBeUndefined()
+    await hub.stop()
+  })
+
   test('is read from its record if its event cannot be decoded: its waiters wake, and get the events behind it', async () => {
     await using troupe = await TestTroupe.connect()
     const { redis, namespace } = troupe
