@@ -8,6 +8,7 @@ import { queries, useDelivery } from '../../api/queries.ts'
 import { Id } from '../../parts/command.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Waiting } from '../../parts/empty.tsx'
+import { type Fact, Facts } from '../../parts/facts.tsx'
 import { JsonText } from '../../parts/json.tsx'
 import { say, sayError } from '../../parts/notes.tsx'
 import { DeliveryStateWord } from '../../parts/state.tsx'
@@ -40,7 +41,7 @@ export function DeliveryDialog({ id, onClose }: { readonly id: string; readonly 
 
 function Details({ delivery }: { readonly delivery: DeliveryDetails }): ReactNode {
   const { id, type, state, attempts, status, reason, sessionId, createdAt, finishedAt, nextAt, body } = delivery
-  const facts: readonly (readonly [name: string, value: ReactNode])[] = [
+  const facts: readonly Fact[] = [
     ['state', <DeliveryStateWord key="state" state={state} />],
     ['tells of', <Text key="type" text={type} isLine />],
     ['attempts', attempts],
@@ -61,18 +62,7 @@ function Details({ delivery }: { readonly delivery: DeliveryDetails }): ReactNod
   ]
   return (
     <>
-      <dl className="facts">
-        {facts.map(
-          ([name, value]) =>
-            value !== null &&
-            value !== false && (
-              <div key={name} className="key-row">
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </div>
-            ),
-        )}
-      </dl>
+      <Facts facts={facts} />
       <h3>What is sent</h3>
       <JsonText value={body} />
     </>

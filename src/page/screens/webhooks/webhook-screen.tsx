@@ -8,6 +8,7 @@ import { useWebhook } from '../../api/queries.ts'
 import { useTitle } from '../../app/title.tsx'
 import { Id } from '../../parts/command.tsx'
 import { Waiting } from '../../parts/empty.tsx'
+import { type Fact, Facts } from '../../parts/facts.tsx'
 import { EndpointState } from '../../parts/state.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Age } from '../../parts/time.tsx'
@@ -64,7 +65,7 @@ function Endpoint({ webhook }: { readonly webhook: Webhook }): ReactNode {
         {state === 'disabled' && (
           <p className="muted">It is told of nothing until somebody enables it, also not later of what happens now.</p>
         )}
-        <Facts webhook={webhook} />
+        <WebhookFacts webhook={webhook} />
         {previousSecretUntil !== null && previousSecretUntil > Date.now() && (
           <p className="muted">Its former secret is good until {formatMoment(previousSecretUntil)}.</p>
         )}
@@ -73,10 +74,10 @@ function Endpoint({ webhook }: { readonly webhook: Webhook }): ReactNode {
   )
 }
 
-function Facts({ webhook }: { readonly webhook: Webhook }): ReactNode {
+function WebhookFacts({ webhook }: { readonly webhook: Webhook }): ReactNode {
   const { id, types, include, deliveredAt, createdAt, createdBy, changedAt, changedBy } = webhook
   const only = onlyText(webhook)
-  const facts: readonly (readonly [name: string, value: ReactNode])[] = [
+  const facts: readonly Fact[] = [
     ['told when', types.map((type) => wordsOfTypes[type]).join(', ')],
     ['only', only !== '' && <Text text={only.replace(/^only /, '')} isLine />],
     ['includes', include === 'ids' ? 'what happened, when, and to which session' : 'also what came of it'],
@@ -85,19 +86,7 @@ function Facts({ webhook }: { readonly webhook: Webhook }): ReactNode {
     ['changed', changedAt !== null && <Moment key="changed" at={changedAt} by={changedBy} />],
     ['id', <Id key="id" id={id} />],
   ]
-  return (
-    <dl className="facts">
-      {facts.map(
-        ([name, value]) =>
-          value !== false && (
-            <div key={name} className="key-row">
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-      )}
-    </dl>
-  )
+  return <Facts facts={facts} />
 }
 
 function Moment({ at, by = null }: { readonly at: number; readonly by?: string | null }): ReactNode {

@@ -5,6 +5,7 @@ import { configurationText } from '../../../../cli/view/configuration-text.ts'
 import { failureSentence } from '../../../../cli/view/lines/message-line.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
 import { Id } from '../../../parts/command.tsx'
+import { type Fact, Facts } from '../../../parts/facts.tsx'
 import { HoldupLine } from '../../../parts/holdup.tsx'
 import { JsonText } from '../../../parts/json.tsx'
 import { WorkerState } from '../../../parts/state.tsx'
@@ -12,29 +13,14 @@ import { Text } from '../../../parts/text.tsx'
 import { Age } from '../../../parts/time.tsx'
 import { WorkerActions } from '../worker-actions.tsx'
 
-type Fact = readonly [name: string, value: ReactNode]
-
 export function StateTab({ worker }: { readonly worker: WorkerReport }): ReactNode {
   const { activity, holdup } = worker
-  const facts = [...factsOfRun(worker), ...factsOfUse(worker)].filter(
-    ([, value]) => value !== null && value !== undefined,
-  )
+  const does: Fact = ['does', <WorkerState key="does" activity={activity} holdup={holdup} />]
   return (
     <div className="tab-body">
       {holdup !== null && <HoldupLine holdup={holdup} worker={worker} />}
       <WorkerActions worker={worker} />
-      <dl className="facts">
-        <dt>does</dt>
-        <dd>
-          <WorkerState activity={activity} holdup={holdup} />
-        </dd>
-        {facts.map(([name, value]) => (
-          <div key={name} className="fact">
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={[does, ...factsOfRun(worker), ...factsOfUse(worker)]} />
     </div>
   )
 }
