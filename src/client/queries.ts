@@ -99,7 +99,7 @@ export interface AuditQuery {
 export interface HistoryQuery {
   /** Returns entries after this position. Default -1: from the first entry on. */
   readonly after?: number | undefined
-  /** Default 1 000. */
+  /** No more than so many come at once; whoever wants the next ones names the last position. Default 1 000. */
   readonly limit?: number | undefined
 }
 

@@ -22,13 +22,15 @@ export interface Gap {
   /** By the clock of this process, as Date.now(). */
   readonly from: number
   readonly to: number
+  readonly of: Trouble
 }
 
 type Deed = 'kill' | 'stand still' | 'hand over'
+type Trouble = 'move' | 'move cut short' | Deed | 'by itself'
 
 export class ClusterTrouble {
   readonly gaps: Gap[] = []
-  readonly done: Record<'move' | 'move cut short' | Deed | 'by itself', number> = {
+  readonly done: Record<Trouble, number> = {
     move: 0,
     'move cut short': 0,
     kill: 0,
@@ -41,8 +43,9 @@ export class ClusterTrouble {
   readonly #tags: readonly string[]
   readonly #random: Random
   readonly #busy = new Set<RedisServer>()
-  /** Who fails now, and who is to take over. */
+  /** Who fails now, and who is to take over; and who did since somebody looked. */
   readonly #failing = new Set<RedisServer>()
+  readonly #failed = new Set<RedisServer>()
 
   constructor(cluster: RedisCluster, tags: readonly string[], random: Random) {
     this.#cluster = cluster
@@ -57,6 +60,16 @@ export class ClusterTrouble {
     await Promise.all([this.#moveSlots(over), this.#failPrimaries(over)])
     watching.abort()
     await watched
+  }
+
+  /** For whoever reads why something should not be lost: the gaps of these partitions around that time. */
+  around(partitions: readonly number[], at: number): string {
+    const near = this.gaps.filter((gap) => Math.abs(gap.from - at) < 60_000 || Math.abs(gap.to - at) < 60_000)
+    const told = near.map(({ partitions: some, from, to, of }) => {
+      const own = partitions.filter((one) => some.has(one))
+      return `${of} ${from - at} to ${to - at} ms in partitions [${[...some]}], of these [${own}]`
+    })
+    return `partitions [${partitions}], acknowledged ${new Date(at).toISOString()}; gaps: ${told.join('; ')}`
   }
 
   /** Whether what was acknowledged in one of these partitions in this time may be lost. */
@@ -90,7 +103,12 @@ export class ClusterTrouble {
       // On a busy machine one of the two was taken for dead meanwhile, and what it was told of the move went with it. Until the keys of the slot are
       // together again, what is written there may be lost.
       await this.#cluster.fixMoves()
-      this.gaps.push({ partitions: new Set([this.#tags.indexOf(tag)]), from: from - lagMsMax, to: Date.now() })
+      this.gaps.push({
+        partitions: new Set([this.#tags.indexOf(tag)]),
+        from: from - lagMsMax,
+        to: Date.now(),
+        of: 'move cut short',
+      })
       this.done['move cut short']++
       return
     }
@@ -118,7 +136,10 @@ export class ClusterTrouble {
     const deed = this.#pick<Deed>(['kill', 'kill', 'stand still', 'hand over']) as Deed
     const from = Date.now()
     await replicate(victim)
-    for (const server of [victim, replica]) this.#failing.add(server)
+    for (const server of [victim, replica]) {
+      this.#failing.add(server)
+      this.#failed.add(server)
+    }
     if (deed === 'kill') await victim.kill()
     if (deed === 'stand still') victim.freeze()
     if (deed === 'hand over') await ask(replica, (redis) => redis.call('CLUSTER', 'FAILOVER'))
@@ -128,7 +149,7 @@ export class ClusterTrouble {
     await waitUntil('the cluster is whole', () => this.#cluster.isWhole(), wholeMsMax)
     this.#failing.clear()
     this.done[deed]++
-    if (deed !== 'hand over') this.gaps.push({ partitions: own, from, to: Date.now() })
+    if (deed !== 'hand over') this.gaps.push({ partitions: own, from, to: Date.now(), of: deed })
   }
 
   /** Servers that get too little of the machine take each other for dead, and a replica takes over that nobody asked to. */
@@ -137,12 +158,14 @@ export class ClusterTrouble {
     while (!over.aborted) {
       await pause(500)
       const now = new Set(await this.#primaries())
-      const changed = [...before.symmetricDifference(now)].filter((one) => !this.#failing.has(one) && !one.isAway)
+      const changed = [...before.symmetricDifference(now)].filter((one) => !this.#failed.has(one) && !one.isAway)
       before = now
-      if (changed.length === 0 || this.#failing.size > 0) continue
+      this.#failed.clear()
+      for (const server of this.#failing) this.#failed.add(server)
+      if (changed.length === 0) continue
       this.done['by itself']++
       const all = new Set(this.#tags.keys())
-      this.gaps.push({ partitions: all, from: Date.now() - lagMsMax, to: Date.now() + lagMsMax })
+      this.gaps.push({ partitions: all, from: Date.now() - lagMsMax, to: Date.now() + lagMsMax, of: 'by itself' })
     }
   }
 

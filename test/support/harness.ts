@@ -134,8 +134,18 @@ export class Harness implements AsyncDisposable {
     return this.server.restart()
   }
 
+  /** All of it, however long it is: one call gives no more than a page. */
   async history(workerId: string): Promise<Entry[]> {
-    return (await this.client.workers.get(workerId).history()).map(({ entry }) => entry)
+    const worker = this.client.workers.get(workerId)
+    const entries: Entry[] = []
+    let after = -1
+    for (;;) {
+      const page = await worker.history({ after })
+      const last = page.at(-1)
+      if (last === undefined) return entries
+      entries.push(...page.map(({ entry }) => entry))
+      after = last.position
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -12,6 +12,7 @@ const promotionMsMax = 60_000
 const meetingMsMax = 30_000
 /** A replica whose filling broke off is tried again by Redis itself, after up to 60 s (repl-timeout). */
 const followingMsMax = 120_000
+const loadingMsMax = 60_000
 
 export class SentinelGroup implements AsyncDisposable {
   /** The first began as primary. */
@@ -71,12 +72,21 @@ export class SentinelGroup implements AsyncDisposable {
   }
 }
 
-/** Asks one server, whatever the sentinels think of it. */
+/** Asks one server, whatever the sentinels think of it; again while it loads its data, as a replica does that is filled anew. */
 export async function ask<T>({ url }: RedisServer, question: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(url, { maxRetriesPerRequest: null, protocol: 2 })
   redis.on('error', () => {})
   try {
-    return await question(redis)
+    const answered = () =>
+      question(redis).then(
+        (answer) => ({ answer }),
+        (error: Error) => {
+          if (error.message.startsWith('LOADING ')) return false as const
+          throw error
+        },
+      )
+    const { answer } = await waitUntil('a server has loaded its data', answered, loadingMsMax)
+    return answer
   } finally {
     redis.disconnect()
   }

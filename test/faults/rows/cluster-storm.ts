@@ -1,6 +1,8 @@
 /** F50: nodes die and stand still under load in a Redis Cluster whose slots move, and whose primaries die, stand still and hand over meanwhile. */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
+import { Queue } from 'bullmq'
+import { Cluster } from 'ioredis'
 import { NotFoundError } from '../../../src/core/errors.ts'
 import { partitionOf } from '../../../src/core/ids.ts'
 import { tagOf } from '../../../src/store/keys.ts'
@@ -26,7 +28,7 @@ export const clusterStormRow: Row = {
   id: 'F50',
   promise:
     'a storm in a Redis Cluster whose slots move and whose primaries die loses and doubles nothing but what was acknowledged in the last moments of a primary, and tears nothing (I1 to I9, I12)',
-  done: '4 nodes killed and frozen at random; 3 primaries with a replica each: slots move all the time, primaries are killed, stand still, hand over; trees, cancels, messages within and between partitions; for --minutes; a trial is a fault',
+  done: '4 nodes killed and frozen at random; 3 primaries with a replica each: slots move all the time, primaries are killed, stand still, hand over; queues of wake-ups are obliterated; trees, cancels, messages within and between partitions; for --minutes; a trial is a fault',
   isEndless: true,
   trials: ({ minutes = 1 }) => [{ name: `${minutes} min`, run: (stage) => storm(stage, minutes * 60_000) }],
 }
@@ -41,19 +43,22 @@ async function storm(stage: Stage, ms: number): Promise<number> {
   await load.begin(talks)
   await waitUntil('the cluster is whole', () => cluster.isWhole())
   stage.say('the storm begins')
-  const [faults] = await together(ms, (over) => [
+  const [faults, obliterated] = await together(ms, (over) => [
     harmNodes(stage.random, harness, nodes, over),
+    obliterateQueues(stage.random, cluster, tags, over),
     trouble.run(over),
     load.run(over),
   ])
-  stage.say(`${faults} faults of nodes; of the cluster: ${JSON.stringify(trouble.done)}`)
+  stage.say(
+    `${faults} faults of nodes, ${obliterated} queues of wake-ups obliterated; of the cluster: ${JSON.stringify(trouble.done)}`,
+  )
   await allRests(harness)
   stage.say('all rests')
   const lost = [...(await judgeTrees(load.trees, trouble)), ...(await judgeTalks(harness, load.talks, trouble))]
   stage.say(`of ${load.trees.length} trees and ${load.talks.reduce((sum, { sent }) => sum + sent.size, 0)} messages:`)
   for (const [what, some] of Map.groupBy(lost, (one) => one)) stage.say(`  ${some.length} ${what}`)
   assert.deepEqual((await harness.client.audit()).findings, [])
-  return faults + Object.values(trouble.done).reduce((sum, count) => sum + count, 0)
+  return faults + obliterated + Object.values(trouble.done).reduce((sum, count) => sum + count, 0)
 }
 
 /** For so long, or until one of them fails; nothing of them is left when it resolves. */
@@ -85,6 +90,33 @@ async function harmNodes(random: Random, harness: Harness, nodes: NodeProcess[],
     faults++
   }
   return faults
+}
+
+/** Somebody empties the BullMQ queues of wake-ups, one now and then. */
+async function obliterateQueues(
+  random: Random,
+  cluster: RedisCluster,
+  tags: readonly string[],
+  over: AbortSignal,
+): Promise<number> {
+  const connection = new Cluster(cluster.servers.map(({ port }) => ({ host: '127.0.0.1', port })))
+  connection.on('error', () => {})
+  const queues = tags.map((tag) => new Queue('wakeup-default', { connection, prefix: `${tag}:q` }))
+  for (const queue of queues) queue.on('error', () => {})
+  let obliterated = 0
+  while (!over.aborted) {
+    await pause(2_000 + 4_000 * random())
+    const queue = queues[Math.floor(random() * queues.length)] as Queue
+    // One that cannot be reached just now is left as it is.
+    const isDone = await queue.obliterate({ force: true }).then(
+      () => true,
+      () => false,
+    )
+    if (isDone) obliterated++
+  }
+  for (const queue of queues) await queue.close().catch(() => {})
+  connection.disconnect()
+  return obliterated
 }
 
 /** A node ends at its start if a partition cannot be reached for the time of a lease; whatever started it starts it again. */
@@ -139,22 +171,28 @@ async function judgeTalks(harness: Harness, all: readonly Talk[], trouble: Clust
   const lost: string[] = []
   const forwarded = Map.groupBy(harness.ledger.lines('forwarded'), ({ worker }) => worker)
   for (const { session, by, sent } of all) {
-    const inputs = (await harness.history(session.rootId)).flatMap((entry) =>
-      entry.type === 'received' ? [Number(entry.message.value)] : [],
+    const received = (await harness.history(session.rootId)).flatMap((entry) =>
+      entry.type === 'received' ? [{ number: Number(entry.message.value), at: entry.at }] : [],
     )
+    const inputs = received.map(({ number }) => number)
     const lines = by === null ? [] : (forwarded.get(by.rootId) ?? [])
     const through = [partitionOf(session.id), ...(by === null ? [] : [partitionOf(by.id)])]
-    /** From its acknowledgement until it was sent on for the last time. */
+    /**
+     * What came from outside rests where it was acknowledged. What comes by way of another rests with that one until the next arrives, since they
+     * arrive in their order.
+     */
     const mayBeLost = (number: number) => {
       const from = sent.get(number) ?? 0
       const sentOn = lines.filter(({ note }) => note === number).map(({ at }) => at)
-      return trouble.mayBeLost(through, from, Math.max(from, ...sentOn) + (by === null ? 0 : 5_000))
+      const next = received.find((one) => one.number > number)?.at ?? Date.now()
+      return trouble.mayBeLost(through, from, by === null ? from : Math.max(from, next, ...sentOn))
     }
+    const about = (number: number) => trouble.around(through, sent.get(number) ?? 0)
     const counts = Map.groupBy(inputs, (number) => number)
     for (const number of sent.keys()) {
       const times = counts.get(number)?.length ?? 0
       if (times === 1) continue
-      assert.ok(mayBeLost(number), `message ${number} to ${session.rootId} came ${times} times`)
+      assert.ok(mayBeLost(number), `message ${number} to ${session.rootId} came ${times} times: ${about(number)}`)
       assert.ok(by !== null || times === 0, `message ${number} to ${session.rootId} came ${times} times from outside`)
       lost.push(times === 0 ? 'messages lost' : 'messages twice')
     }
