@@ -72,6 +72,7 @@ function addRun(fields: Fields, request: CommitRequest): void {
   if (inputsConsumed) fields.inputsConsumed = inputsConsumed
   if (signalsConsumed) fields.signalsConsumed = signalsConsumed
   if (resultsConsumed.length > 0) fields.resultsConsumed = resultsConsumed
+  if (request.largeTaken?.length) fields.largeTaken = request.largeTaken
   if (resultsSeen) fields.resultsSeen = resultsSeen
   if (steersTaken !== undefined) fields.steersTaken = steersTaken
   if (steersSeen !== undefined) fields.steersSeen = steersSeen

@@ -170,6 +170,8 @@ export function workerKeys(tag: string, id: string) {
     signals: `${record}:mail:signals`,
     /** list; mailbox lane: results of children; until consumed or the run ends. */
     results: `${record}:mail:results`,
+    /** hash; call to the result of its child, of results over 2 048 bytes, whose heads stand for them in the lane; as the lane. */
+    large: `${record}:mail:large`,
     /** list; mailbox lane: input; until consumed. */
     inbox: `${record}:mail:inbox`,
   }

@@ -280,7 +280,7 @@ describe('spawn', () => {
             self.reply('first')
           },
         }),
-        big: defineWorker({ receive: (_, self) => self.reply('x'.repeat(1_500)) }),
+        big: defineWorker({ receive: (_, self) => self.reply('x'.repeat(3_000)) }),
       },
     })
     const session = await troupe.create('parent', [['gated', 0], ...Array.from({ length: 4 }, () => ['big', 0])])

@@ -93,8 +93,8 @@ describe('a parent that gathers all', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('ends right when the results are more than one assignment holds, in any order', async () => {
-    const values = Array.from({ length: 8 }, (_, index) => String(index).repeat(400))
+  test('takes as many results in each turn as an assignment holds, whatever order they came in', async () => {
+    const values = Array.from({ length: 8 }, (_, index) => String(index).repeat(3_000))
     await using troupe = await TestTroupe.start({
       workers: {
         parent: parentOf('all'),
@@ -108,10 +108,14 @@ describe('a parent that gathers all', () => {
           },
         }),
       },
-      policy: { claimMailBytes: 1_000 },
+      policy: { claimMailBytes: 7_000 },
     })
     let ended = 0
-    expect(await troupe.run('parent', values)).toMatchObject({ status: 'completed', value: values })
+    const session = await troupe.create('parent', values)
+    expect(await session.result()).toMatchObject({ status: 'completed', value: values })
+    // One turn spawned them, and each other one took two.
+    expect((await rootRecord(troupe, session.rootId)).commit).toMatch(/^5:/)
+    expect(await troupe.redis.exists(`${troupe.tag}:w:${session.rootId}:mail:large`)).toBe(0)
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 

@@ -1,7 +1,6 @@
 /** claim: the next worker that a node can run, with the right to write for it. */
 import { describe, expect, test } from 'vitest'
 import { policy as defaultPolicy } from '../../src/core/policy.ts'
-import { encodeResult } from '../../src/core/worker/message.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { assigned, completion, runFailure } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
@@ -177,28 +176,6 @@ describe('a claim', () => {
     const { assignment } = await node.claim()
     expect(assignment.mail.signals.length).toBeGreaterThanOrEqual(2 * defaultPolicy.turnSliceSteps)
     expect(assignment.mail.signals.length).toBeLessThan(100)
-  })
-
-  test('hands out the awaited result even if more bytes than an assignment may have stand before it', async () => {
-    await using place = await Place.open({ policy: { claimMailBytes: 1_000 } })
-    const { root } = await place.create()
-    const node = place.node()
-    const turn = await node.claim()
-    const spawns = [1, 2, 3].map((call) => place.child(root, call, `c${call}`))
-    await turn.park(`result:${spawns[0]?.id}`, { spawns, pendingCalls: [1, 2, 3] })
-    const children = [await node.claim(), await node.claim(), await node.claim()]
-    for (const child of children.toReversed()) {
-      const valueJson = JSON.stringify('x'.repeat(2_000))
-      const outcome = { status: 'completed', valueJson } as const
-      const result = encodeResult({ id: child.worker, name: 'c', kind: 'echo' }, child.assignment.call ?? 0, outcome)
-      await child.complete({ result })
-    }
-    const { assignment } = await node.claim()
-    expect(assignment.mail.results.map((mail) => [mail.position, mail.message])).toMatchObject([
-      [0, { call: 3 }],
-      [2, { call: 1 }],
-    ])
-    expect(assignment.resultsSeen).toBe(1)
   })
 
   test('clears the last failure when a run starts', async () => {

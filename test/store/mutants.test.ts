@@ -28,6 +28,7 @@ import { endingMutants } from './support/ending-mutants.ts'
 import { fairMutants } from './support/fair-mutants.ts'
 import { forkMutants } from './support/fork-mutants.ts'
 import { gateMutants } from './support/gate-mutants.ts'
+import { largeMutants } from './support/large-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
@@ -346,6 +347,7 @@ const mutants: readonly Mutant[] = [
 
 const all = [
   ...mutants,
+  ...largeMutants,
   ...letterMutants,
   ...releaseMutants,
   ...lineMutants,

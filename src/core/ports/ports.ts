@@ -99,6 +99,8 @@ export interface Assignment extends RunPosition, GatedWorker {
   /** How many mails of the results lane were consumed for ever, and its length for ever as far as this assignment shows it. */
   readonly resultsTaken: number
   readonly resultsSeen: number
+  /** Of results among this mail that stand beside their lane: the numbers of their calls, by their positions. Absent: none does. */
+  readonly largeResults?: ReadonlyMap<number, number> | undefined
   readonly mail: { readonly signals: Mail[]; readonly results: Mail[]; readonly inbox: Mail[] }
   /** Inputs that steer the run in progress. Absent: none. */
   readonly steered?: readonly Steer[]
@@ -183,6 +185,8 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly signalsConsumed: number
   readonly inputsConsumed: number
   readonly resultsConsumed: readonly number[]
+  /** The calls of those among them that stand beside the lane. */
+  readonly largeTaken?: readonly number[] | undefined
   readonly resultsSeen: number
   /** Inputs that the run in progress takes before their turn: positions in the lane. */
   readonly steersTaken?: readonly number[] | undefined

@@ -181,7 +181,7 @@ interface CommitHead {
 
 /** One commit, as the store takes it. */
 export function requestOf(
-  { workerId, pool, token, resultsSeen }: Assignment,
+  { workerId, pool, token, resultsSeen, largeResults }: Assignment,
   { position, notes, openChildren, ...step }: Step,
   { sequence, version, wakeup, steersSeen, ending }: CommitHead,
 ): CommitRequest {
@@ -207,6 +207,7 @@ export function requestOf(
     signalsConsumed,
     inputsConsumed,
     resultsConsumed,
+    largeTaken: largeResults && resultsConsumed.flatMap((position) => largeResults.get(position) ?? []),
     resultsSeen,
     steersTaken: step.steersTaken,
     steersSeen: ending && steersSeen,

@@ -94,6 +94,12 @@ export class SessionCopy {
     const key = `w:${ids.worker(worker)}${part}`
     if (part === ':timers') return this.#pieces(key, 'hash', texts)
     if (part === ':state' || part === ':failure') return this.#pieces(key, 'string', texts)
+    if (part === ':mail:large')
+      return this.#pieces(
+        key,
+        'hash',
+        texts.map((text, index) => (index % 2 === 0 ? text : forkedMail(text, worker, ids))),
+      )
     const change = (text: string) => (part === ':waiting' ? ids.worker(text) : forkedMail(text, worker, ids))
     return this.#pieces(key, 'list', texts.map(change))
   }

@@ -207,7 +207,7 @@ for index = 1, #asked do
   if not fine then
     local record = workerKey(tag, id)
     found = { id, 'damaged', brokenOf(found, 'hash', record, 'list', record .. ':log', 'string', record .. ':state', 'string', record .. ':failure',
-      'hash', record .. ':timers', 'set', record .. ':asks', 'list', record .. laneKeys.signals, 'list', record .. laneKeys.results, 'list', record .. laneKeys.inbox) }
+      'hash', record .. ':timers', 'set', record .. ':asks', 'list', record .. laneKeys.signals, 'list', record .. laneKeys.results, 'hash', largeKeyOf(record), 'list', record .. laneKeys.inbox) }
   end
   workers[#workers + 1] = found
 end

@@ -25,7 +25,8 @@ type AssignmentReply = [
   signals: string[] | null,
   results: string[] | null,
   inbox: string[] | null,
-  awaited: [place: string, text: string] | null,
+  /** Where large results stand among the results. */
+  large: string[] | null,
   spent: string | null,
   caps: string | null,
   /** Permissions of the worker whose message began the run, or begins the runs of this turn. */
@@ -53,7 +54,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     signals,
     results,
     inbox,
-    awaited,
+    large,
     spent,
     caps,
     limited,
@@ -61,6 +62,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
   ] = reply as AssignmentReply
   const record = decodeRecord(workerId, toFields(fields.split('\0')))
   const { run, parentId, parentRun, resultsTaken } = record
+  const mail = mailOf(record, { signals, results, inbox })
   return {
     workerId,
     purpose,
@@ -100,8 +102,10 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     isDryRun: record.copied === 'dry',
     commitId: record.lastCommit.id,
     resultsTaken,
-    resultsSeen: resultsTaken + (results?.length ?? 0),
-    mail: mailOf(record, { signals, results, inbox, awaited }),
+    resultsSeen: resultsTaken + seenIn(results ?? []),
+    largeResults:
+      large == null ? undefined : callsAt(new Set(large.map((place) => resultsTaken + Number(place))), mail.results),
+    mail,
     steered: record.steered,
     configured: record.configured,
     gates: record.gates,
@@ -109,18 +113,13 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
   }
 }
 
-type LaneReplies = Record<Lane, string[] | null> & { readonly awaited: [place: string, text: string] | null }
-
 function mailOf(
   { signalsTaken, resultsTaken, inputsTaken }: WorkerRecord,
-  { signals, results, inbox, awaited }: LaneReplies,
+  { signals, results, inbox }: Record<Lane, string[] | null>,
 ): Assignment['mail'] {
   return {
     signals: mails('signals', signalsTaken, signals ?? []),
-    results: [
-      ...mails('results', resultsTaken, results ?? []),
-      ...(awaited === null ? [] : mails('results', resultsTaken + Number(awaited[0]), [awaited[1]])),
-    ],
+    results: mails('results', resultsTaken, results ?? []),
     inbox: mails('inbox', inputsTaken, inbox ?? []),
   }
 }
@@ -129,9 +128,27 @@ function mailOf(
 function mails(lane: Lane, base: number, texts: readonly string[]): Mail[] {
   const found: Mail[] = []
   for (const [index, text] of texts.entries()) {
-    if (text !== '') found.push(decodeMail(lane, base + index, text))
+    if (text !== '' && !isHeadAlone(lane, text)) found.push(decodeMail(lane, base + index, text))
   }
   return found
+}
+
+/** The head of a large result that a later claim brings. */
+function isHeadAlone(lane: Lane, text: string): boolean {
+  return lane === 'results' && text.endsWith('\t')
+}
+
+/** How many of these results have been seen before the first whose head alone is here. */
+function seenIn(results: readonly string[]): number {
+  const first = results.findIndex((text) => isHeadAlone('results', text))
+  return first < 0 ? results.length : first
+}
+
+function callsAt(positions: ReadonlySet<number>, results: readonly Mail[]): ReadonlyMap<number, number> {
+  const calls = new Map<number, number>()
+  for (const { position, message } of results)
+    if (message.kind === 'result' && positions.has(position)) calls.set(position, message.call)
+  return calls
 }
 
 /** Nearly all sessions have this: an agent that is alone keeps the count in its own record. */

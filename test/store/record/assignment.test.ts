@@ -8,14 +8,15 @@ import { decodeAssignment } from '../../../src/store/record/assignment.ts'
 const child = { id: newId(0), name: 'child', kind: 'child' }
 const result = (call: number) => encodeResult(child, call, { status: 'completed', valueJson: '1' })
 
-test('results are at their places behind those that were taken, also the one that is awaited behind many others', () => {
+test('results are at their places behind those that were taken; of one whose head alone is there nothing is seen', () => {
   const record = ['kind', 'a', 'results', '4', 'run', '2'].join('\0')
   // The second was taken before the first.
-  const results = [result(1), '', result(3)]
-  const reply = ['assigned', rootIdOf(newId(0)), 'run', '7:nonce', '0', record, '', [], results, [], ['9', result(10)]]
+  const results = [result(1), '', `r\t${child.id}\t4\tcompleted\t`, result(3)]
+  const reply = ['assigned', rootIdOf(newId(0)), 'run', '7:nonce', '0', record, '', [], results, [], ['0']]
   const assignment = decodeAssignment(reply, 0)
-  expect(assignment).toMatchObject({ resultsTaken: 4, resultsSeen: 7 })
-  expect(assignment.mail.results.map(({ position }) => position)).toEqual([4, 6, 13])
+  expect(assignment).toMatchObject({ resultsTaken: 4, resultsSeen: 6 })
+  expect(assignment.mail.results.map(({ position }) => position)).toEqual([4, 7])
+  expect(assignment.largeResults).toEqual(new Map([[4, 1]]))
 })
 
 test('inputs and timers are at their places behind those that were taken', () => {

@@ -16,6 +16,7 @@ import * as endingChecks from './ending-checks.ts'
 import * as fairChecks from './fair-checks.ts'
 import * as forkChecks from './fork-checks.ts'
 import * as gateChecks from './gate-checks.ts'
+import * as largeChecks from './large-checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
@@ -42,6 +43,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     approvalChecks,
     askChecks,
     cancelChecks,
+    largeChecks,
     letterChecks,
     lineChecks,
     wakeupChecks,

@@ -93,6 +93,7 @@ local function cutOf(id, position, known)
     if #texts > 0 then parts[#parts + 1] = { name, texts } end
   end
   for _, lane in pairs(laneKeys) do part(lane, listAt(recordKey .. lane)) end
+  if record.pendingCalls then part(':mail:large', counted(redis.call('HGETALL', largeKeyOf(recordKey)))) end -- guard: a copy has the large results of its original
   if record.data == '@' then part(':state', counted({ redis.call('GET', recordKey .. ':state') or '' })) end
   if record.failed == '1' then part(':failure', counted({ redis.call('GET', recordKey .. ':failure') or '' })) end
   if record.atOnce then part(':waiting', listAt(recordKey .. ':waiting')) end

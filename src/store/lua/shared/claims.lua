@@ -21,18 +21,27 @@ local function readLane(laneKey, most, count)
   end
 end
 
--- The result that the worker waits for, when the lane's head holds more bytes than one assignment hands out: its position and its text.
-local function readAwaited(laneKey, wait, from)
-  local child = childAwaited(wait or '')
-  while child do
-    local piece = redis.call('LRANGE', laneKey, digits(from), digits(from + 15))
-    for index = 1, #piece do
-      if string.sub(piece[index], 3, 38) == child then return { digits(from + index - 1), piece[index] } end
-    end
-    if #piece < 16 then return false end
-    from = from + 16
+-- All results that have come: those of children without a result are few (hardSessionLimits.children), and large ones stand beside the lane. Of these as
+-- many take the places of their heads as fit, at least one, in the order of the calls, in which the parent takes them; the next claim brings others.
+-- Also returns their places in this list; false: there is none.
+local function readResults(recordKey, most)
+  local results, calls, places, bytes = redis.call('LRANGE', recordKey .. laneKeys.results, 0, -1), {}, {}, 0
+  for index = 1, #results do
+    local call = callOfHead(results[index])
+    if call then calls[#calls + 1], places[call] = call, index end
+    bytes = bytes + #results[index]
   end
-  return false
+  if #calls == 0 then return results, false end
+  table.sort(calls) -- guard: large results come in the order of their calls
+  local taken = {}
+  for index = 1, #calls do
+    local place = places[calls[index]]
+    local text = redis.call('HGET', largeKeyOf(recordKey), digits(calls[index])) or results[place] .. 'lost' -- guard: a large result that is lost is told to its parent
+    bytes = bytes + #text
+    if index > 1 and bytes > most then break end -- guard: a claim reads no more large results than fit
+    results[place], taken[index] = text, digits(place - 1)
+  end
+  return results, taken
 end
 
 -- Of these inputs, those that may begin the runs of one turn, and the permissions of these runs: a run has no more than the worker whose message
@@ -50,21 +59,17 @@ end
 -- Timers and results belong to a run: between runs only the inbox lane is read.
 local function readAssignment(tag, id, record, flat, token, purpose, suspect, most, spent, caps, approval)
   local base = workerKey(tag, id)
-  local signals, results, inbox, awaited = false, false, false, false
+  local signals, results, inbox, large = false, false, false, false
   if record.open == '1' then
     if (record.signalsOpen or atStart.signalsOpen) ~= '0' then signals = readLane(base .. laneKeys.signals, most, mailsMost) end
-    if (record.pendingCalls or atStart.pendingCalls) ~= '' then
-      local more
-      results, more = readLane(base .. laneKeys.results, most)
-      if more then awaited = readAwaited(base .. laneKeys.results, record.wait, #results) end
-    end
+    if (record.pendingCalls or atStart.pendingCalls) ~= '' then results, large = readResults(base, most) end
   end
   local limited = record.runPermissions or false
   if record.open ~= '1' then inbox, limited = limitedFrom(readLane(base .. laneKeys.inbox, most, mailsMost)) end
   local state = record.data or atStart.data
   if state == '@' then state = redis.call('GET', base .. ':state') or '' end
   -- The record as one string: many short ones cost Redis and the node several times as much. No value holds a zero byte.
-  local reply = { 'assigned', id, purpose, token, suspect and '1' or '0', table.concat(withPermissions(tag, id, record, flat), '\0'), state, signals, results, inbox, awaited, spent, caps, limited }
+  local reply = { 'assigned', id, purpose, token, suspect and '1' or '0', table.concat(withPermissions(tag, id, record, flat), '\0'), state, signals, results, inbox, large, spent, caps, limited }
   -- Nearly all sessions have none.
   if approval then reply[15] = approval end -- guard: an assignment holds what the session says of approvals
   return reply
@@ -115,7 +120,7 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   local session = sessionOf(id, record.path1)
   local recordKey, base, rootKey = workerKey(tag, id), sessionKey(tag, session), rootKeyOf(tag, session)
   checkSort('list', recordKey .. ':log', recordKey .. laneKeys.signals, recordKey .. laneKeys.results, recordKey .. laneKeys.inbox)
-  checkSort('hash', recordKey .. ':timers', base .. ':results')
+  checkSort('hash', recordKey .. ':timers', largeKeyOf(recordKey), base .. ':results')
   checkSort('stream', tag .. ':events', tag .. ':dead')
   if not record.parent then checkSort('zset', endsKeyOf(tag)) end -- guard: a worker that could not commit is checked first: the index of ends
   checkAskKeys(tag, recordKey, session) -- guard: a worker that could not commit is checked first: the keys of its asks
@@ -131,7 +136,7 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   costWith(rootKey, 'sessionCost', redis.call('HGET', rootKey, 'sessionCost'), {}) -- guard: a worker that could not commit is checked first: the cost of its session
   checkGatesOf(tag, record) -- guard: a worker that could not commit is checked first: the gates of its run
   if record.parent and (record.run or atStart.run) == '1' and record.parentRun ~= '-' then
-    checkSort('hash', workerKey(tag, record.parent))
+    checkSort('hash', workerKey(tag, record.parent), largeKeyOf(workerKey(tag, record.parent)))
     checkSort('list', workerKey(tag, record.parent) .. laneKeys.results) -- guard: a worker that could not commit is checked first: the parent that its result goes to
     checkSort('list', waitingKey(workerKey(tag, record.parent))) -- guard: a worker that could not commit is checked first: those that wait to start behind it
   end

@@ -83,6 +83,7 @@ local function writeTaken(tag, turn, batch)
       ahead = ahead + 1
     end
     for index in pairs(middle) do redis.call('LSET', recordKey .. laneKeys.results, index, '') end
+    if #commit.largeTaken > 0 then redis.call('HDEL', largeKeyOf(recordKey), unpack(commit.largeTaken)) end -- guard: a large result goes when it was received
     if ahead > 0 then
       redis.call('LPOP', recordKey .. laneKeys.results, digits(ahead))
       results = results + ahead

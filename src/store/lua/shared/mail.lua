@@ -15,8 +15,11 @@ local function planMail(tag, id, lane, text)
   local field = readFields(record, unpack(lane == 'inbox' and inputFields or planFields))
   if not field[1] then return nil, 'not_found' end
   if field[1] == 'terminal' then return nil, 'terminal' end
+  local head, call
+  if lane == 'results' then head, call = largeHead(text) end
+  if head then checkSort('hash', largeKeyOf(record)) end -- guard: large results that cannot be kept tear no commit
   return {
-    id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), status = field[1], wait = field[2] or atStart.wait,
+    id = id, head = head, call = call, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), status = field[1], wait = field[2] or atStart.wait,
     session = sessionOf(id, field[3]), pool = field[4] or atStart.pool, run = field[5] or atStart.run, open = field[6], limits = field[7] or nil,
     results = field[8] or atStart.results, consumed = tonumber(field[9] or atStart.inbox),
     root = not field[3] and (field[4] or atStart.pool) == atStart.pool and { score = field[10], turnUs = field[11], turnShare = field[12] },
@@ -153,7 +156,8 @@ end
 
 -- Appends the mail, and queues the worker if that wakes it. Returns the lane's length now.
 local function writeMail(tag, plan, now, woke)
-  local length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
+  if plan.head then redis.call('HSET', largeKeyOf(plan.record), plan.call, plan.text) end
+  local length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.head or plan.text) -- guard: a large result stands beside its lane
   if plan.when then writeSteered(plan, length) end
   if not woke.woken[plan.id] and (plan.status == 'idle' or plan.status == 'parked') then
     -- Only results are ever waited for by their number.
@@ -234,7 +238,7 @@ local function writeRunLeftovers(tag, id, record, awaited, now)
   if record.atOnce then redis.call('DEL', waitingKey(base)) end
   if awaited then
     results = redis.call('LLEN', base .. laneKeys.results)
-    if results > 0 then redis.call('DEL', base .. laneKeys.results) end
+    if results > 0 then redis.call('DEL', base .. laneKeys.results, largeKeyOf(base)) end -- guard: large results that nobody received go with their run
   end
   return signals, results
 end

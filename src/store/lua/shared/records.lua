@@ -77,6 +77,23 @@ end
 
 local laneKeys = { signals = ':mail:signals', results = ':mail:results', inbox = ':mail:inbox' }
 
+-- Large results of children, by the numbers of their calls. Their heads, which end with a tab, stand for them in the lane. So a claim may read all of
+-- the lane, and of the large ones those that the parent takes next.
+local largeBytes = 2048
+local function largeKeyOf(recordKey)
+  return recordKey .. ':mail:large'
+end
+
+-- The head of a result that is large, and the number of its call; nothing of any other text.
+local function largeHead(text)
+  if #text > largeBytes then return string.match(text, '^(r\t[^\t]*\t(%d+)\t%a+\t)') end
+end
+
+-- Of a head in the lane of results the number of its call; nothing of any other text.
+local function callOfHead(text)
+  return string.byte(text, -1) == 9 and tonumber(string.match(text, '^r\t[^\t]*\t(%d+)\t%a+\t$'))
+end
+
 -- Workers of a paused session that claims found in a run queue, each with its score there.
 local function heldKeyOf(tag, session)
   return sessionKey(tag, session) .. ':held'

@@ -47,7 +47,7 @@ local function readLists(commit, texts)
   for index = 1, #commit.cancels do checkTexts(commit.cancels[index], 'id') end
 end
 
--- Positions in a lane.
+-- Positions in a lane, or numbers of calls.
 local function readPlaces(commit, name)
   local consumed = commit[name]
   if consumed == nil then return none end
@@ -70,7 +70,7 @@ local function readCommit(tag, commit, texts)
   commit.costs = readCosts(commit)
   readLists(commit, texts)
   commit.openChildren = commit.openChildren and textsOf(commit, 'openChildren') or none
-  commit.resultsConsumed, commit.steersTaken = readPlaces(commit, 'resultsConsumed'), readPlaces(commit, 'steersTaken')
+  commit.resultsConsumed, commit.steersTaken, commit.largeTaken = readPlaces(commit, 'resultsConsumed'), readPlaces(commit, 'steersTaken'), readPlaces(commit, 'largeTaken')
   if commit.claim ~= nil then checkClaim(commit.claim) end
   if commit.inline ~= nil then
     if type(commit.inline) ~= 'table' then error('the header should have inline as an object', 0) end
@@ -161,6 +161,7 @@ local function planTurn(tag, turn, batch)
   if (commit.signalsConsumed or 0) > 0 or (outcome and hadSignals) then checkSort('list', recordKey .. laneKeys.signals) end
   -- Read once, to know that it is a list, and whether more waits there.
   turn.inboxLeft = (consumed > 0 or wait or outcome) and lengthOf(turn.inboxKey) - consumed or 0 -- guard: keys are looked at before the first write
+  if #commit.largeTaken > 0 then checkSort('hash', largeKeyOf(recordKey)) end
   if #commit.steersTaken > 0 then checkPlaces(turn.inboxKey, tonumber(record.inbox or atStart.inbox), commit.steersTaken) end
   if commit.dead then
     checkSort('stream', tag .. ':dead')

@@ -20,7 +20,8 @@ ARGV[1] header    json:
   mailBytes        most bytes of a lane in the answer
   suspectAfter     starts without a commit from which on the worker is a suspect
   poisonAfter      starts alone without a commit from which on it is put aside
-Returns {"assigned", worker, purpose, token, suspect, record, state, signals, results, inbox, awaited, spent, caps, limited, approval or nothing} | {"empty"} | {"unfit"}
+Returns {"assigned", worker, purpose, token, suspect, record, state, signals, results, inbox, large, spent, caps, limited, approval or nothing} | {"empty"} | {"unfit"}
+        large: where large results stand among the results; of others there are the heads
 Builds  T:kind-lists of the digest; T:w:<id> and its keys, T:w:<root> and the keys of T:s:<session> of the candidates, those of their parents, T:run:unhosted, T:clocks, T:kind-queues;
         T:s:<session>:held of those that are paused;
         T:events, T:dead, T:timers, T:asks, T:ends, T:cancelling, T:gates, T:gate:<gate> and its in, waiting and begun, of which only the sort is looked at.

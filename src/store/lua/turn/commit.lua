@@ -18,6 +18,7 @@ ARGV[1] header    json:
     open           true while a run is in progress
     inputsConsumed, signalsConsumed   how many mails, from the head of the lane
     resultsConsumed   positions in the lane for ever
+    largeTaken     of those that are large: the numbers of their calls
     resultsSeen    length for ever of the lane of results, as the node has seen it
     steersTaken    inputs that the run in progress takes before their turn: positions in the lane for ever
     steersSeen     what the turn has not seen of these: positions from this one on

@@ -118,7 +118,7 @@ for index = 1, #old, 2 do
     for index = 1, #workers do
       local record = workerKey(tag, workers[index])
       redis.call('UNLINK', record, record .. ':log', record .. ':state', record .. ':failure', record .. ':timers', record .. ':asks', waitingKey(record),
-        record .. laneKeys.signals, record .. laneKeys.results, record .. laneKeys.inbox)
+        record .. laneKeys.signals, record .. laneKeys.results, largeKeyOf(record), record .. laneKeys.inbox)
     end
     for what, count in pairs(counted) do redis.call('HINCRBY', tag .. ':retired', what, digits(count)) end
     if plan.last then
