@@ -7,7 +7,7 @@
  * LIVE-FILTER-3 Only what nodes tell of themselves is judged here. A note without the details to judge it by passes.
  */
 import type { RawEvent } from '../../core/event/event.ts'
-import type { LiveNote } from '../../core/ports/ports.ts'
+import type { LiveNote } from '../../core/ports/live.ts'
 import type { LiveWord } from '../../store/event/live-channel.ts'
 
 /** After this the beginning of a text is not expected any more. */

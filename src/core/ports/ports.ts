@@ -4,7 +4,6 @@
  */
 
 import type { Blob, BlobRef } from '../blob.ts'
-import type { TransientType } from '../event/event.ts'
 import type { ResultStatus } from '../history/entry.ts'
 import type { Spending, WorkerLimits } from '../policy.ts'
 import type { AskSort } from '../worker/ask/ask.ts'
@@ -392,13 +391,3 @@ export interface BlobStore {
   /** All blobs of a session. */
   list(sessionId: string): Promise<readonly BlobRef[]>
 }
-
-/** What is told to those who follow now, and never stored: states, text as it streams, tools and their progress. Losing it is harmless. */
-export interface LivePublisher {
-  /** Somebody follows the session, as far as this node knows. It costs no command. */
-  isFollowed(sessionId: string): boolean
-  /** `isRepeat`: what a follower that came late has missed. Those who have it already drop it. */
-  publish(sessionId: string, workerId: string, notes: readonly LiveNote[], options?: { isRepeat?: boolean }): void
-}
-
-export type LiveNote = readonly [type: TransientType, details: Readonly<Record<string, unknown>>]

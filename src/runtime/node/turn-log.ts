@@ -4,7 +4,8 @@
  * TURN-LOG-1 What followers are told is without secrets and bounded. A line that has no JSON form reaches the log of the node alone.
  */
 import { readLogCall, type WorkerLog } from '../../core/definition/worker-log.ts'
-import type { Assignment, LivePublisher } from '../../core/ports/ports.ts'
+import type { LivePublisher } from '../../core/ports/live.ts'
+import type { Assignment } from '../../core/ports/ports.ts'
 import type { Telemetry } from '../../core/ports/telemetry.ts'
 import { redactFields, redactSentence } from '../../core/secret/redact.ts'
 

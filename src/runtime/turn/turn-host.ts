@@ -2,7 +2,8 @@
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Assignment, BlobStore, LivePublisher, NextClaim, SlotOffer, TurnStore } from '../../core/ports/ports.ts'
+import type { LivePublisher } from '../../core/ports/live.ts'
+import type { Assignment, BlobStore, NextClaim, SlotOffer, TurnStore } from '../../core/ports/ports.ts'
 import type { Telemetry } from '../../core/ports/telemetry.ts'
 import type { Wakeup } from '../../core/ports/wake.ts'
 import type { Step } from './step.ts'

@@ -5,7 +5,8 @@
  *             late is told.
  * TURN-LIVE-2 A state is told when it, or the state of the run behind it, differs from the one that was told before.
  */
-import type { Assignment, LiveNote, LivePublisher, RunPosition } from '../../core/ports/ports.ts'
+import type { LiveNote, LivePublisher } from '../../core/ports/live.ts'
+import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import { type FineState, fineState, type RunState } from '../../core/worker/run-state.ts'
 import type { RunDoing } from './run-doing.ts'
 

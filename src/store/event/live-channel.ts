@@ -10,7 +10,7 @@
 import { performance } from 'node:perf_hooks'
 import { transientTypes } from '../../core/event/event.ts'
 import { partitionOf } from '../../core/ids.ts'
-import type { LiveNote, LivePublisher } from '../../core/ports/ports.ts'
+import type { LiveNote, LivePublisher } from '../../core/ports/live.ts'
 import { jsonWithoutKnownSecrets } from '../../core/secret/known-secrets.ts'
 import { sessionChannels, tagOf } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'

@@ -1,7 +1,7 @@
 /** What one follower gets of notes that come twice, late, or in another order. */
 import { describe, expect, test } from 'vitest'
 import { LiveFilter } from '../../../src/client/event/live-filter.ts'
-import type { LiveNote } from '../../../src/core/ports/ports.ts'
+import type { LiveNote } from '../../../src/core/ports/live.ts'
 
 const joinedAt = 1_000
 const soon = joinedAt + 100

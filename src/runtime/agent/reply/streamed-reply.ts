@@ -5,7 +5,7 @@
  * STREAMED-REPLY-2 A piece is published at most every `deltaEveryMs`, because one message for each word would be too many.
  */
 import type { ModelDelta } from '../../../core/definition/model.ts'
-import type { LiveNote } from '../../../core/ports/ports.ts'
+import type { LiveNote } from '../../../core/ports/live.ts'
 import type { Turn } from '../../turn/turn.ts'
 
 /** The most characters of text, and of reasoning, that are kept for each call. */
