@@ -1,9 +1,9 @@
 /**
  * Duty: give a request that is repeated under its idempotency key the answer of the first one.
- * ANSWERS-1 A request that is still at work is waited for, and not begun beside it. One that failed is begun again: its caller may have mended the
- *           cause, or have gone while it waited.
+ * ANSWERS-1 If a request is repeated while the first one is still at work, it waits for that one, and is not begun beside it. A request that failed
+ * is begun again: its caller may have mended the cause, or have gone while it waited.
  * ANSWERS-2 The same key with another request is refused: whoever sends it expects something else than what happened.
- * ANSWERS-3 What is kept is bounded, by number and by length: the oldest goes first.
+ * ANSWERS-3 The answers that are kept are bounded, by number and by length: the oldest goes first.
  * Does not own: keys that Redis keeps. Creating, sending, answering, deciding, forking, undo, redo, compaction and adding an endpoint are repeated safely also at
  * another server, or after a restart.
  */
@@ -14,7 +14,7 @@ interface Kept {
   readonly fingerprint: string
   readonly answer: Promise<unknown>
   readonly until: number
-  /** In characters; 0 while the request is at work. */
+  /** The length of the answer in characters; 0 while the request is at work. */
   length: number
 }
 
@@ -26,12 +26,12 @@ export class Answers {
   readonly #kept = new Map<string, Kept>()
   #length = 0
 
-  /** `asked`: what tells requests apart. */
+  /** `asked`: whatever makes a request another one than the first. */
   once(key: string, asked: unknown, answer: () => Promise<unknown>, now = Date.now()): Promise<unknown> {
     const fingerprint = hash('sha256', JSON.stringify(asked) ?? '')
     const kept = this.#kept.get(key)
     if (kept !== undefined && kept.until > now) {
-      // The first one may fail because its caller has gone.
+      // The first request may fail because its caller has gone.
       if (kept.fingerprint === fingerprint) return kept.answer.catch(() => this.once(key, asked, answer))
       throw new ApiError(409, 'key_reused', 'another request was sent under this Idempotency-Key: choose a new key.')
     }

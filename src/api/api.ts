@@ -20,20 +20,20 @@ export interface StartApiOptions {
   readonly partitions?: number | undefined
   /** Default: 127.0.0.1. */
   readonly host?: string | undefined
-  /** 0: one that is free. Default: 7333. */
+  /** 0: a port that is free. Default: 7333. */
   readonly port?: number | undefined
   /** Who may call. Without tokens only this machine may, and it may do everything. */
   readonly tokens?: readonly TokenEntry[] | undefined
   /** Names by which the server is called, beside its address: `troupe.example.com`. */
   readonly hostNames?: readonly string[] | undefined
-  /** It changes nothing. */
+  /** True if the server changes nothing. */
   readonly isReadOnly?: boolean | undefined
   /** The page: its folder, or false for none. Default: the built one, if there is one. */
   readonly page?: string | false | undefined
   /** `allowPrivateAddresses`: endpoints of webhooks may be addresses of this machine and of private networks. Default: no. */
   readonly webhooks?: ConnectOptions['webhooks']
   readonly logger?: LoggerLike | undefined
-  /** Requests of one caller within ten seconds. Default 1 000. */
+  /** How many requests one caller may send within ten seconds. Default 1 000. */
   readonly rate?: number | undefined
 }
 
@@ -43,7 +43,10 @@ export interface Api extends AsyncDisposable {
   readonly port: number
   /** True if its page was built. */
   readonly hasPage: boolean
-  /** Other tokens from now on: streams of callers whose token is gone end. Throws a ConfigError, and keeps the tokens as they are. */
+  /**
+   * Sets other tokens from now on: streams of callers whose token is gone end. If a token is invalid, it throws a ConfigError and keeps the tokens as
+   * they are.
+   */
   setTokens(entries: readonly TokenEntry[]): void
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Duty: what the server without its port is made with. */
+/** Duty: the settings with which the server, without its port, is made. */
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import type { KnownHosts } from './guard/origin.ts'
 import type { Tokens } from './guard/tokens.ts'
@@ -8,10 +8,10 @@ import type { Server } from './server.ts'
 export interface AppSettings {
   readonly server: Server
   readonly hosts: KnownHosts
-  /** Null: callers on this machine need none. */
+  /** Null: callers on this machine need no token. */
   readonly tokens: Tokens | null
   readonly log: WorkerLog
-  /** Requests of one caller within ten seconds. */
+  /** How many requests one caller may send within ten seconds. */
   readonly rate: number
   /** The folder of the page; null for none. */
   readonly page: string | null

@@ -1,7 +1,7 @@
 /**
  * Duty: the HTTP server without its port: plugins, the checks of each request in their order, the routes, and the form of errors.
  * Owns: the order of the checks. Does not own: the checks (guard/), the routes (routes/), how streams are written (stream/).
- * APP-1 The order is: host and origin, address, caller and right, rate, body, schema, handler. What fails first is what the caller is told.
+ * APP-1 The order is: host and origin, address, caller and right, rate, body, schema, handler. The caller is told of the check that fails first.
  * APP-2 No route can be added without a right: the server would not start.
  */
 import type { IncomingMessage } from 'node:http'
@@ -37,17 +37,17 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The right that the route needs. */
     right?: Right | 'open'
-    /** A stream, which takes a ticket in place of a token. */
+    /** True for a stream, which takes a ticket in place of a token. */
     takesTicket?: boolean
   }
 }
 
 const urlCharsMax = 8_192
 const headerBytesMax = 16_384
-/** A request that has not arrived after this is closed. */
+/** A request that takes longer than this to arrive is closed. */
 const arriveMsMax = 8_000
 
-/** In place of fastify's own compilers, which make code of JSON Schema. These are not even loaded, and its types know no others. */
+/** These stand in place of fastify's own compilers, which make code of JSON Schema. Those are not even loaded, and fastify's types know no others. */
 const schemaController = {
   compilersFactory: {
     buildValidator: () => checkRequestPart,
@@ -65,7 +65,7 @@ export async function buildApp(settings: AppSettings): Promise<FastifyInstance> 
     return503OnClosing: false,
     routerOptions: { maxParamLength: urlCharsMax },
     schemaController,
-    // Addresses that cannot be read meet no hook.
+    // A request whose address cannot be read meets no hook.
     frameworkErrors: (thrown, request, reply) =>
       answerError(thrown, request, reply.headers(replyHeaders), settings.log),
     http: { maxHeaderSize: headerBytesMax, headersTimeout: arriveMsMax, connectionsCheckingInterval: 1_000 },
@@ -97,7 +97,7 @@ function refuseWithoutRight({ config, method, url }: RouteOptions): void {
     throw new InvariantError(`route ${String(method)} ${url} does not say who may call it`)
 }
 
-/** APP-1, up to the caller. A route that nobody knows needs the right to read, so that nobody can try out addresses. */
+/** The checks of APP-1, up to the caller. A route that does not exist needs the right to read, so that nobody can try out addresses. */
 function checkRequest(request: FastifyRequest, reply: FastifyReply, { hosts, tokens, server }: AppSettings): void {
   reply.headers(replyHeaders)
   request.caller = nobody
@@ -119,7 +119,7 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?', 1)[0] as string
 }
 
-/** Without the query, which may hold a ticket. */
+/** The log gets the address without its query, which may hold a ticket. */
 function logRequest(request: FastifyRequest, reply: FastifyReply, log: WorkerLog): void {
   const { method, caller, routeOptions } = request
   if (routeOptions.config.right === 'open') return
@@ -147,7 +147,7 @@ function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyRep
   reply.code(problem.status).type('application/problem+json').send(JSON.stringify(problem))
 }
 
-/** Bytes that are no request of HTTP, or that came too slowly. */
+/** Closes a connection whose bytes are no HTTP request, or came too slowly. */
 function closeWith400(error: Error & { readonly code?: string }, socket: import('node:net').Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

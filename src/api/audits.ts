@@ -1,6 +1,6 @@
 /**
  * Duty: audits that callers begin: one at a time, and what came of the last one.
- * AUDITS-1 Nobody waits for it over HTTP: an audit of many sessions takes minutes. What is known of it goes with this process.
+ * AUDITS-1 Nobody waits for an audit over HTTP: an audit of many sessions takes minutes. What is known of an audit is lost when this process ends.
  */
 import type { AuditProgress, AuditReport } from '../audit/audit.ts'
 import type { Troupe } from '../client/client.ts'

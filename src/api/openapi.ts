@@ -11,9 +11,9 @@ type JsonObject = Record<string, unknown>
 
 const unsafe = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
 
-/** A schema as JSON Schema. Those with a name are references, and what they refer to is added to `named`. */
+/** A schema as JSON Schema. Schemas with a name become references, and what they refer to is added to `named`. */
 function schemaJson(schema: z.ZodType, named: JsonObject): JsonObject {
-  // Within another one, also this schema itself becomes a reference if it has a name.
+  // Within another schema, this schema too becomes a reference if it has a name.
   const json = z.toJSONSchema(z.object({ it: schema }), {
     metadata: components,
     io: 'input',
@@ -21,7 +21,7 @@ function schemaJson(schema: z.ZodType, named: JsonObject): JsonObject {
     override({ zodSchema, jsonSchema }) {
       const description = z.globalRegistry.get(zodSchema)?.description
       if (description !== undefined) jsonSchema.description = description
-      // The bounds of any whole number tell nothing.
+      // Bounds that hold for any whole number say nothing.
       if (unsafe.includes(jsonSchema.minimum as number)) delete jsonSchema.minimum
       if (unsafe.includes(jsonSchema.maximum as number)) delete jsonSchema.maximum
       delete jsonSchema.id
@@ -31,7 +31,7 @@ function schemaJson(schema: z.ZodType, named: JsonObject): JsonObject {
   return moved(json.properties?.it) as JsonObject
 }
 
-/** References lead to the components of the document. */
+/** Makes references lead to the components of the document. */
 function moved(json: unknown): unknown {
   return JSON.parse(JSON.stringify(json).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }

@@ -38,7 +38,7 @@ export async function addPage(app: FastifyInstance, folder: string | null): Prom
         if (path !== '') throw notFound(request)
         return reply.type('text/plain').send(withoutPage)
       }
-      // The names of these files change with their content.
+      // The names of these files change with their content, so browsers may keep them.
       if (path.startsWith('assets/'))
         return reply.header('cache-control', 'public, max-age=31536000, immutable').sendFile(path)
       return reply.sendFile(/\.[a-z0-9]+$/i.test(path) ? path : 'index.html')

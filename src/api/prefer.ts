@@ -3,7 +3,7 @@
 /** Nobody waits longer: proxies give up on a reply that takes longer. */
 const secondsMax = 60
 
-/** Seconds; undefined if the caller does not want to wait. */
+/** How many seconds the caller wants to wait; undefined if it does not want to. */
 export function waited(prefer: string | string[] | undefined): number | undefined {
   const [, seconds] = /(?:^|[,;]\s*)wait\s*=\s*"?(\d{1,6})"?/i.exec(String(prefer ?? '')) ?? []
   return seconds === undefined ? undefined : Math.min(secondsMax, Number(seconds))

@@ -1,7 +1,7 @@
 /**
- * Duty: what a caller is told of an error: problem+json (RFC 9457), with the codes of the library.
- * PROBLEM-1 It has a code and a sentence, and never a stack, a cause, a key of Redis, a path or an address. What is no error of troupe becomes
- *           `bug`, with an id that the log has beside the error itself.
+ * Duty: turn an error into what a caller is told: problem+json (RFC 9457), with the codes of the library.
+ * PROBLEM-1 It has a code and a sentence, and never a stack, a cause, a key of Redis, a path or an address. An error that is not one of troupe's
+ *           becomes `bug`, with an id that the log has beside the error itself.
  */
 import { randomUUID } from 'node:crypto'
 import { damageOf, type ErrorCode, RuntimeError } from '../core/errors.ts'
@@ -25,7 +25,7 @@ export const httpCodes = [
 ] as const
 export type HttpCode = (typeof httpCodes)[number]
 
-/** What a field of the request has wrong. */
+/** What is wrong with a field of the request. */
 export interface FieldProblem {
   /** A JSON pointer: `/body/limits/tokens`. */
   readonly pointer: string
@@ -39,7 +39,7 @@ export interface Problem {
   readonly code: ErrorCode | HttpCode
   readonly detail: string
   readonly errors?: readonly FieldProblem[]
-  /** Of a fault: the log has the same id. */
+  /** Set for a fault of troupe: the log has the same id. */
   readonly id?: string
 }
 
@@ -92,12 +92,12 @@ const titles: Readonly<Record<number, string>> = {
   504: 'It took too long',
 }
 
-/** `type` is a name and no address: docs/reference/errors.md and docs/api.md explain each code. */
+/** `type` is a name, and no address: docs/reference/errors.md and docs/api.md explain each code. */
 export function problem(status: number, code: Problem['code'], detail: string, more: Partial<Problem> = {}): Problem {
   return { type: `urn:troupe:error:${code}`, status, title: titles[status] ?? 'It failed', code, detail, ...more }
 }
 
-/** An error of a route that HTTP alone has. */
+/** An error that only routes of HTTP have. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: HttpCode

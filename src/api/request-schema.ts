@@ -2,7 +2,7 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import type { z } from 'zod'
 
-/** What a part of a request has wrong. Fastify adds which part it is. */
+/** What is wrong with a part of a request. Fastify adds which part it is. */
 export class WrongRequest extends Error {
   readonly issues: readonly z.core.$ZodIssue[]
   readonly statusCode = 400
@@ -15,7 +15,7 @@ export class WrongRequest extends Error {
 
 export const checkRequestPart: FastifySchemaCompiler<z.ZodType> = ({ schema }) => {
   return (value) => {
-    // Fastify says null of a request without a body.
+    // For a request without a body, fastify passes null.
     const read = schema.safeParse(value ?? undefined)
     return read.success ? { value: read.data } : { error: new WrongRequest(read.error.issues) }
   }

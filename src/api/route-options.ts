@@ -1,4 +1,4 @@
-/** Duty: make a route of fastify of a record (route.ts): its schemas, its right, and the call that its handler gets. */
+/** Duty: make a route of fastify from a record (route.ts): its schemas, its right, and the call that its handler gets. */
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import type { Troupe } from '../client/client.ts'
@@ -18,7 +18,7 @@ export function optionsOf(one: Route, settings: AppSettings): RouteOptions {
   return {
     method,
     url: path,
-    // HEAD answers what GET does, without the body; a stream or a file would be made for nothing.
+    // HEAD answers like GET, without the body; for it, a stream or a file would be made for nothing.
     exposeHeadRoute: method === 'GET' && raw === undefined,
     config: { right, takesTicket: raw === 'text/event-stream' },
     schema: {
@@ -44,11 +44,11 @@ export function optionsOf(one: Route, settings: AppSettings): RouteOptions {
   }
 }
 
-/** The call as the ceiling of its caller allows it. */
+/** The call, with no more than the ceiling of its caller allows. */
 async function underItsCeiling(call: Call, ceiling: Route['ceiling']): Promise<Call> {
   if (call.caller.ceiling === undefined || typeof ceiling !== 'function') return call
   const body = await ceiling(call)
-  // Not spread: its signal is made when somebody asks for it.
+  // The call is not spread, because its signal is made when somebody asks for it.
   return body === undefined ? call : Object.create(call, { body: { value: body, enumerable: true } })
 }
 
@@ -77,7 +77,7 @@ async function callOf(
   }
 }
 
-/** The same key of two callers is two keys, and none of them is a key of the library or of the command line. */
+/** The same key of two callers counts as two keys, and neither is a key of the library or of the command line. */
 function keyOf({ headers, caller }: FastifyRequest): string | undefined {
   const key = headers['idempotency-key']
   if (key === undefined) return undefined
@@ -89,7 +89,7 @@ function keyOf({ headers, caller }: FastifyRequest): string | undefined {
 function goneSignal({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
   const abort = () => gone.abort(new CancelledError('the caller has gone.'))
-  // Who went while a client was opened says so no more.
+  // If the caller has gone while a client was opened, no event says so any more.
   if (raw.destroyed) abort()
   else raw.once('close', abort)
   return gone.signal

@@ -2,9 +2,9 @@
  * Duty: the form of a route: one record that says its address, who may call it, what it takes and answers, and what it does.
  * ROUTE-1 Requests are checked against the schemas; a field that nobody knows is refused. Replies are not checked while they are sent: tests
  *         compare them with their schemas.
- * ROUTE-2 Every route names the right that it needs. `open` is for what says nothing of the namespace.
- * ROUTE-3 Every route that changes something under the right `operate` says what the ceiling of a token forbids in it, or that there is nothing: without
- *         that the server does not start.
+ * ROUTE-2 Every route names the right that it needs. `open` is for routes that say nothing about the namespace.
+ * ROUTE-3 Every route that changes something under the right `operate` says what the ceiling of a token forbids in it, or that it forbids nothing:
+ * otherwise the server does not start.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
@@ -14,7 +14,7 @@ import type { Server } from './server.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-/** A schema, or nothing where a request has no such part. */
+/** A schema; undefined if a request has no such part. */
 type Part = z.ZodType | undefined
 type Read<Schema extends Part> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
@@ -25,7 +25,7 @@ export interface Call<Params extends Part = Part, Query extends Part = Part, Bod
   /** A client that acts in the name of the caller. */
   readonly troupe: Troupe
   readonly caller: Caller
-  /** Of the header `Idempotency-Key`, and of this caller alone. */
+  /** The key in the header `Idempotency-Key`, made different for each caller. */
   readonly idempotencyKey: string | undefined
   /** Fires when the caller has gone, or the server stops. */
   readonly signal: AbortSignal
@@ -50,8 +50,8 @@ export class Answer {
 export type CliPart = { readonly command: string } | { readonly none: string }
 
 /**
- * What a token with a ceiling may ask for (guard/ceiling.ts): throws if that is too much. What it returns takes the place of the body. `unneeded`: the route
- * gives nobody more than exists already.
+ * Checks what a token with a ceiling asks for (guard/ceiling.ts), and throws if that is too much. The value that it returns takes the place of the body.
+ * `unneeded`: the route gives nobody more than exists already.
  */
 export type CeilingPart<Params extends Part = Part, Query extends Part = Part, Body extends Part = Part> =
   | ((call: Call<Params, Query, Body>) => unknown)
@@ -61,7 +61,7 @@ export interface Route<Params extends Part = Part, Query extends Part = Part, Bo
   /** Its name in the OpenAPI document, unique: `listSessions`. */
   readonly id: string
   readonly method: Method
-  /** With `:name` for parameters. */
+  /** The path, with `:name` for parameters. */
   readonly path: string
   readonly right: Right | 'open'
   readonly tag: string
@@ -70,17 +70,17 @@ export interface Route<Params extends Part = Part, Query extends Part = Part, Bo
   readonly params?: Params
   readonly query?: Query
   readonly body?: Body
-  /** By status. Without one of 200 to 299 it answers 204. */
+  /** The schemas of replies, by status. A route without a status from 200 to 299 answers 204. */
   readonly replies: Readonly<Record<number, z.ZodType>>
-  /** It writes the reply itself: a stream, a page, a text of this type. */
+  /** Set if the route writes the reply itself: a stream, a page, a text of this type. */
   readonly raw?: string
   readonly cli: CliPart
   readonly ceiling?: CeilingPart<Params, Query, Body>
-  /** False: it needs no Redis, and its `troupe` must not be used. Default: true. */
+  /** False: the route needs no Redis, and must not use its `troupe`. Default: true. */
   readonly asksRedis?: boolean
-  /** It reads the header `Prefer`. */
+  /** True: the route reads the header `Prefer`. */
   readonly prefers?: boolean
-  /** False: it changes nothing although it is no GET. */
+  /** False: the route changes nothing although it is no GET. */
   readonly changes?: boolean
   handle(call: Call<Params, Query, Body>): unknown
 }

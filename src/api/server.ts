@@ -1,6 +1,6 @@
 /**
  * Duty: what all routes of one server share: its clients, its settings, and what it remembers.
- * SERVER-1 Reading goes through one client. What changes something goes through a client of the caller's name, so that events say who did it.
+ * SERVER-1 Reading goes through one client. A call that changes something goes through a client of the caller's name, so that events say who made it.
  */
 import { connectInternal, type Troupe } from '../client/client.ts'
 import type { ConnectOptions } from '../client/connect-options.ts'
@@ -18,7 +18,7 @@ export interface ServerSettings {
   readonly partitions?: number | undefined
   readonly webhooks?: ConnectOptions['webhooks']
   readonly logger?: LoggerLike | undefined
-  /** It changes nothing, and its Redis user needs no right to. */
+  /** True if the server changes nothing; its Redis user then needs no right to write. */
   readonly isReadOnly: boolean
 }
 
@@ -80,7 +80,7 @@ export class Server implements AsyncDisposable {
     }
   }
 
-  // A client that could not be opened is opened anew by the next call.
+  // If a client could not be opened, the next call opens it anew.
   #open(actor: string | undefined, onFailure: () => void): Promise<Troupe> {
     const { redisUrl, namespace, partitions, webhooks, logger, isReadOnly } = this.settings
     const purpose = isReadOnly ? 'look' : 'create'
@@ -89,7 +89,7 @@ export class Server implements AsyncDisposable {
     return client
   }
 
-  /** Ends what waits. Connections that are idle stay until `close`. */
+  /** Ends streams and calls that wait. Connections that are idle stay until `close`. */
   stop(): void {
     this.#stopping.abort(new ConflictError('client_closed', 'this server stops: send the request once more.'))
   }

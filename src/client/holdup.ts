@@ -16,7 +16,7 @@ import type { WorkerMode, WorkerRecord } from '../store/record/worker-record.ts'
 import type { SessionState } from './session/session-state.ts'
 import type { ReadableRow } from './worker-rows.ts'
 
-/** Nobody but somebody outside ends these. */
+/** Only somebody outside ends these. */
 const endedBySomebody = [
   'pause',
   'pause of all',
@@ -28,7 +28,7 @@ const endedBySomebody = [
   'failure',
   'message',
 ] as const
-/** The most urgent ones first. */
+/** The reasons, the most urgent ones first. */
 export const holdupReasons = [
   ...endedBySomebody,
   'lease',
@@ -62,7 +62,7 @@ export interface Holdup {
 
 type Cause = Pick<Holdup, 'reason' | 'waitsFor' | 'command'> & Partial<Pick<Holdup, 'since' | 'until'>>
 
-/** A node reports about once a second. One that was not seen for so long may be gone. */
+/** A node reports about once a second. A node that was not seen for this long may be gone. */
 export const silentMs = 5_000
 
 /** Why a worker does not go on; null if it does, or has nothing to do. `updatedAt`: since when, if nothing says it better. */
@@ -106,7 +106,7 @@ export function answerCommand(id: string, kind: AskSort): string {
     case 'question':
       return `troupe ask answer ${id} <answer>`
     case 'approval':
-      // Nobody should approve what they have not seen: it prints the arguments, and how to decide.
+      // Nobody should approve what they have not seen: this command prints the arguments, and says how to decide.
       return `troupe approval show ${id}`
     case 'signal':
       return `troupe ask answer ${id} '<json>'`
@@ -238,7 +238,7 @@ function callOf({ id, run, calls }: WorkerRecord, child: string): number | null 
   return null
 }
 
-/** What of a session says whether it goes on. */
+/** The part of a session that says whether it goes on. */
 export interface SessionFlow {
   readonly id: string
   readonly rootId: string
@@ -270,7 +270,7 @@ export function holdupsOf({ id, rootId, mode, state }: SessionFlow, workers: rea
   }
   const ofOthers = all.filter(({ needsSomebody }) => needsSomebody)
   const goesOn = workers.some(({ status, holdup: own }) => status === 'running' && own === null)
-  // Those wait for others of the session, which say more.
+  // Workers that wait for others of the session are left out: those say more.
   const own = all.filter(({ reason }) => reason !== 'children' && reason !== 'start')
   const found = ofOthers.length > 0 || goesOn ? ofOthers : own.length > 0 ? own : all
   return found.sort(byUrgency).slice(0, holdupsMost)

@@ -1,6 +1,6 @@
 /**
  * Duty: one node as an operator sees it: which workers it runs, and giving these to other nodes when it stands still.
- * NODE-HANDLE-1 A node that reports keeps its work: it can be drained. What a silent one still commits is fenced, as if its leases had ended.
+ * NODE-HANDLE-1 A node that reports keeps its work: it can be drained. Whatever a silent node still commits is fenced, as if its leases had ended.
  */
 import { ConflictError, NotFoundError } from '../core/errors.ts'
 import { policy } from '../core/policy.ts'
@@ -23,7 +23,7 @@ export interface NodeReport extends NodeSummary {
 }
 
 export interface ReleasedNode extends Pick<NodeSummary, 'id' | 'host' | 'pid' | 'lastSeenMs'> {
-  /** How many workers go on elsewhere: so many turns it held until now. */
+  /** How many workers go on elsewhere: the node held this many turns until now. */
   readonly released: number
 }
 
@@ -43,7 +43,7 @@ export class NodeHandle {
     this.#o = settings
   }
 
-  /** Throws `node_not_found` for one that never was, said goodbye, or was silent for so long that it is forgotten. */
+  /** Throws `node_not_found` for a node that never existed, said goodbye, or was silent for so long that it is forgotten. */
   async report(): Promise<NodeReport> {
     const [node, leases] = await Promise.all([this.#summary(), this.#leases()])
     const rows = await Promise.all(
@@ -56,8 +56,9 @@ export class NodeHandle {
   }
 
   /**
-   * Gives the work of a node that stands still to other nodes, now and not when its leases have ended. Each start counts, as it does then. The node leaves
-   * the list until it reports again. Throws a ConflictError if it reports: stop it with SIGTERM, and it gives its work back itself.
+   * Gives the work of a node that stands still to other nodes, at once and not when its leases have ended. Each start counts, as it would after the
+   * end of a lease. The node leaves the list until it reports again. Throws a ConflictError if it reports: stop it with SIGTERM, and it gives its
+   * work back itself.
    */
   async release(why?: string, options: PauseOptions = {}): Promise<ReleasedNode> {
     const said = whoAndWhy('release', this.#o.submission, why, options)
@@ -88,7 +89,7 @@ export class NodeHandle {
     return Promise.all(this.#o.inspect.map((store) => store.leasesOf(this.id)))
   }
 
-  /** As the partition says that saw it last. */
+  /** The summary in the partition that saw the node last. */
   async #summary(): Promise<NodeSummary> {
     const all = await Promise.all(this.#o.inspect.map(nodeSummaries))
     const [node] = all

@@ -3,7 +3,7 @@ import type { InspectStore } from '../store/audit/inspect-store.ts'
 import type { NodeRow } from '../store/record/register-line.ts'
 import type { NodeSummary } from './summaries.ts'
 
-/** `stalled`: those that were not seen for the time of a lease. */
+/** `stalled`: the nodes that were not seen for the time of a lease. */
 export async function nodeSummaries(store: InspectStore): Promise<Record<'live' | 'stalled', NodeSummary[]>> {
   const now = await store.now()
   const { live, stalled } = await store.nodesBySight()

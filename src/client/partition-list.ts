@@ -27,7 +27,7 @@ export class Partitions {
     this.#deadlineMs = deadlineMs
   }
 
-  /** Those that this client knows, by number. */
+  /** The partitions that this client knows, by number. */
   list = async (): Promise<PartitionSummary[]> => {
     const { isCluster } = this.#connections
     return Promise.all(
@@ -48,7 +48,7 @@ export class Partitions {
 
   /**
    * Raises the number of partitions. Sessions stay where they are; those that are created from then on go to all partitions. Nodes and clients
-   * work in the new ones once they have started again, this client too. Resolves with the number there was.
+   * work in the new ones once they have started again, this client too. Resolves with the former number.
    */
   raise = (to: number): Promise<number> => {
     return raisePartitions(this.#connections, this.#namespace, to, this.#deadlineMs)

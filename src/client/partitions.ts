@@ -1,4 +1,4 @@
-/** Duty: find out how many partitions a namespace has; only who will create sessions sets up a new one. */
+/** Duty: find out how many partitions a namespace has; a new namespace is set up only for a caller that will create sessions. */
 import { defaultNamespace } from '../config.ts'
 import type { Connections } from '../store/redis/connections.ts'
 import { checkNamespace, lookAtNamespace } from '../store/set-up/namespace.ts'

@@ -6,7 +6,7 @@ import { policy } from '../core/policy.ts'
 import { type PoolStore, type PoolWork, sumOf } from '../store/pool-store.ts'
 import type { NodeSummary, PoolSummary } from './summaries.ts'
 
-/** A timer that is due so soon needs a node by then. */
+/** A timer that is due within this time needs a node by then. */
 const dueMs = 60_000
 
 export class Pools {
@@ -18,7 +18,7 @@ export class Pools {
     this.#nodes = nodes
   }
 
-  /** One pool. One that nobody knows has no work. */
+  /** The work of one pool. A pool that nobody knows has no work. */
   get = async (name: string): Promise<PoolSummary> => {
     const found = (await this.list()).find(({ pool }) => pool === name)
     return found ?? summaryOf(sumOf(name, []), [], 0)
@@ -52,7 +52,7 @@ function summaryOf({ pool, waiting, oldestSince, due, busy }: PoolWork, nodes: r
   }
 }
 
-/** How many nodes have a slot for each. A node that is drained has no slots. */
+/** How many nodes are needed so that each turn has a slot. A node that is drained has no slots. */
 function nodesFor(turns: number, slotsOfNode: number): number {
   return Math.ceil(turns / Math.max(1, slotsOfNode))
 }

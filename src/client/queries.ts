@@ -36,11 +36,11 @@ export interface AsksQuery {
   readonly sessionId?: string | undefined
   /** Only questions to persons, or only signals of other systems. */
   readonly kind?: AskSort | undefined
-  /** Only those of workers of this kind. */
+  /** Only asks of workers of this kind. */
   readonly workerKind?: string | undefined
-  /** Default: open. Others only with `sessionId`. */
+  /** Default: open. Other states only with `sessionId`. */
   readonly state?: AskState | 'any' | undefined
-  /** Only those that are older than this, in ms. */
+  /** Only asks that are older than this, in ms. */
   readonly olderThanMs?: number | undefined
   /** The id of the last ask of the page before. */
   readonly after?: string | undefined
@@ -64,7 +64,7 @@ export interface DeadLettersQuery {
   readonly limit?: number | undefined
 }
 
-/** Needs one of the three. `workerId` and `letter` may be set together. */
+/** One of the three must be set. `workerId` and `letter` may be set together. */
 export interface LettersQuery<Done> {
   readonly workerId?: string | undefined
   readonly letter?: string | undefined
@@ -88,11 +88,11 @@ export interface AuditQuery {
   /** Called after each session, because an audit of many takes minutes. */
   readonly onProgress?: ((progress: AuditProgress) => void) | undefined
   /**
-   * Without the sessions that had ended before this time, in ms since 1970: they do not change any more. `last`: before the last audit that was recorded;
-   * if that had findings, or there was none, of all sessions.
+   * Without the sessions that had ended before this time, in ms since 1970: they do not change any more. `last`: leaves out those that had ended
+   * before the last recorded audit; if that had findings, or there was none, looks at all sessions.
    */
   readonly since?: number | 'last' | undefined
-  /** Keep how it ended for monitors: the metrics say it until the next one. Only of all sessions, or since "last". */
+  /** Keeps how the audit ended for monitors: the metrics say it until the next recorded audit. Only for an audit of all sessions, or since "last". */
   readonly record?: boolean | undefined
 }
 
@@ -109,7 +109,7 @@ export interface ContextQuery {
 }
 
 export interface MailboxQuery {
-  /** For each lane. Default 1 000. */
+  /** How many messages of each lane. Default 1 000. */
   readonly limit?: number | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Duty: the audits that somebody has recorded for monitors: keeping one, and beginning where the last one began. */
+/** Duty: keep an audit that somebody records for monitors, and begin the next one where the last one began. */
 import type { AuditReport } from '../audit/audit.ts'
 import { isOfMessages } from '../audit/finding.ts'
 import type { InspectStore } from '../store/audit/inspect-store.ts'
@@ -7,14 +7,17 @@ import { guarded } from '../store/redis/guarded.ts'
 import type { Redis } from '../store/redis/redis.ts'
 import type { AuditQuery } from './queries.ts'
 
-/** From when an audit looks at what has ended; undefined: at all of it. After one with findings all is looked at again, until they are mended. */
+/**
+ * The time since which sessions must have ended to be looked at again; undefined: all sessions are looked at. After an audit with findings, all
+ * sessions are looked at again, until the findings are mended.
+ */
 export async function sinceOf(store: InspectStore, since: AuditQuery['since']): Promise<number | undefined> {
   if (since !== 'last') return since
   const last = await store.lastAudit()
   return last === null || last.findings > 0 ? undefined : last.at
 }
 
-/** `at`: when it began. What has changed since then the next one looks at. */
+/** `at`: when the audit began. The next audit looks at what has changed since then. */
 export async function recordAudit(
   redis: Redis,
   namespace: string,

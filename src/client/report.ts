@@ -49,7 +49,7 @@ export interface WorkerReport {
   readonly permissions: Permissions | null
   /** What somebody has set for this agent; null: it is as its kind says. */
   readonly configured: Configuration | null
-  /** With the code `bug` another program wrote over one of its keys, a field of its record, or its last failure. */
+  /** The code `bug` means that another program wrote over one of its keys, a field of its record, or its last failure. */
   readonly lastFailure: Failure | null
   /** Starts since its last commit; more than one if nodes died or were blocked while it ran. */
   readonly starts: number
@@ -64,7 +64,7 @@ export interface WorkerReport {
   /** Totals over its life; empty for a worker without a model. */
   readonly usage: Partial<UsageReport>
   readonly mailbox: { readonly pending: number; readonly signals: number }
-  /** Ids of those of its open asks that wait for the approval of a call. */
+  /** The ids of its open asks that wait for the approval of a call. */
   readonly approvals: readonly string[]
   /** The id of the node that runs it now. */
   readonly node: string | null
@@ -107,7 +107,7 @@ export function workerReport(
 ): WorkerReport {
   const { record, damage } = row
   const { status, isOpen } = record
-  // A running worker without an open run is at the first message of its next run, of which a renewal of its lease may have told more.
+  // A running worker without an open run is at the first message of its next run; a renewal of its lease may have written more.
   const { run: recorded } = record.runState
   const isStarting = status === 'running' && !isOpen && (recorded === 'Idle' || recorded === 'Failed')
   const run: RunState = isStarting ? 'ProcessingUserMessage' : recorded

@@ -12,7 +12,7 @@ export type ListedSession = Pick<
   readonly workers: number
   /** How many asks of its workers nobody has answered, among its fifty newest ones. */
   readonly openAsks: number
-  /** When the oldest of them was asked; null without any. */
+  /** When the oldest of these asks was asked; null without any. */
   readonly askedAt: number | null
 }
 
@@ -44,7 +44,7 @@ export interface NodeSummary {
   readonly kinds: readonly string[]
   readonly pid: number | null
   readonly host: string | null
-  /** It was not seen for the time of a lease: it stands still, or died without a word. */
+  /** The node was not seen for the time of a lease: it stands still, or died without a word. */
   readonly stalled?: true
 }
 
@@ -62,7 +62,7 @@ export interface PoolSummary {
   /** Live nodes, and the slots of all of them. */
   readonly nodes: number
   readonly slots: number
-  /** Nodes with a slot for each that waits, is due or is busy: with as many slots as its nodes have on average, or 50 without a node. */
+  /** How many nodes would have a slot for each turn that waits, is due or is busy: with as many slots as its nodes have on average, or 50 without a node. */
   readonly expectedNodes: number
 }
 
@@ -72,9 +72,9 @@ export interface PartitionSummary {
   readonly sessions: number
   /** Live nodes that work in it. A node that started before the number of partitions was raised works in the old ones. */
   readonly nodes: number
-  /** Of a Redis Cluster; null where there is none. */
+  /** The slot of a Redis Cluster; null if there is no cluster. */
   readonly slot: number | null
-  /** The server that has the slot now, by address and port; null where there is no cluster. */
+  /** The server that has the slot now, by address and port; null if there is no cluster. */
   readonly server: string | null
 }
 
@@ -91,7 +91,7 @@ export interface DeadLetter {
   readonly killedBy: string
   /** The id of the message in the mailbox; null if the letter was not put back. */
   readonly redrivenAs: string | null
-  /** Somebody marked it as dealt with. */
+  /** True if somebody marked it as dealt with. */
   readonly dismissed: boolean
   readonly evidence: Readonly<Record<string, unknown>>
 }
@@ -106,8 +106,9 @@ export interface Sent {
    */
   readonly again: boolean
   /**
-   * The run in progress receives it: it was sent to steer or interrupt a run, and one was in progress. False: it begins a run, when those before it
-   * have ended; or, sent to steer or interrupt, the run receives it that has yet to begin with the first message that waits.
+   * True if the run in progress receives it: it was sent to steer or interrupt a run, and one was in progress. False: it begins a run when the
+   * messages before it have been received; or, if it was sent to steer or interrupt, it joins the run that has yet to begin with the first message
+   * that waits.
    */
   readonly steers: boolean
   /** Says that its key was used before, and whether for another message; null otherwise. */

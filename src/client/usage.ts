@@ -13,7 +13,7 @@ export const usageParts = ['day', 'hour', 'kind', 'model'] as const
 export type UsagePart = (typeof usageParts)[number]
 
 export interface UsageQuery {
-  /** What the rows are of. Default: day, kind and model. Not both day and hour. */
+  /** What the rows are about. Default: day, kind and model. Not both day and hour. */
   readonly by?: readonly UsagePart[] | undefined
   /** How many days, today among them. Default 30, at most 400. Not with rows by hour. */
   readonly days?: number | undefined

@@ -26,7 +26,7 @@ export async function readRows(store: InspectStore, ids: readonly string[]): Pro
   return rows
 }
 
-/** An error that names what another program wrote over of a session, or of the stored result of this run; null if nothing is damaged. */
+/** An error that names what another program wrote over in a session, or in the stored result of this run; null if nothing is damaged. */
 export function sessionDamage(
   store: InspectStore,
   sessionId: string,

@@ -50,9 +50,9 @@ export interface HistoryItem {
 export interface SendOptions {
   readonly idempotencyKey?: string | undefined
   /**
-   * When a busy worker receives the message. `queue`: in its next run. `steer`: in the run in progress: an agent before its next model call, a handler after
-   * the message in hand. `interrupt`: in the run in progress, which ends at once what it does. A worker at rest begins a run with it. If messages wait and
-   * the run of the first one has not begun, that run receives it too. Default: `queue`.
+   * When a busy worker receives the message. `queue`: in its next run. `steer`: in the run in progress: an agent before its next model call, a
+   * handler after the message in hand. `interrupt`: in the run in progress, which at once ends what it does. A worker at rest begins a run with it.
+   * If messages wait and the run of the first one has not begun, that run receives it too. Default: `queue`.
    */
   readonly when?: SendTime | undefined
 }
@@ -123,7 +123,7 @@ export class Worker {
 
   /**
    * The state of its run, one of eleven, with the data that belong to it: the calls that wait for an approval or run, the error that is tried again, why
-   * the run failed. Reads the history where the data are there.
+   * the run failed. It reads the history if the data are there.
    */
   async state(): Promise<ContextState> {
     const report = await this.report()

@@ -1,4 +1,4 @@
-/** Duty: a value outside of the components, which several of them show. */
+/** Duty: hold a value outside of the components, several of which show it. */
 import { useSyncExternalStore } from 'react'
 
 export interface Store<Value> {

@@ -8,10 +8,10 @@ import { allowanceKeys } from './keys.ts'
 import type { OpenPlace } from './places.ts'
 import { giveScript } from './script/scripts.ts'
 
-/** In the order of the script. */
+/** The amounts, in the order in which the script takes them. */
 const names = ['sessions', 'modelCalls', 'tokens', 'toolCalls'] as const satisfies readonly (keyof Allowance)[]
 
-/** `given`: within the last hour. After `roomMs` there is room for what was asked. */
+/** `given`: what the token has given within the last hour. In `roomMs` milliseconds there is room for what the request asks. */
 export type GiveAnswer =
   | { readonly kind: 'ok' }
   | { readonly kind: 'over'; readonly what: keyof Allowance; readonly given: number; readonly roomMs: number }
@@ -22,9 +22,9 @@ export interface GiveOrder {
   /** Tells the request from all others of the token. */
   readonly request: string
   readonly more: Allowance
-  /** Within an hour. What it does not name has no bound. */
+  /** What the token may give within an hour. An amount that is absent has no bound. */
   readonly most: { readonly [Name in keyof Allowance]?: number | undefined }
-  /** How long the request is known. */
+  /** How long Redis remembers the request, so that it counts once. */
   readonly knownMs: number
 }
 
@@ -37,7 +37,7 @@ export class AllowanceStore {
     this.#deadlineMs = deadlineMs
   }
 
-  /** Counts what is given, unless it is too much. */
+  /** Counts what the request gives, unless that is too much. */
   async give({ token, request, more, most, knownMs }: GiveOrder): Promise<GiveAnswer> {
     const { caller, keys } = this.#first
     const own = allowanceKeys(keys.tag, token)

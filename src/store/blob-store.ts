@@ -74,7 +74,7 @@ export class RedisBlobStore implements BlobStore {
         ? redis.getBuffer(key)
         : redis.getrangeBuffer(key, range.offset, range.offset + range.length - 1)
     const found = range?.length === 0 ? Buffer.alloc(0) : await guarded('reading a blob', read, deadlineMs)
-    // A range of a key that is not there is empty, as one behind its end is.
+    // Redis answers the same empty text for a key that does not exist and for a range behind the end of a key.
     if (found !== null && found.length === 0 && (await this.find(sessionId, id)) === null) return null
     return found
   }

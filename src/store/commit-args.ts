@@ -23,8 +23,8 @@ export interface CommitContext {
 type Fields = Record<string, HeaderValue | undefined>
 
 /**
- * One commit among those of a script: its fields in the header, and its texts, which the fields name by their numbers. Who sends it sets in `texts` where
- * its texts begin.
+ * One commit among those of a script: its fields in the header, and its texts, which the fields name by their numbers. Whoever sends it sets `texts`
+ * to where its texts begin.
  */
 export interface CommitArgs {
   readonly fields: Fields
@@ -64,7 +64,7 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
   return { fields, texts }
 }
 
-/** How the run goes on; what is as at the start is left out. */
+/** Adds how the run goes on. A field with the value of a new run is left out. */
 function addRun(fields: Fields, request: CommitRequest): void {
   const { open, attempt, retrying, inputsConsumed, signalsConsumed, resultsConsumed, resultsSeen } = request
   const { steersTaken, steersSeen, pendingCalls, pendingCount, openChildren, signalsOpen, steps } = request
@@ -99,7 +99,7 @@ function addContent(fields: Fields, request: CommitRequest, policy: Policy, add:
   }
 }
 
-/** Siblings mostly have the same permissions: a text that comes again has the number that it had. */
+/** Siblings mostly have the same permissions: a text that was added before keeps its number. */
 function addingOnce(add: (text: string) => number): (text: string) => number {
   const numbers = new Map<string, number>()
   return (text) => {
@@ -137,7 +137,7 @@ function askFields({ id, sort, body, expiry }: AskOrder, add: (text: string) => 
   return { id, sort, body: add(body), ms: expiry?.ms, onExpiry: expiry && add(expiry.answer) }
 }
 
-/** What the slot does next. */
+/** Adds what the slot does next. */
 function addSlot(
   fields: Fields,
   request: CommitRequest,

@@ -28,15 +28,15 @@ export interface SessionOrder {
   readonly name: string
   readonly pool: string
   readonly mode: 'job' | 'conversation'
-  /** Its first message. Null: it rests until a message is sent to it. */
+  /** The first message of the session. Null: it rests until a message is sent to it. */
   readonly mail: string | null
   /** What its history begins with; absent: nothing. */
   readonly history?: readonly string[] | undefined
   /** What its first message names: bytes, and the name that follows from them. */
   readonly blobs?: readonly { readonly ref: BlobRef; readonly body: Uint8Array }[] | undefined
-  /** Digest of a key the caller gave; the ids of a session are its own key otherwise. */
+  /** Digest of the caller's key. Null without one: then the ids of the session tell a repeated call. */
   readonly keyDigest: string | null
-  /** How many partitions who asks knows, if it has a key. */
+  /** How many partitions the caller knows; set if the caller gave a key. */
   readonly partitions?: number | undefined
   readonly limits: SessionLimits
   /** As `encodePermissions` writes it; empty or absent: nothing is restricted. */
@@ -52,7 +52,7 @@ export interface SessionOrder {
   readonly event: string
 }
 
-/** again: the session was there, or its key began it before. other: its key began something else, and that session is answered. */
+/** again: the session existed, or the same key created it before. other: the key created another session, and the answer names that one. */
 export interface CreateAnswer {
   readonly kind: 'ok' | 'again' | 'other'
   readonly sessionId: string
@@ -63,18 +63,18 @@ export interface CreateAnswer {
 type Answer = CreateAnswer | TransientError
 
 interface Prepared {
-  /** Its part of the header. */
+  /** The session's part of the header. */
   readonly fields: Readonly<Record<string, HeaderValue | undefined>>
   /** The mail, the event, then the entries, then the blobs. */
   readonly texts: readonly (string | Buffer)[]
-  /** Of an order with a key. */
+  /** Set for an order with a key. */
   readonly partitions: number | undefined
   readonly bytes: number
 }
 
 const startLimits = encodeLimits(defaultWorkerLimits)
 const startCaps = encodeAllowed(defaultSpending)
-/** Of a session's fields in the header: their names, ids and digests. */
+/** About how many bytes the fields of one session take in the header: their names, ids and digests. */
 const fieldsBytes = 300
 
 export class CreateSessions {
@@ -94,7 +94,7 @@ export class CreateSessions {
     return this.#sendOne(this.#prepare(order), this.#deadlineMs)
   }
 
-  /** In the order of the orders: that of each session's answer, or of the error that it met. */
+  /** Resolves, in the order of `orders`, with the answer for each session or with the error that it met. */
   async createMany(orders: readonly SessionOrder[]): Promise<PromiseSettledResult<CreateAnswer>[]> {
     const batches = [...batchesOf(orders.map((order) => this.#prepare(order)))]
     const answers = await Promise.all(batches.map((batch) => this.#sendBatch(batch)))
@@ -107,7 +107,7 @@ export class CreateSessions {
       const answers = await this.#send(batch, this.#deadlineMs)
       return answers.map(settledOf)
     } catch (reason) {
-      // Where the time is over none is sent again. Else one of them met something that is not as it should be (CREATE-1).
+      // After the deadline, no session is sent again. Otherwise one of them met something damaged, and each is sent by itself (CREATE-1).
       const isFinal = batch.length === 1 || (reason instanceof RuntimeError && reason.retryable)
       if (isFinal) return batch.map(() => ({ status: 'rejected', reason }))
       const leftMs = Math.max(1, giveUpAt - performance.now())
@@ -137,7 +137,7 @@ export class CreateSessions {
     })
   }
 
-  /** What is as a session starts by default is left out. */
+  /** Fields with the default of a new session are left out. */
   #prepare(order: SessionOrder): Prepared {
     const { sessionId, kind, name, pool, mode, limits, permissions, approval, turnShare, notify, keyDigest, event } =
       order
@@ -199,7 +199,7 @@ function settledOf(answer: Answer): PromiseSettledResult<CreateAnswer> {
   return { status: 'fulfilled', value: answer }
 }
 
-/** RAISE-2. Another process, which knows the number, may take the order. */
+/** Another process that knows the number of partitions may take the order (RAISE-2). */
 function behind(partitions: string): TransientError {
   return new TransientError(
     `the namespace was raised to ${partitions} partitions, of which this process does not know: start it again (in code: connect again). If that does not help, the raise was not finished: run \`troupe partition raise ${partitions}\` again. Nothing was written.`,
@@ -207,7 +207,7 @@ function behind(partitions: string): TransientError {
   )
 }
 
-/** Limits that came later are left out at their default, so that what was asked for before them is known again. */
+/** A limit that a later version added is left out at its default, so that a call of an older version has the same digest today. */
 function askedCaps(limits: SessionLimits): string {
   const { modelCalls, tokens, toolCalls } = limits
   return toolCalls === defaultSpending.toolCalls ? `${modelCalls} ${tokens}` : encodeAllowed(limits)

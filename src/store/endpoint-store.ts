@@ -1,5 +1,5 @@
 /**
- * Duty: endpoints as they are stored: their records, in partition 0 for the whole namespace, and in each partition which of them are told of it.
+ * Duty: endpoints as they are stored: their records, in partition 0 for the whole namespace; and in each partition, which endpoints are told of it.
  * ENDPOINTS-1 A record is written only if nobody changed it since it was read.
  * ENDPOINTS-2 An endpoint is told of what happens in a partition after it was made to listen there, by the clock of that partition.
  */
@@ -10,7 +10,7 @@ import { guarded } from './redis/guarded.ts'
 import { scored } from './script/replies.ts'
 import { endpointScript, listenScript } from './script/scripts.ts'
 
-/** A record, with the text as which it was read. */
+/** A record of an endpoint, and the text that was read. */
 export interface StoredEndpoint {
   readonly id: string
   readonly record: EndpointRecord
@@ -20,7 +20,7 @@ export interface StoredEndpoint {
 export class EndpointStore {
   readonly #places: readonly OpenPlace[]
   readonly #first: OpenPlace
-  /** Of their records. */
+  /** The key of the hash that holds the records. */
   readonly #key: string
   readonly #deadlineMs: number
 
@@ -31,13 +31,13 @@ export class EndpointStore {
     this.#deadlineMs = deadlineMs
   }
 
-  /** Whether there is one, enabled or not. */
+  /** Whether the namespace has an endpoint, enabled or not. */
   async hasSome(): Promise<boolean> {
     const { redis } = this.#first
     return (await guarded('looking for endpoints', () => redis.exists(this.#key), this.#deadlineMs)) === 1
   }
 
-  /** In the order of their creation. */
+  /** All endpoints, in the order of their creation. */
   async list(): Promise<StoredEndpoint[]> {
     const { redis } = this.#first
     const texts = await guarded('reading endpoints', () => redis.hgetall(this.#key), this.#deadlineMs)
@@ -52,7 +52,7 @@ export class EndpointStore {
     return text === null ? null : stored(id, text)
   }
 
-  /** ENDPOINTS-1. `before`: as it was read; null: there was none. `after`: null: it goes. */
+  /** Writes a record (ENDPOINTS-1). `before`: the text that was read; null: there was no record. `after`: null removes the record. */
   async write(
     id: string,
     before: StoredEndpoint | null,
@@ -70,7 +70,7 @@ export class EndpointStore {
     return answer as 'ok' | 'changed' | 'full'
   }
 
-  /** ENDPOINTS-2. In all partitions, or in one. */
+  /** Says that the endpoint is told of what happens in all partitions or in one, or no more (ENDPOINTS-2). */
   async listen(id: string, listens: boolean, partition?: number): Promise<void> {
     const places = partition === undefined ? this.#places : this.#places.slice(partition, partition + 1)
     await Promise.all(
@@ -85,7 +85,7 @@ export class EndpointStore {
     )
   }
 
-  /** The endpoints that are told of a partition, each with the time in ms since when. */
+  /** The endpoints that are told of a partition, each with the time in ms from which on. */
   async listeners(partition: number): Promise<ReadonlyMap<string, number>> {
     const { redis, keys } = this.#places[partition] as OpenPlace
     const read = () => redis.zrange(endpointKeys(keys.tag).since, 0, '-1', 'WITHSCORES')

@@ -120,7 +120,7 @@ export type PartitionKeys = ReturnType<typeof partitionKeys>
 export interface Place {
   readonly partition: number
   readonly keys: PartitionKeys
-  /** Of BullMQ's keys. */
+  /** The prefix of BullMQ's keys. */
   readonly prefix: string
 }
 
@@ -132,7 +132,7 @@ export function placesOf(namespace: string, partitions: number): Place[] {
   })
 }
 
-/** A key with the tag of this one that is never there. */
+/** A key with the same tag that never exists. */
 export function keyThatIsNever(key: string): string {
   return partitionKeys(key.slice(0, key.indexOf('}') + 1)).rights
 }
@@ -142,7 +142,7 @@ export function workersPattern(tag: string): string {
   return `${tag.slice(0, tag.lastIndexOf('.'))}.*}:w:*`
 }
 
-/** What a key that is matched by it is the record of; null for no record. */
+/** The worker whose record this key is; null if the key is no record. */
 export function recordOf(key: string): { readonly partition: number; readonly id: string } | null {
   const [, partition, id] = /\.(\d+)\}:w:([^:]+)$/.exec(key) ?? []
   return partition === undefined || id === undefined ? null : { partition: Number(partition), id }

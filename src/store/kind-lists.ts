@@ -10,7 +10,7 @@ const lengthMost = 512
 const wholeEveryMs = 10_000
 
 export interface NodeKinds {
-  /** By pool. */
+  /** The kinds of the node, by pool. */
   readonly kinds: ReadonlyMap<string, readonly string[]>
   /** Those of them that spawn nothing. */
   readonly childless?: ReadonlySet<string>
@@ -20,7 +20,7 @@ export interface NodeKinds {
 
 interface KindList {
   readonly text: string
-  /** Null of a short one. */
+  /** Null for a short list. */
   readonly name: string | null
   wholeAt: number
 }
@@ -36,7 +36,7 @@ export class KindLists {
     }
   }
 
-  /** For a claim in this pool that is sent now. */
+  /** The kinds of this node for a claim in this pool that is sent now. */
   of(pool: string): string {
     const list = this.#lists.get(pool)
     if (list === undefined) return ' '

@@ -31,7 +31,7 @@ export interface HeldLease {
 
 const tokensAtOnce = 500
 
-/** Those of one node. Children that a slot runs itself have the nonce of its claim too. */
+/** The leases of one node. Children that a slot runs itself have the nonce of its claim too. */
 export async function leasesOfNode(redis: Redis, keys: PartitionKeys, nodeId: string): Promise<HeldLease[]> {
   const claims = await orElse(redis.hvals(keys.claims(nodeId)), [])
   const nonces = new Set(claims.map((claim) => claim.split(' ', 1)[0] as string))

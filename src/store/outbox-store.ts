@@ -19,7 +19,7 @@ import type { Reply } from './script/script.ts'
 import { deliveredScript, deliverScript } from './script/scripts.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
-/** Mails that one script takes. Each may have 1 MB. */
+/** How many mails one script takes. Each may have 1 MB. */
 const atOnce = 16
 
 interface Mail {
@@ -104,14 +104,14 @@ export class RedisOutboxStore implements OutboxStore {
     return { last: Number(last), wakeups: parseWakeups(wakeups), refused: refusedOf(refused, mails) }
   }
 
-  /** OUTBOX-4. */
+  /** Whether the namespace has a partition that this process does not know (OUTBOX-4). */
   async #exists(partition: number): Promise<boolean> {
     const { redis, keys } = this.#all[0] as OpenPlace
     const read = () => redis.hget(keys.meta, 'partitions')
     return Number(await guarded('reading the number of partitions', read, this.#policy.leaseMs)) > partition
   }
 
-  /** Returns how many went. */
+  /** Returns how many mails were taken out. */
   async #takeOut(partition: number, last: number, refused: readonly Refused[]): Promise<number> {
     const { caller, keys } = this.#own
     const told = await Promise.all(

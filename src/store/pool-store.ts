@@ -1,7 +1,7 @@
 /**
  * Duty: how much work the pools of one partition have: for lists, and for what starts and stops nodes. It never writes.
- * POOL-STORE-1 A read costs as much with a million workers as with one. It counts, and looks at the first workers and timers alone: if there are
- *     more, their pools are taken to be as those of the first ones.
+ * POOL-STORE-1 A read costs as much with a million workers as with one. It counts, and looks only at the first workers and timers: if there are more,
+ *     their pools are taken to be as those of the first ones.
  */
 import { defaultPool, isPool, unhostedPool } from '../core/ids.ts'
 import { type PartitionKeys, workerKeys } from './keys.ts'
@@ -11,13 +11,13 @@ import { orElse, repliesOf } from './script/replies.ts'
 
 export interface PoolWork {
   readonly pool: string
-  /** Workers in its run queues. */
+  /** How many workers wait in the run queues of the pool. */
   readonly waiting: number
-  /** Since when the first of them waits, in ms since 1970. */
+  /** Since when the first of these workers waits, in ms since 1970. */
   readonly oldestSince: number | null
-  /** Timers, retries and expiries of its workers that are due by then. */
+  /** How many timers, retries and expiries of its workers are due by then. */
   readonly due: number
-  /** Turns that have lasted longer than a moment. */
+  /** How many turns have lasted longer than a moment. */
   readonly busy: number
 }
 
@@ -65,7 +65,7 @@ export class PoolStore {
     }
   }
 
-  /** Timers are of the whole partition. */
+  /** The timers of the whole partition: one set has those of all pools. */
   async #due(dueBy: number): Promise<PoolWork[]> {
     const { timers } = this.#keys
     const [count, first] = await Promise.all([
@@ -80,7 +80,7 @@ export class PoolStore {
     return [...shares].map(([pool, share]) => ({ ...none, pool, due: Math.ceil(count * share) }))
   }
 
-  /** Workers of kinds that no live node hosts: they are work of the pool in which their kind was hosted last. */
+  /** Workers of kinds that no live node hosts count as work of the pool in which their kind was hosted last. */
   async #unhosted(): Promise<PoolWork[]> {
     const queue = this.#keys.run(unhostedPool)
     const [count, first] = await Promise.all([
@@ -123,7 +123,7 @@ function oldest(times: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : Math.min(...known)
 }
 
-/** How large a part of these names each is. */
+/** How large a part of all names each name is. */
 function sharesOf(names: readonly string[]): Map<string, number> {
   const groups = Map.groupBy(names, (name) => name)
   return new Map([...groups].map(([name, some]) => [name, some.length / names.length]))

@@ -6,8 +6,8 @@ import type { Reply } from './script/script.ts'
 import { parseWakeups } from './wakeups.ts'
 
 /**
- * A message in its lane. again: its key is known, or its letter was put back before, and this is the position that it got then. other: its key
- * is known, and another message was sent under it.
+ * Where a message stands in its lane. again: its key is known, or its letter was put back before, and this is the position that it got then. other:
+ * the key is known, and another message was sent under it.
  */
 export interface Placed {
   readonly kind: 'ok' | 'again' | 'other'
@@ -15,7 +15,7 @@ export interface Placed {
   readonly wakeups: readonly Wakeup[]
   /** The pool in whose run queue the worker was put, if it was idle and no wake-up was added for it; else empty. */
   readonly wokenIn: string
-  /** A run in progress takes it before its turn. */
+  /** True if a run in progress takes the message before its turn. */
   readonly steers: boolean
 }
 
@@ -26,7 +26,7 @@ export type PostRefused =
   | { readonly kind: 'session_finished'; readonly state: string }
   | { readonly kind: 'mailbox_full'; readonly most: number }
 
-/** What the worker that was sent to has refused. */
+/** Why the worker that the message was sent to has refused it. */
 export function refusalOfPost(answer: PostRefused, id: string): Refusal {
   switch (answer.kind) {
     case 'mailbox_full':

@@ -7,7 +7,7 @@ import type { ScriptCaller } from './script/script.ts'
 import { releaseScript } from './script/scripts.ts'
 import { newSeed } from './wakeups.ts'
 
-/** As the script takes it. */
+/** A turn that is taken away, in the form of the script. */
 export type TakenTurn = {
   readonly worker: string
   readonly token: string
@@ -19,9 +19,9 @@ export type TakenTurn = {
 export interface TurnsRelease {
   readonly node: string
   readonly wakeupMs: number
-  /** The node ends, or stands still: its turns are taken away. Else only the words are kept. */
+  /** True if the node ends or stands still: its turns are taken away. Otherwise the script only keeps the last words. */
   readonly ends: boolean
-  /** What is said of it; empty: nothing. */
+  /** The last words of the node; empty: none. */
   readonly words: string
   /** The worker whose code is the cause, also if its turn is over. */
   readonly author: string | undefined

@@ -39,7 +39,7 @@ import {
 import { pruneOnce, pruneStart } from './upkeep-store.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
-/** Of a message: the digest of its key, and whether the caller gave it, who may give it to another message as well. */
+/** For a message: the digest of its key, and whether the caller gave the key, who may use it for another message as well. */
 interface PostOptions {
   readonly digest: string
   readonly isGiven: boolean
@@ -49,12 +49,12 @@ interface PostOptions {
 export type RedriveAnswer = Placed | RedriveRefused
 export type RedriveRefused = { readonly kind: 'no_letter' | 'no_message' } | PostRefused
 
-/** redriven: it was put back, at this position. */
+/** redriven: the message was put back, at this position. */
 export type DismissAnswer =
   | { readonly kind: 'ok' | 'again' | 'no_letter' }
   | { readonly kind: 'redriven'; readonly position: number }
 
-/** How a failed run goes on, decided by what its caller read: the version of the record, and the history up to it. */
+/** How a failed run goes on, and what the caller had read when they decided so: the version of the record, and how long the history was. */
 export interface RetryOrder {
   readonly version: number
   readonly run: number
@@ -62,7 +62,7 @@ export interface RetryOrder {
   readonly calls: number
   readonly steps: number
   readonly entries: readonly string[]
-  /** The message that is received again; empty: none. */
+  /** The message that the run receives again; empty: none. */
   readonly mail: string
   readonly caps?: Spending | undefined
   readonly letter?: string | undefined
@@ -126,7 +126,7 @@ export class SessionStore {
     return this.#creation.create(order)
   }
 
-  /** Each is answered as if it had been created alone. */
+  /** Each session is answered as if it had been created alone. */
   createMany(orders: readonly SessionOrder[]): Promise<PromiseSettledResult<CreateAnswer>[]> {
     return this.#creation.createMany(orders)
   }
@@ -233,12 +233,12 @@ export class SessionStore {
     return this.#cancels.session(sessionId, reason, by)
   }
 
-  /** worker: for good, with its subtree; a root with its session. run: the one that is in progress. */
+  /** worker: the worker is cancelled for good, with its subtree; a root is cancelled with its session. run: only the run that is in progress. */
   cancelWorker(...call: Parameters<Cancels['worker']>): Promise<CancelWorkerAnswer> {
     return this.#cancels.worker(...call)
   }
 
-  /** Sets what is given; answers what holds now. */
+  /** Sets the limits that are given; answers the limits that hold now. */
   async limit(
     sessionId: string,
     { modelCalls, tokens, toolCalls }: Partial<Spending>,
@@ -343,7 +343,7 @@ export class SessionStore {
     return guarded('reading a kind', () => this.#redis.hget(record, 'kind'), this.#deadlineMs)
   }
 
-  /** Pool of a kind as its nodes registered it; "unhosted" for one that none ever hosted. Remembered for a second. */
+  /** The pool of a kind as its nodes registered it; "unhosted" for a kind that no node ever hosted. It is remembered for a second. */
   async poolOf(kind: string): Promise<string> {
     const known = this.#pools.get(kind)
     if (known && known.until > performance.now()) return known.pool

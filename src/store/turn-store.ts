@@ -46,11 +46,11 @@ export interface TurnStoreOptions extends NodeKinds {
   readonly partition: number
   readonly nodeId: string
   readonly policy: Policy
-  /** A commit that was recorded has sent to a worker of another partition. */
+  /** Called when a recorded commit has sent a message to a worker of another partition. */
   readonly onSentOut?: () => void
 }
 
-/** A commit that waits for the end of this pass. */
+/** A commit that waits until this pass of the event loop ends. */
 interface Waiting extends CommitArgs {
   readonly bytes: number
   readonly answer: PromiseWithResolvers<CommitAnswer>
@@ -58,7 +58,7 @@ interface Waiting extends CommitArgs {
 
 /** The position of the first text among the arguments of a script, counted from 1: behind the header. */
 const firstText = 2
-/** About: of the fields of a commit in the header, and of each child. */
+/** About how many bytes the fields of a commit take in the header, and those of each child. */
 const fieldsBytes = 400
 
 const historyPage = 1_000
@@ -82,7 +82,7 @@ export class RedisTurnStore implements TurnStore {
   }
 
   async claim(next: NextClaim): Promise<ClaimAnswer> {
-    // About the same turns as commits that still wait here.
+    // Commits that still wait here are about the same turns.
     this.#commits.flush()
     const asked = performance.now()
     const { keys, nodeId, policy } = this.#o
@@ -142,7 +142,7 @@ export class RedisTurnStore implements TurnStore {
     try {
       replies = await this.#o.caller.call(commitScript, { leases, events }, args, { deadlineMs })
     } catch (error) {
-      // Where the time is over none is sent again. Else one of them met something that is not as it should be: each is sent by itself (BATCH-1).
+      // After the deadline, no commit is sent again. Otherwise one of them met something damaged, and each is sent by itself (BATCH-1).
       const isFinal = batch.length === 1 || (error instanceof RuntimeError && error.retryable)
       for (const waiting of batch) {
         if (isFinal) waiting.answer.reject(error)
@@ -172,7 +172,7 @@ export class RedisTurnStore implements TurnStore {
     return { kind: tag, opensInMs: opensIn === 'none' ? null : Number(opensIn) }
   }
 
-  /** In pages: a long history must not hold Redis for long, nor come as one answer. */
+  /** It reads in pages: a long history must not hold Redis for long, nor come as one answer. */
   async readHistory(workerId: string, from: number): Promise<string[]> {
     const { redis, keys, policy } = this.#o
     const { log } = workerKeys(keys.tag, workerId)
@@ -185,7 +185,7 @@ export class RedisTurnStore implements TurnStore {
     }
   }
 
-  /** Only this turn takes inputs out of the lane, so their places do not move between the two reads. */
+  /** Only this turn takes inputs out of the lane, so their positions hold between the two reads. */
   async readInputs(workerId: string, positions: readonly number[]): Promise<Mail[]> {
     const { redis, keys, policy } = this.#o
     const { record, inbox } = workerKeys(keys.tag, workerId)
@@ -198,7 +198,7 @@ export class RedisTurnStore implements TurnStore {
     })
   }
 
-  /** A reason is kept for what callers cancelled. Nobody gives one for the children of a run that has ended. */
+  /** Redis keeps a reason for what callers cancelled. Nobody gives one for the children of a run that has ended. */
   async cancelReason({
     workerId,
     sessionId,
@@ -221,7 +221,7 @@ export class RedisTurnStore implements TurnStore {
   async renew(
     turns: readonly RenewRequest[],
   ): Promise<{ verdicts: Verdict[]; steered: RenewedSteers; wakeups: readonly Wakeup[]; trustedUntil: number }> {
-    // About the same turns as commits that still wait here.
+    // Commits that still wait here are about the same turns.
     this.#commits.flush()
     const asked = performance.now()
     const { keys, policy } = this.#o

@@ -37,7 +37,7 @@ export interface UpkeepStoreOptions {
   readonly keys: PartitionKeys
   readonly partition: number
   readonly nodeId: string
-  /** Shown by doctor: kinds, version, host, process id. */
+  /** What doctor shows of the node: kinds, version, host, process id. */
   readonly nodeFacts: Readonly<Record<string, unknown>>
   readonly policy: Policy
 }
@@ -49,15 +49,18 @@ interface Answered {
   readonly entries: readonly string[]
 }
 
-/** Entries of a history that are read at once, from its end: few at first, since the newest reply is near it. */
+/** How many entries of a history are read at once, from its end: few at first, since the newest reply is near it. */
 const firstPage = 8
 const lastPage = 500
 
-/** Workers that one script ends, and sessions that one removes: with more of them it would hold Redis for longer than 10 ms (`npm run bench:scripts`). */
+/**
+ * How many workers one script ends, and how many sessions it removes: with more of them it would hold Redis for longer than 10 ms (`npm run
+ * bench:scripts`).
+ */
 const finishMost = 25
 const pruneMost = 20
 
-/** The queues of each are looked through. */
+/** How many kinds one script forgets: it looks through the queues of each. */
 const kindsForgottenAtOnce = 10
 
 export class RedisUpkeepStore implements UpkeepStore {
@@ -190,7 +193,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       try {
         if (await this.#finish(sessionId, wakeups)) finished++
       } catch (error) {
-        // What is wrong with one session holds up no other.
+        // Damage to one session holds up no other.
         if (!(error instanceof InvariantError)) throw error
         damaged.push({ sessionId, error })
       }
@@ -198,7 +201,10 @@ export class RedisUpkeepStore implements UpkeepStore {
     return { finished, damaged, wakeups }
   }
 
-  /** One pass over what is left of it; adds the wake-ups of those that go on. Tells whether the cancel is over; else some still run. */
+  /**
+   * Makes one pass over the workers that are left to end; adds the wake-ups of those that go on. Returns whether the cancel is over; if not, some
+   * workers still run.
+   */
   async #finish(sessionId: string, wakeups: Wakeup[]): Promise<boolean> {
     const { keys, policy } = this.#o
     const { cancelled, workers } = sessionKeys(keys.tag, sessionId)
@@ -228,7 +234,7 @@ export class RedisUpkeepStore implements UpkeepStore {
     return next === 'done'
   }
 
-  /** What ends an agent that is at this version: the results of its open calls. */
+  /** The entries that end an agent at this version: the results of its open calls. */
   async #answer(id: string, version: string): Promise<Answered> {
     return { id, version, entries: lastEntries(await this.#openCalls(id), Date.now()) }
   }
@@ -284,7 +290,7 @@ export class RedisUpkeepStore implements UpkeepStore {
   }
 }
 
-/** Where pruning goes on: at the time of an end, behind so many of it. */
+/** Where pruning goes on: at the time of an end, behind so many sessions that ended at that time. */
 interface PruneCursor {
   readonly from: number
   readonly passed: number
@@ -292,7 +298,7 @@ interface PruneCursor {
 
 export const pruneStart: PruneCursor = { from: 0, passed: 0 }
 
-/** One batch of pruning; `cursor` is null at the end of the index. Given a node, one of the pass that all nodes share, which knows its place. */
+/** One batch of pruning; `cursor` is null at the end of the index. With a node, it is a batch of the pass that all nodes share, which knows its place. */
 export async function pruneOnce(
   caller: ScriptCaller,
   keys: PartitionKeys,

@@ -41,13 +41,13 @@ export interface WorkerRow {
   /** True if its newest history entry says that its run was cancelled. */
   readonly wasCancelled: boolean
   readonly pending: Readonly<Record<Lane, number>>
-  /** Of a parked worker: its timers, and what it has asked. */
+  /** What keeps a parked worker waiting: its timers, and what it has asked. */
   readonly open: OpenSignals
   /** The gate at which it waits; null if it waits at none, or the gate cannot be read. */
   readonly gate: GateFacts | null
   /** Fields of its record that another program wrote over. `record` has their defaults. */
   readonly fieldDamage: readonly FieldDamage[]
-  /** An error that names a key that another program wrote over. What the key held is shown as empty. */
+  /** An error that names a key which another program wrote over. The row shows such a key as empty. */
   readonly keyDamage: RuntimeError | null
 }
 
@@ -167,7 +167,7 @@ function rowOf(
   const [, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>
     reply instanceof Error ? undefined : reply,
   ) as [unknown, (string | null)?, number?, number?, number?, number?]
-  // A script may write a score for a root that is gone. That alone is no record.
+  // A script may write a score for a root that is gone: that alone is no record.
   if (fields !== undefined && fields.status === undefined) return null
   const { record, damage } =
     fields === undefined ? { record: unreadableRecord(id), damage: [] } : readRecord(id, fields)

@@ -1,13 +1,13 @@
 /**
  * Duty: read when workers were queued, when what they wait for is due, and until when their leases last. It never writes.
- * WORKER-TIMES-1 Two reads for any number of workers. A worker with very many timers has no due time, so that both stay short.
+ * WORKER-TIMES-1 It makes two reads for any number of workers. A worker with very many timers has no due time, so that both stay short.
  */
 import { type PartitionKeys, workerKeys } from './keys.ts'
 import type { WorkerRecord } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
 import { orElse, repliesOf } from './script/replies.ts'
 
-/** In ms since 1970, by the clock of Redis; null where it does not apply. */
+/** The times of a worker, in ms since 1970, by the clock of Redis; null where one does not apply. */
 export interface WorkerTimes {
   /** Since when it is in a run queue. */
   readonly queuedAt: number | null
@@ -24,7 +24,7 @@ interface Row {
   readonly record: WorkerRecord
 }
 
-/** In the order of `rows`. */
+/** The times are in the order of `rows`. */
 export async function workerTimesOf(redis: Redis, keys: PartitionKeys, rows: readonly Row[]): Promise<WorkerTimes[]> {
   const reading = redis.pipeline()
   for (const { id, record } of rows) {
@@ -65,7 +65,7 @@ function scoreIn(reply: unknown): number | null {
   return typeof reply === 'string' ? Number(reply) : null
 }
 
-/** None, where there are too many to look at. */
+/** The timers of a worker; none if there are too many to look at. */
 function timersIn(reply: unknown): readonly string[] {
   return Array.isArray(reply) && reply.length <= timersMost ? reply.map(String) : []
 }

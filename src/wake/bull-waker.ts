@@ -11,7 +11,7 @@ import { type Delivery, join, openQueue, type QueuePlace, toJobData } from './wa
 
 /**
  * The delay of a job whose wake-up a node has heard over pub/sub: BullMQ's work for the job then does not slow down what the node does for the
- * wake-up (P7). A wake-up that is sent back waits as long: it is joined with others, and other nodes than the sender wait for jobs by then.
+ * wake-up (P7). A wake-up that is sent back waits as long: it is joined with others, and by then other nodes than the sender wait for jobs.
  */
 const delayMs = 5
 /** A process that stops waits at most this long for jobs that are being added. */
@@ -20,7 +20,7 @@ const stopMsMax = 1_000
 export class BullWaker implements Waker {
   readonly #places: readonly QueuePlace[]
   readonly #log: Pick<WorkerLog, 'warn'>
-  /** By partition and pool, as `#sentBack`. */
+  /** The queues, by partition and pool, like `#sentBack`. */
   readonly #queues = new Map<string, Queue>()
   readonly #sentBack = new Map<string, { readonly delivery: Delivery; readonly sent: PromiseWithResolvers<void> }>()
   readonly #adding = new Set<Promise<unknown>>()
@@ -39,7 +39,7 @@ export class BullWaker implements Waker {
     }
   }
 
-  /** Sends wake-ups for which another one stood. */
+  /** Sends wake-ups that had no job while another wake-up stood for them. */
   sendOn(partition: number, pool: string, deliveries: readonly Delivery[]): void {
     const jobs = deliveries.map((delivery) => jobOf(delivery))
     this.#add(partition, pool, jobs)
@@ -108,7 +108,7 @@ export class BullWaker implements Waker {
     return queue
   }
 
-  /** Sends what is delayed, and waits a little for what is being added: a lost wake-up does no harm, a process that hangs does. */
+  /** Sends jobs that are delayed, and waits a little for jobs that are being added: a lost wake-up does no harm, a process that hangs does. */
   async stop(): Promise<void> {
     for (const send of this.#delayed) send()
     await Promise.race([

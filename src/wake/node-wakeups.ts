@@ -22,14 +22,14 @@ export interface NodeWakeupsOptions {
   readonly slots: number
   readonly onWake: OnWake
   readonly waker: BullWaker
-  /** Listens on pub/sub channels. Resolves when it does. */
+  /** Listens on pub/sub channels. Resolves when it listens. */
   readonly hear: (handlers: ReadonlyMap<string, (message: string) => void>) => Promise<void>
   readonly log: Pick<WorkerLog, 'debug' | 'warn'>
 }
 
 export class NodeWakeups {
   readonly #o: NodeWakeupsOptions
-  /** By channel. */
+  /** The listeners, by channel. */
   readonly #listeners: ReadonlyMap<string, WakeupListener>
   readonly #tidier: QueueTidier
 
@@ -42,7 +42,7 @@ export class NodeWakeups {
     this.#tidier = new QueueTidier(options)
   }
 
-  /** Resolves when wake-ups come, both ways. */
+  /** Resolves when wake-ups come by both ways. */
   async ready(): Promise<void> {
     await Promise.all([...this.#listeners.values()].map((listener) => listener.ready()))
     const handlers = [...this.#listeners].map(([channel, listener]) => {

@@ -4,7 +4,7 @@
  *     and sweeps do the work then.
  * WAKE-8 Jobs that nobody took for a minute are removed: while all nodes are full, a stale wake-up is replaced every few seconds. This node also looks
  *     at pools that no node hosts any more: clients go on sending wake-ups there.
- * WAKE-10 What BullMQ keeps of a queue goes when no live node hosts its pool and nothing happened in it for a day. The next job makes it anew.
+ * WAKE-10 BullMQ's keys of a queue are removed when no live node hosts its pool and nothing happened in the queue for a day. The next job makes them anew.
  */
 import type { Queue } from 'bullmq'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
@@ -13,7 +13,7 @@ import { openQueue, type QueuePlace, queueName } from './wakeup-queue.ts'
 /** How often a node looks, and how old a job must be. */
 const everyMs = 60_000
 const desertedMs = 24 * 3_600_000
-/** One script of BullMQ removes at most so many. */
+/** How many jobs one script of BullMQ removes at most. */
 const batch = 1_000
 
 /** A queue as tools of BullMQ name it: `wakeup-<pool>` with this prefix. */
@@ -50,13 +50,13 @@ export interface TidierOptions {
 export class QueueTidier {
   readonly #o: TidierOptions
   readonly #timer: NodeJS.Timeout
-  /** Queues of this node that were paused at the last look. */
+  /** The queues of this node that were paused when it last looked. */
   #paused: ReadonlySet<string> = new Set()
 
   constructor(options: TidierOptions) {
     this.#o = options
     this.#timer = setInterval(() => void this.runOnce(), everyMs).unref()
-    // A node may not live for a minute.
+    // It looks at once, because a node may not live for a minute.
     void this.runOnce()
   }
 
@@ -84,7 +84,7 @@ export class QueueTidier {
           { pool, prefix },
         )
     }
-    // Plain reads: BullMQ writes an event for each look of its own.
+    // These are plain reads: BullMQ's own methods would write an event for each look.
     const isEmpty = (await connection.llen(`${prefix}:${queueName(pool)}:wait`)) === 0
     const mustGo = isEmpty && !pools.includes(pool) && (await this.#isUnused(place, pool))
     if (isEmpty && !mustGo) return
@@ -98,7 +98,7 @@ export class QueueTidier {
     }
   }
 
-  /** WAKE-10. */
+  /** True if BullMQ's keys of the queue can be removed (WAKE-10). */
   async #isUnused({ connection, partition, prefix }: QueuePlace, pool: string): Promise<boolean> {
     const { isDeserted } = this.#o
     const newest = await connection.xrevrange(`${prefix}:${queueName(pool)}:events`, '+', '-', 'COUNT', 1)

@@ -28,7 +28,7 @@ import type { BullWaker } from './bull-waker.ts'
 import { RecentIds } from './recent-ids.ts'
 import { type Delivery, halve, type QueuePlace, queueName, readDelivery } from './wakeup-queue.ts'
 
-/** BullMQ gives a job that was sent back to the same node nearly every second time, so this is more than there are nodes to try. */
+/** BullMQ gives a job that was sent back to the same node nearly every second time, so the bound is larger than the number of nodes to try. */
 const unfitMost = 8
 
 export interface ListenerOptions {
@@ -43,9 +43,9 @@ export interface ListenerOptions {
 export class WakeupListener {
   readonly #o: ListenerOptions
   readonly #worker: Worker
-  /** Answered here; the job is still to come, or to come back. */
+  /** Wake-ups that were answered here; their jobs are still to come, or to come back. */
   readonly #answered = new RecentIds()
-  /** Answered here by a slot that could run nothing; likewise. */
+  /** Wake-ups that were answered here by a slot that could run nothing; their jobs are still to come, too. */
   readonly #unfit = new RecentIds()
   #isHolding = false
 
@@ -80,11 +80,11 @@ export class WakeupListener {
     }
     this.#answered.note(id)
     void firstClaim.then((first) => {
-      // The claim failed, and the job may do better.
+      // The claim failed, and its job may bring another one that succeeds.
       if (first === null) this.#answered.take(id)
     })
     void end.then((how) => {
-      // Its job may have come and gone while the slot had work.
+      // The job may have come and gone while the slot had work.
       if (how === 'unfit') void this.#sendBack({ id, unfit: 1, others: [] })
     })
   }
@@ -102,13 +102,16 @@ export class WakeupListener {
     if ((await end) === 'unfit') this.#passOn({ ...delivery, others: [] })
   }
 
-  /** WAKE-3. If the copy that is sent back comes to this node again later, the slot that came has answered it. */
+  /**
+   * Holds a job for which this node has no free slot (WAKE-3). If the copy that is sent back comes to this node again later, the slot that came has
+   * answered it.
+   */
   async #hold(delivery: Delivery, firstClaim: Waking['firstClaim']): Promise<void> {
     const sent = this.#sendBack(delivery)
-    // One held job is enough.
+    // The node holds one job of a queue, which is enough.
     if (this.#isHolding) return
     this.#isHolding = true
-    // Until then it takes the other jobs of the queue, and they are sent back as one with this (WAKE-9).
+    // Until the copy is sent, the node takes the other jobs of the queue, and they are sent back as one with it (WAKE-9).
     void sent.then(() => {
       if (this.#isHolding) this.#worker.concurrency = 1
     })
@@ -123,7 +126,7 @@ export class WakeupListener {
     ids.note(first.wakeup)
   }
 
-  /** WAKE-4. When it was passed on often enough, each of the others is tried once more. */
+  /** Passes a job on to other nodes (WAKE-4). When it was passed on often enough, each of the wake-ups that it stands for is tried once more. */
   #passOn({ id, unfit, others }: Delivery): void {
     if (unfit < unfitMost) void this.#sendBack({ id, unfit: unfit + 1, others })
     else this.#sendOn(others, unfit)

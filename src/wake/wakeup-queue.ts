@@ -9,7 +9,7 @@ export interface QueuePlace {
   readonly partition: number
   /** BullMQ's prefix in this partition. It has the hash tag of our keys. */
   readonly prefix: string
-  /** For BullMQ, to where the partition is. It stays the caller's. */
+  /** The connection to the server of the partition, for BullMQ. The caller closes it. */
   readonly connection: Redis
 }
 
@@ -32,7 +32,7 @@ export interface Delivery {
   readonly others: readonly string[]
 }
 
-/** A job names at most so many others, the newest: the oldest are stale first. A script puts no more at once. */
+/** How many others one job names at most, the newest ones: the oldest are stale first. A script puts no more wake-ups at once. */
 const othersMost = 50
 
 export function toJobData({ id, unfit, others }: Delivery): Record<string, unknown> {
@@ -50,7 +50,7 @@ export function readDelivery(data: unknown): Delivery | null {
   }
 }
 
-/** One delivery for both: it has the id of the one that may be passed on more often, and names the other one. */
+/** One delivery for both wake-ups: it has the id of the one that may be passed on more often, and names the other one. */
 export function join(one: Delivery, other: Delivery): Delivery {
   const [first, second] = other.unfit < one.unfit ? [other, one] : [one, other]
   const ids = new Set([...one.others, ...other.others, second.id])
@@ -58,7 +58,7 @@ export function join(one: Delivery, other: Delivery): Delivery {
   return { ...first, others: [...ids].slice(-othersMost) }
 }
 
-/** Two deliveries that stand for these wake-ups, or one, or none. */
+/** Two deliveries that stand for these wake-ups, or one if there is one wake-up, or none. */
 export function halve(ids: readonly string[], unfit: number): Delivery[] {
   const middle = Math.ceil(ids.length / 2)
   return [ids.slice(0, middle), ids.slice(middle)].flatMap((half) => {

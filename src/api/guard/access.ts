@@ -11,10 +11,13 @@ import type { Tokens } from './tokens.ts'
 
 const localCaller: Caller = { name: 'local', rights: ['admin'] }
 
-/** Nobody has authenticated: for routes that are open. */
+/** The caller of a route that is open, if nobody has authenticated. */
 export const nobody: Caller = { name: 'nobody', rights: [] }
 
-/** `tokens`: null if none is needed. `ticket`: of the query. `path`: of the request, without its query. Throws an ApiError for a caller who may not. */
+/**
+ * `tokens`: null if none is needed. `ticket`: the one in the query. `path`: the path of the request, without its query. Throws an ApiError for a
+ * caller who may not.
+ */
 export function callerOf(
   tokens: Tokens | null,
   tickets: Tickets,

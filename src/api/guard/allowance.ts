@@ -1,7 +1,8 @@
 /**
  * Duty: what an access token may give its sessions to spend within an hour: the part of its ceiling that is about time.
  * ALLOWANCE-1 What is counted is what sessions may spend, and not what they have spent: whatever they do later, they cannot spend more than was counted.
- * ALLOWANCE-2 It is counted in Redis, so that it holds over servers. A request that is repeated under its key counts once. One that fails later counts too.
+ * ALLOWANCE-2 It is counted in Redis, so that it holds over servers. A request that is repeated under its key counts once. A request that fails later
+ * counts too.
  */
 import { randomUUID } from 'node:crypto'
 import { Troupe } from '../../client/client.ts'
@@ -9,7 +10,7 @@ import { type Allowance, defaultSpending, policy, type Spending } from '../../co
 import { ApiError } from '../problem.ts'
 import type { Call } from '../route.ts'
 
-/** For a request without a key, which only the server itself sends again. */
+/** How long a request without a key is remembered: only the server itself sends it again. */
 const unkeyedMs = 60_000
 
 const words: Readonly<Record<keyof Allowance, string>> = {
@@ -21,12 +22,12 @@ const words: Readonly<Record<keyof Allowance, string>> = {
 
 type Limits = Partial<Record<keyof Spending, number | undefined>>
 
-/** A session that is created with these limits. Throws an ApiError that says when there is room for it. */
+/** Counts what a session that is created with these limits may spend. Throws an ApiError that says when there is room for it. */
 export async function giveToNew(call: Call, limits: Limits = {}): Promise<void> {
   await give(call, { sessions: 1, ...spendingOf(limits, defaultSpending) })
 }
 
-/** The limits of a session are set to these: what is raised is given. */
+/** Counts what a session may spend in addition when its limits are set to these. */
 export async function giveMore(call: Call, sessionId: string, limits: Limits = {}): Promise<void> {
   if (call.caller.ceiling?.perHour === undefined) return
   const { limits: before } = await call.troupe.sessions.get(sessionId).summary()
@@ -47,7 +48,7 @@ function spendingOf({ modelCalls, tokens, toolCalls }: Limits, absent: Spending)
 async function give({ caller, troupe, request, body, idempotencyKey }: Call, more: Allowance): Promise<void> {
   const most = caller.ceiling?.perHour
   if (most === undefined) return
-  // Another request under the same key is another one: not every route refuses it at another server.
+  // Another request under the same key counts by itself: not every route refuses it at another server.
   const asked = JSON.stringify([request.method, request.url, body, idempotencyKey ?? randomUUID()])
   const knownMs = idempotencyKey === undefined ? unkeyedMs : policy.givenKeyMs
   const answer = await Troupe.allowancesOf(troupe).give({ token: caller.name, request: asked, more, most, knownMs })

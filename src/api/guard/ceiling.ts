@@ -1,9 +1,10 @@
 /**
- * Duty: what a caller may ask for at most, as the ceiling of its access token says.
- * CEILING-1 Who asks for more is refused. Who asks for nothing gets no more than the ceiling, also where the default is higher.
- * CEILING-2 What would give more in another way is refused: copies have the limits and permissions of what they copy.
- * CEILING-3 Each route that changes sessions says what a ceiling has to say of it (ROUTE-3), so that none forgets it.
- * Does not own: what sessions may spend within an hour (allowance.ts); what exists already. A message to a session of somebody else spends what that session may.
+ * Duty: decide what a caller may ask for at most, as the ceiling of its access token says.
+ * CEILING-1 A caller that asks for more is refused. A caller that asks for nothing gets no more than the ceiling, even if the default is higher.
+ * CEILING-2 A request that would give more in another way is refused: a copy has the limits and permissions of its original.
+ * CEILING-3 Each route that changes sessions says what a ceiling means for it (ROUTE-3), so that no route forgets it.
+ * Does not own: what sessions may spend within an hour (allowance.ts); what exists already. A message to somebody else's session spends what that
+ * session may spend.
  */
 import { z } from 'zod'
 import { defaultSessionLimits } from '../../core/policy.ts'
@@ -14,11 +15,11 @@ const limit = z.int().min(0).optional()
 const names = z.array(z.string().min(1).max(200)).min(1).max(200).optional()
 
 export const ceilingSchema = z.strictObject({
-  /** Of which kinds it may create sessions. */
+  /** The kinds of which it may create sessions. */
   kinds: names,
-  /** Which models it may set for an agent. */
+  /** The models that it may set for an agent. */
   models: names,
-  /** Of each session that it creates, or whose limits it changes. */
+  /** The limits of each session that it creates, or whose limits it changes. */
   limits: z
     .strictObject({
       modelCalls: limit,
@@ -32,7 +33,7 @@ export const ceilingSchema = z.strictObject({
     .optional(),
   /** What all sessions that it creates within an hour may spend together, with what it raises their limits by. */
   perHour: z.strictObject({ sessions: limit, modelCalls: limit, tokens: limit, toolCalls: limit }).optional(),
-  /** Of each session that it creates. */
+  /** The permissions of each session that it creates. */
   permissions: z
     .strictObject({
       tools: z.array(z.string()).optional(),
@@ -44,7 +45,7 @@ export const ceilingSchema = z.strictObject({
 })
 export type Ceiling = z.infer<typeof ceilingSchema>
 
-/** Who calls, as far as a ceiling is concerned. */
+/** The part of a caller that matters for a ceiling. */
 interface Ceiled {
   readonly name: string
   readonly ceiling?: Ceiling | undefined
@@ -58,7 +59,7 @@ interface Creation {
   readonly permissions?: Permissions | undefined
 }
 
-/** What is created for this caller: what it asks for, and no more than its ceiling. */
+/** The session that is created for this caller: what it asks for, and no more than its ceiling. */
 export function underCeiling<Asked extends Creation>(caller: Ceiled, asked: Asked): Asked {
   const { ceiling } = caller
   if (ceiling === undefined) return asked
@@ -84,7 +85,7 @@ export function checkModel(caller: Ceiled, model: string | null | undefined): vo
   if (model != null) checkName(caller, 'model', model, caller.ceiling?.models)
 }
 
-/** CEILING-2 */
+/** Refuses a copy (CEILING-2). */
 export function refuseCopy({ caller }: { readonly caller: Ceiled }): never {
   throw exceeded(caller, 'no copies, which have the limits and permissions of what they copy')
 }
@@ -94,7 +95,7 @@ function checkName(caller: Ceiled, what: string, name: string, allowed: readonly
     throw exceeded(caller, `only the ${what}${allowed.length === 1 ? '' : 's'} ${allowed.join(', ')}, not ${name}`)
 }
 
-/** Of one session: no one may spend more than all of an hour. */
+/** The ceiling for one session: no session may spend more than all sessions of an hour. */
 function limitsOf({ limits = {}, perHour = {} }: Ceiling = {}): Limits {
   const { sessions: _, ...spending } = perHour
   const least = Object.entries(spending).map(([name, most]) => [
@@ -104,7 +105,7 @@ function limitsOf({ limits = {}, perHour = {} }: Ceiling = {}): Limits {
   return { ...limits, ...Object.fromEntries(least.filter(([, most]) => most !== Infinity)) }
 }
 
-/** The defaults, where they are above the ceiling. */
+/** The default limits that are above the ceiling, lowered to it. */
 function lowered(limits: Limits): Record<string, number> {
   const defaults: Readonly<Record<string, number>> = { ...defaultSessionLimits }
   return Object.fromEntries(

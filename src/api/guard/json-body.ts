@@ -8,7 +8,7 @@ import { ApiError } from '../problem.ts'
 export const bodyBytesMax = 1_048_576
 const depthMax = 64
 
-/** `charset` may be given, and only as the one that JSON has. */
+/** `charset` may be given, if it is utf-8. */
 const jsonType = /^application\/(?:[a-z.+-]+\+)?json(?:\s*;\s*charset="?utf-8"?)?\s*$/i
 
 export function readJsonAlone(app: FastifyInstance): void {
@@ -24,7 +24,7 @@ export function readJsonAlone(app: FastifyInstance): void {
   })
 }
 
-/** How deep brackets are nested, outside of texts. */
+/** How deep brackets are nested; those within texts do not count. */
 function depthOf(json: string): number {
   let [depth, deepest, isInText] = [0, 0, false]
   for (let index = 0; index < json.length; index++) {

@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { ApiError } from '../problem.ts'
 
-/** Names of this machine that no DNS server of somebody else decides about. */
+/** Names of this machine that no foreign DNS server can decide about. */
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]']
 
 /** An address of the loopback interface, which no other machine reaches. */
@@ -31,7 +31,7 @@ export class KnownHosts {
   }
 }
 
-/** Headers of a browser that say: the page of the same server, or the address was typed. */
+/** Values of a browser's header that say that a page of the same server sent the request, or that somebody typed the address. */
 const sameSite: ReadonlySet<string> = new Set(['same-origin', 'none'])
 
 export function checkOrigin({ headers, url = '/', rawHeaders }: IncomingMessage, hosts: KnownHosts): void {

@@ -27,6 +27,6 @@ export interface Caller {
   /** The name of its access token, or `local` where none is needed. Events name it as who did something. */
   readonly name: string
   readonly rights: readonly Right[]
-  /** What it may ask for at most. Absent: as much as anybody. */
+  /** What the caller may ask for at most. Absent: as much as anybody. */
   readonly ceiling?: Ceiling | undefined
 }

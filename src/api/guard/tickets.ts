@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import type { Caller } from './rights.ts'
 
 const ticketMs = 30_000
-/** Of all callers together. The oldest goes first. */
+/** How many tickets all callers together may have. The oldest goes first. */
 const ticketsMax = 10_000
 
 interface Ticket {
@@ -30,7 +30,7 @@ export class Tickets {
     return { ticket, expiresAt: until }
   }
 
-  /** Undefined for one that is unknown, used, too old, or of another address. */
+  /** Undefined for a ticket that is unknown, used, too old, or of another address. */
   take(ticket: string, path: string, now = Date.now()): Caller | undefined {
     const found = this.#open.get(ticket)
     this.#open.delete(ticket)

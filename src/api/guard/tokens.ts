@@ -1,6 +1,6 @@
 /**
  * Duty: which bearer tokens are known, and who a token belongs to.
- * BEARER-1 A token is kept only as its SHA-256. It is compared in constant time, with every known token.
+ * BEARER-1 Of a token, only its SHA-256 is kept. It is compared in constant time with that of every known token.
  * BEARER-2 A token has at least 32 characters.
  * BEARER-3 A caller is known as long as its entry stays as it is: another token under the same name, other rights or another ceiling are another caller.
  */
@@ -10,7 +10,7 @@ import { ConfigError } from '../../core/errors.ts'
 import { ceilingSchema } from './ceiling.ts'
 import { type Caller, rights } from './rights.ts'
 
-/** A token as a file or an option keeps it. */
+/** A token in the form that a file or an option holds. */
 export const tokenEntry = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}$/, 'must be 1 to 63 letters, digits, "_", ".", "@" or "-"'),
   rights: z.array(z.enum(rights)).min(1),
@@ -36,7 +36,7 @@ export function newToken(caller: Caller): { readonly token: string; readonly ent
   return { token, entry: entryOf(token, caller, 'the token') }
 }
 
-/** The entries of a file's text. Throws a ConfigError that names what is wrong. */
+/** Reads the entries in the text of a file. Throws a ConfigError that names what is wrong. */
 export function readEntries(text: string, file: string): TokenEntry[] {
   let value: unknown
   try {
@@ -47,7 +47,7 @@ export function readEntries(text: string, file: string): TokenEntry[] {
   return checkEntries(value, `the token file ${file}`)
 }
 
-/** Throws a ConfigError that names what is wrong. `where` begins it. */
+/** Throws a ConfigError that names what is wrong. `where` begins the sentence. */
 export function checkEntries(value: unknown, where: string): TokenEntry[] {
   const read = z.array(tokenEntry).safeParse(value)
   if (!read.success) {
@@ -87,7 +87,7 @@ export class Tokens {
     })
   }
 
-  /** BEARER-3. `caller`: as `callerOf` gave it. */
+  /** True if this caller is still known (BEARER-3). `caller`: as `callerOf` returned it. */
   knows(caller: Caller): boolean {
     return this.#known.some((one) => one.caller === caller)
   }

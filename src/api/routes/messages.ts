@@ -1,4 +1,4 @@
-/** Duty: what all routes have in common that send a message to a worker. */
+/** Duty: what all routes that send a message to a worker have in common. */
 import { z } from 'zod'
 import { namesFiles } from '../../client/submission/attached.ts'
 import type { Worker } from '../../client/worker.ts'

@@ -18,7 +18,7 @@ export const healthz = route({
   handle: () => ({ status: 'alive' }),
 })
 
-/** Whoever asks whether the server can work waits no longer. */
+/** Whoever asks whether the server can work waits for this at most. */
 const readyMsMax = 2_000
 
 export const readyz = route({

@@ -69,7 +69,7 @@ export const createSession = route({
   },
 })
 
-/** Undefined if the run has not ended by then. It looks once, however short that is. */
+/** Undefined if the run has not ended by then. It looks once, even if the time is 0. */
 async function resultWithin(
   session: Session,
   seconds: number,

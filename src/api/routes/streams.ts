@@ -76,7 +76,7 @@ export const followSession = route({
     const resumed = lastEventId(request.headers['last-event-id'])
     if (query.tail !== undefined && query.after !== undefined)
       throw new ApiError(400, 'request_malformed', 'a stream begins at `after` or at `tail`, not at both.')
-    // What is wrong must be said while the reply can still say it.
+    // An error in the query must be found while the reply can still report it.
     const wants = await wanted(session, query)
     const behind = resumed ?? query.after
     const after =
@@ -152,11 +152,11 @@ async function wanted(session: Session, query: SessionQuery): Promise<Wants> {
   if (!workers.some(({ id }) => id === root))
     throw new NotFoundError('worker_not_found', `session ${session.id} has no worker ${root}.`)
   const isUnder = wantsUnder(root, workers)
-  // Both look at each event: what is spawned must be noted also where its type is not wanted.
+  // Both look at each event: a spawn must be noted even if its type is not wanted.
   return (event) => isUnder(event) && ofTypes(event)
 }
 
-/** What the caller has of each history. `behind`: the event behind which it goes on; no event says how far the histories were then. */
+/** Up to where the caller has each history. `behind`: the event behind which the stream goes on; no event says how far the histories were at that time. */
 async function positions(
   session: Session,
   query: SessionQuery,

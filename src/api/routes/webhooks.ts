@@ -14,7 +14,7 @@ import {
 
 const tag = 'webhooks'
 const read = { method: 'GET', right: 'read', tag } as const
-/** Where requests go is what concerns all of the namespace. */
+/** Only an admin decides where requests go, because that concerns the whole namespace. */
 const change = { method: 'POST', right: 'admin', tag } as const
 const oneWebhook = z.strictObject({ id: webhookId })
 const oneDelivery = z.strictObject({ id: deliveryId })

@@ -8,7 +8,7 @@ import { workerReport } from '../schemas/worker.ts'
 
 const tag = 'workers'
 const read = { method: 'GET', right: 'read', tag, params: workerParams } as const
-/** Entries may be large. */
+/** How many entries one page may have: entries may be large. */
 const pageMost = 1_000
 
 export const listWorkers = route({

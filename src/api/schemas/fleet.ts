@@ -54,7 +54,7 @@ export const kindSummary = schemaOf<KindSummary>()(
   }),
 )
 
-/** As `troupe doctor --json` prints it. */
+/** A finding as `troupe doctor --json` prints it. */
 export const finding = named(
   'Finding',
   z.object({

@@ -24,7 +24,7 @@ export const name = z
 export const sessionParams = z.strictObject({ id: sessionId })
 export const workerParams = z.strictObject({ id: workerId })
 
-/** In ms since 1970. */
+/** A time, in ms since 1970. */
 export const time = z.number()
 export const maybeTime = time.nullable()
 export const reason = z.string().max(4_096)

@@ -7,7 +7,7 @@ import { named } from './components.ts'
 
 type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false
 
-/** Schemas have lists that may be changed, and the library has none. */
+/** The lists of schemas may be changed, those of the library may not. */
 type Frozen<Value> = Value extends readonly (infer Item)[]
   ? readonly Frozen<Item>[]
   : Value extends object

@@ -6,7 +6,7 @@ import { replyHeaders } from '../guard/headers.ts'
 import type { Call } from '../route.ts'
 import { SseWriter } from './sse.ts'
 
-/** What is wrong with the call must be said before: from here on the reply is a success. */
+/** An error in the call must be reported before: from here on the reply is a success. */
 export async function answerWithStream(
   { caller, reply, request, server, signal }: Call,
   write: (writer: SseWriter) => Promise<void>,

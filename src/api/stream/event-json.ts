@@ -1,6 +1,6 @@
 /**
- * Duty: an event as JSON on one line, written once however many callers follow. They have the details of it in common; what stands around the details of an
- * event that is not stored is made for each.
+ * Duty: write an event as JSON on one line, once however many callers follow. Callers share the text of the details; for an event that is not stored,
+ * the text around the details is made for each caller.
  */
 import type { TroupeEvent } from '../../core/event/event.ts'
 
@@ -20,7 +20,7 @@ export function eventJson(event: TroupeEvent): string {
   return json
 }
 
-/** `id`: what is not stored has that of the last stored event, which may be another one for a caller that is slow. */
+/** `id`: an event that is not stored has the id of the last stored event, which may be another one for a slow caller. */
 function isSame(one: TroupeEvent, other: TroupeEvent): boolean {
   if (one === other) return true
   const isOf = one.sessionId === other.sessionId && one.workerId === other.workerId && one.type === other.type

@@ -1,5 +1,5 @@
 /**
- * Duty: entries of histories between the events of a stream, as soon as an event says that there are more.
+ * Duty: send entries of histories between the events of a stream, as soon as an event says that there are more.
  * HISTORY-FEED-1 The entries of a worker come in their order, each once. They are read one page at a time, and none is written while the caller lags.
  */
 import type { Troupe } from '../../client/client.ts'
@@ -12,12 +12,15 @@ export class HistoryFeed {
   readonly #writer: SseWriter
   readonly #signal: AbortSignal
   readonly #only: string | undefined
-  /** By worker, the position of the last entry that was sent. */
+  /** The position of the last entry that was sent, by worker. */
   readonly #sentTo: Map<string, number>
   readonly #noted = new Set<string>()
   #reading: Promise<void> = Promise.resolve()
 
-  /** `only`: the worker whose history is wanted; undefined: those of all. `sentTo`: what the caller has of each worker; of others it has nothing. */
+  /**
+   * `only`: the worker whose history is wanted; undefined: the histories of all workers. `sentTo`: up to where the caller has the history of each
+   * worker; of a worker that is not there it has nothing.
+   */
   constructor(
     troupe: Troupe,
     writer: SseWriter,
@@ -31,14 +34,14 @@ export class HistoryFeed {
     this.#sentTo = sentTo
   }
 
-  /** There may be more in the history of this worker. */
+  /** Notes that there may be more in the history of this worker. */
   note(workerId: string): void {
     if (this.#only !== undefined && this.#only !== workerId) return
     this.#noted.add(workerId)
     if (this.#noted.size === 1) this.#reading = this.#reading.then(() => this.#readNoted())
   }
 
-  /** Resolves once all that was noted is sent. */
+  /** Resolves once everything that was noted is sent. */
   async finish(): Promise<void> {
     for (const id of this.#sentTo.keys()) this.note(id)
     await this.#reading
@@ -46,7 +49,7 @@ export class HistoryFeed {
 
   async #readNoted(): Promise<void> {
     for (const id of this.#noted) {
-      // Before it is read: what is noted from now on is read again.
+      // It is deleted before the history is read: if it is noted from now on, the history is read again.
       this.#noted.delete(id)
       await this.#read(id)
     }

@@ -1,7 +1,7 @@
 /**
  * Duty: the events of one session for one caller: which of them, from where on, and how fast.
- * SESSION-STREAM-1 Each stored event that the caller asked for comes once, in order. Nothing is taken from the session while the caller lags: what waits
- *                  then is bounded by the session's own follower, which tells what it dropped.
+ * SESSION-STREAM-1 Each stored event that the caller asked for comes once, in order. Nothing is taken from the session while the caller lags: how
+ *                  much waits then is bounded by the session's own follower, which says what it dropped.
  */
 import type { Session } from '../../client/session/session.ts'
 import type { EventType, TroupeEvent } from '../../core/event/event.ts'
@@ -15,9 +15,9 @@ export interface StreamQuery {
   /** The id of the event before the first one. Undefined: from now on. */
   readonly after: string | undefined
   readonly transient: boolean
-  /** False: past events alone. */
+  /** False: only past events come. */
   readonly follow: boolean
-  /** So many events at most. */
+  /** How many events come at most. */
   readonly limit: number
   readonly wants: Wants
   /** Entries of histories that come between the events. */
@@ -42,18 +42,18 @@ export async function streamSession(
   await histories?.finish()
 }
 
-/** The id behind which the last `count` stored events stand that are wanted. */
+/** The id of the event behind which the last `count` wanted stored events stand. */
 export async function beginOfTail(session: Session, count: number, wants: Wants, signal: AbortSignal): Promise<string> {
   const ids: string[] = ['0-0']
   for await (const event of session.events({ after: '0-0', transient: false, follow: false, signal })) {
-    // One more than is wanted: the caller begins behind it.
+    // It takes one event more than is wanted: the caller begins behind that one.
     if (wants(event) && event.type !== 'events.trimmed') ids.push(event.id)
     if (ids.length > count + 1) ids.shift()
   }
   return ids[0] as string
 }
 
-/** Notes about the stream itself: whatever somebody wants, they are told what they miss. */
+/** Notes about the stream itself: a follower gets them whatever types it wants, because they say what it misses. */
 const always: ReadonlySet<EventType> = new Set(['events.trimmed', 'events.dropped'])
 
 /** `types`: names with commas between them; `tool.*` for a group. */
@@ -65,7 +65,7 @@ export function wantsTypes(types: string | undefined): Wants {
   return ({ type }) => always.has(type) || exact.has(type) || groups.some((group) => type.startsWith(group))
 }
 
-/** Only events of a worker and of what it spawned, at any depth. `workers`: those that exist now. */
+/** Only events of a worker and of what it spawned, at any depth. `workers`: the workers that exist now. */
 export function wantsUnder(
   root: string,
   workers: readonly { readonly id: string; readonly parentId: string | null }[],

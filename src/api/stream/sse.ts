@@ -1,13 +1,13 @@
 /**
  * Duty: write server-sent events to one caller, whatever its speed.
- * SSE-1 What waits to be sent is bounded: a caller with more than `lagBytesMax` lags, and whoever writes waits until it has read (`drained`).
+ * SSE-1 How much waits to be sent is bounded: a caller with more than `lagBytesMax` lags, and whoever writes waits until it has read (`drained`).
  * SSE-2 Text is JSON on one line, so no value can end an event or begin another one.
  * SSE-3 A quiet stream sends a comment from time to time, so that proxies keep it open and a dead caller is noticed.
  */
 import type { ServerResponse } from 'node:http'
 
 export interface StreamEvent {
-  /** The position from which a caller resumes; undefined for what moves no position. */
+  /** The position from which a caller resumes; undefined for an event that moves no position. */
   readonly id?: string | undefined
   readonly type: string
   readonly json: string
@@ -15,7 +15,7 @@ export interface StreamEvent {
 
 const lagBytesMax = 1_048_576
 const heartbeatMs = 15_000
-/** A caller that has read nothing for so long is gone. */
+/** A caller that has read nothing for this long is gone. */
 const stallMsMax = 60_000
 /** How soon a browser connects again. */
 const retryMs = 2_000
@@ -29,7 +29,7 @@ export class SseWriter implements Disposable {
   #isFlushing = false
   #wroteAt = Date.now()
 
-  /** `stopping`: fires when the server stops. A caller must not take that for the end of what it follows. */
+  /** `stopping`: fires when the server stops. A caller must not take that for the end of the session that it follows. */
   constructor(out: ServerResponse, headers: Readonly<Record<string, string>>, stopping: AbortSignal) {
     this.#out = out
     this.#stopping = stopping
@@ -79,7 +79,7 @@ export class SseWriter implements Disposable {
     if (Date.now() - this.#wroteAt >= heartbeatMs - 100) this.#write(':\n\n')
   }
 
-  // What comes in one pass of the event loop goes out as one piece.
+  // Texts that come in one pass of the event loop go out as one piece.
   #write(text: string): void {
     this.#pending.push(text)
     this.#pendingLength += text.length

@@ -1,6 +1,6 @@
 /**
- * Duty: which streams are open, and whose.
- * OPEN-STREAMS-1 A caller has a bounded number of them. A caller whose access token is taken back loses its streams within a second.
+ * Duty: know which streams are open, and whose.
+ * OPEN-STREAMS-1 A caller has a bounded number of streams. A caller whose access token is taken back loses its streams within a second.
  */
 import type { ServerResponse } from 'node:http'
 import type { Caller } from '../guard/rights.ts'
@@ -16,7 +16,7 @@ interface Open {
 export class Streams {
   readonly #open = new Set<Open>()
 
-  /** Throws an ApiError if the caller has too many. Disposing of it says that the stream is over. */
+  /** Throws an ApiError if the caller has too many. Disposing of the result says that the stream is over. */
   open(caller: Caller, out: ServerResponse): Disposable {
     let own = 0
     for (const other of this.#open) if (other.caller.name === caller.name) own++

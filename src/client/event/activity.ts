@@ -135,8 +135,8 @@ export class Roster {
   }
 
   /**
-   * Takes over from a record what events do not say: that a worker waits, and workers whose events are gone. What a running worker does, and
-   * that a run has ended, the events say earlier.
+   * Takes over from a record what events do not say: that a worker waits, and workers whose events are gone. Whether a worker runs, and whether its
+   * run has ended, events say earlier.
    */
   learn({ id, kind, name, parentId, activity }: WorkerReport): void {
     const known = this.#seats.get(id)
@@ -197,7 +197,7 @@ export class Roster {
     this.#seats.set(id, { id, kind, name, parentId, isAwaited, activity: 'queued', openChildren: 0, startedAt: null })
   }
 
-  /** The next run begins, or the last one goes on. Until its first commit only transient events tell what the worker does. */
+  /** Notes that the next run begins, or that the last one goes on. Until its first commit only transient events tell what the worker does. */
   #runAgain(id: string): void {
     if (isOver(this.#seats.get(id)?.activity)) this.#change(id, 'queued')
   }
@@ -220,7 +220,7 @@ export class Roster {
     const parent = this.#seats.get(child.parentId ?? '')
     if (!parent) return
     parent.openChildren = Math.max(0, parent.openChildren - 1)
-    // The last result is on its way, and the parent waits for a slot now.
+    // The last result is on its way, so the parent waits for a slot now.
     if (parent.openChildren === 0 && parent.activity === 'waiting') parent.activity = 'queued'
   }
 }

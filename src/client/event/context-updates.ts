@@ -7,11 +7,11 @@
 import type { RawEvent } from '../../core/event/event.ts'
 import { type RunState, runStates } from '../../core/worker/run-state.ts'
 
-/** What came of a message of the conversation, or of a call in it. */
+/** What became of a message of the conversation, or of a call in it. */
 export type MessageUpdate =
-  /** An input came, or a model began to write. `messageId`: of a reply the name of the model call. */
+  /** An input came, or a model began to write. `messageId`: for a reply, the name of the model call. */
   | { readonly type: 'created'; readonly role: 'user' | 'assistant'; readonly messageId?: string }
-  /** A piece of a reply, and all that came of it so far. */
+  /** A piece of a reply, and the whole text so far. */
   | {
       readonly type: 'contentDelta'
       readonly messageId: string
@@ -48,7 +48,7 @@ interface Seen {
   readonly written: { text: string; reasoning: string }
 }
 
-/** By the type of a stored event, the state of the run after it. */
+/** The state of the run after a stored event, by the type of the event. */
 const stateAfter: Readonly<Partial<Record<RawEvent['type'], RunState>>> = {
   'run.started': 'ProcessingUserMessage',
   'model.blanked': 'GeneratingResponse',

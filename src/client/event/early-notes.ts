@@ -1,12 +1,12 @@
 /**
- * Duty: what nodes tell of a session from its very beginning, until the first follower takes it. A session may end before anybody could begin to
+ * Duty: keep what nodes tell of a session from its very beginning, until the first follower takes it. A session may end before anybody could begin to
  * follow it.
- * EARLY-1 It listens before the session is created, and for `keptMsMax` at most: then nobody came.
+ * EARLY-1 It listens before the session is created, and for `keptMsMax` at most, if no follower comes.
  */
 import type { LiveWord } from '../../store/event/live-channel.ts'
 import type { EventHub } from './event-hub.ts'
 
-/** A word, and when it arrived. */
+/** A message, and when it arrived. */
 export interface ReceivedNote extends LiveWord {
   readonly at: number
 }
@@ -30,7 +30,7 @@ export class EarlyNotes {
     this.#sessionId = sessionId
   }
 
-  /** Resolves once it listens and the nodes know. */
+  /** Resolves once this listens and the nodes know of it. */
   static async open(hub: EventHub, sessionId: string): Promise<EarlyNotes> {
     const early = new EarlyNotes(hub, sessionId)
     await hub.listenLive(sessionId, early.#onWord)
@@ -39,12 +39,12 @@ export class EarlyNotes {
     return early
   }
 
-  /** How many notes were dropped behind those that were kept. */
+  /** How many notes were dropped after those that were kept. */
   get dropped(): number {
     return this.#dropped
   }
 
-  /** What has arrived. From now on nothing is kept here. */
+  /** Returns the notes that have arrived. From now on nothing is kept here. */
   take(): ReceivedNote[] {
     clearTimeout(this.#timer)
     this.#hub.unlistenLive(this.#sessionId, this.#onWord)

@@ -1,7 +1,7 @@
 /**
  * Duty: hand the events of each session to its listeners in this client.
- * Owns: which sessions this client listens to; one connection for their events and one for what is transient, each opened for the first listener
- * who wants it. Does not own: what was lost on the way (partition-feed.ts), the order of past and live events for one follower (session-events.ts).
+ * Owns: which sessions this client listens to; one connection for their events and one for transient notes, each opened for the first listener who
+ * wants it. Does not own: what was lost on the way (partition-feed.ts), the order of past and live events for one follower (session-events.ts).
  * HUB-1 It remembers how a session ends that this client creates, if it listens before that: then `result()` needs no read.
  */
 import { setImmediate } from 'node:timers/promises'
@@ -17,16 +17,16 @@ import { type EventEntry, eventsOf } from '../../store/script/replies.ts'
 import { PartitionFeed, type Report } from './partition-feed.ts'
 
 /**
- * Gets each event, and about how many bytes it has. `events.trimmed`: later events may be lost. `null`: the client was closed, and no event
+ * Gets each event, and about how many bytes the event has. `events.trimmed`: later events may be lost. `null`: the client was closed, and no event
  * follows. Must not throw.
  */
 export type Listener = (event: RawEvent | null, bytes?: number) => void
 
 /** What this client wants to know of one session. */
 interface Watched {
-  /** undefined: its end is not remembered. null: it has not ended. */
+  /** undefined: the end is not remembered. null: the session has not ended. */
   ended: Ended | null | undefined
-  /** Where its newest event stands that was told here: `<stream id>.<part>`, or a stream id, behind all of its parts. */
+  /** The place of the newest event that listeners here got: `<stream id>.<part>`, or a stream id, behind all of its parts. */
   last: string
   listeners: Listener[]
   wakers: (() => void)[]
@@ -34,29 +34,29 @@ interface Watched {
 
 export interface EventHubOptions {
   readonly namespace: string
-  /** A new connection to where the keys with this tag are, which then only subscribes. */
+  /** Opens a new connection to the server that has the keys with this tag; the connection then only subscribes. */
   readonly open: (tag: string) => Redis
-  /** How long it may take until it listens. */
+  /** How long a subscription may take. */
   readonly deadlineMs: number
-  /** For reads, and to tell nodes that somebody follows. It stays the caller's. In a cluster partitions have connections of their own. */
+  /** A connection for reads, and to tell nodes that somebody follows. The caller closes it. In a cluster partitions have connections of their own. */
   readonly commands: (tag: string) => Redis
   /** How often it looks for events that were lost. */
   readonly lookMs?: number
 }
 
-/** So many ends are remembered. The oldest is forgotten first; then the end is read from the record. */
+/** How many ends are remembered. The oldest is forgotten first; then the end is read from the record. */
 const trackedMax = 10_000
-/** Nobody waits longer than this for a subscription without which something may be missed that can be read. */
+/** How long anybody waits for a subscription; without one, an event may be missed that can be read later. */
 const subscribeMsMax = 1_000
 const lookMs = 10_000
 
 export class EventHub {
   readonly #o: EventHubOptions
-  /** By the connection for commands: partitions that share it share one to listen on. */
+  /** The channels, by the connection for commands: partitions that share that connection share one to listen on. */
   readonly #channels = new Map<Redis, EventChannels>()
   readonly #feeds = new Map<number, PartitionFeed>()
   readonly #watched = new Map<string, Watched>()
-  /** How many of them have an end that is or will be remembered. */
+  /** How many sessions are watched for their end. */
   #trackedCount = 0
   readonly #live: LiveTail
   #looking: NodeJS.Timeout | undefined
@@ -65,7 +65,7 @@ export class EventHub {
   constructor(options: EventHubOptions) {
     this.#o = options
     const { namespace, open, commands } = options
-    // Whichever server of a cluster it is, it passes on what is published at any of them.
+    // Any server of a cluster passes on what is published at any other one.
     const openAny = () => open(tagOf(namespace, 0))
     this.#live = new LiveTail(openAny, namespace, async (sessionId, isNew) =>
       announceFollower(commands(this.#tagOf(sessionId)), namespace, sessionId, isNew),
@@ -111,7 +111,7 @@ export class EventHub {
       await this.#channelsOf(sessionId).listen(sessionId)
       if (watched.last === '') {
         const newest = await this.#feed(partitionOf(sessionId)).begin()
-        // An event may have come while this was asked.
+        // An event may have come while the newest id was asked for.
         if (watched.last === '') watched.last = newest
       }
     } catch (error) {
@@ -131,7 +131,7 @@ export class EventHub {
 
   /** Calls back when a run of the session may have ended, or when the client is closed. Resolves once it listens. */
   async wakeAtEnds(sessionId: string, wake: () => void): Promise<void> {
-    // A client that was closed still knows what it has learnt.
+    // A client that was closed still knows the ends that it has learnt.
     if (this.#isStopped && !this.#channelsOf(sessionId).isOpen) throw clientClosed()
     const watched = this.#watch(sessionId)
     watched.wakers.push(wake)
@@ -157,7 +157,7 @@ export class EventHub {
     await withDeadline(this.#live.listen(sessionId, listener), subscribeMsMax).catch(() => {})
   }
 
-  /** Tells the nodes of the session that somebody follows: they publish only then. What goes on now comes first. */
+  /** Tells the nodes of the session that somebody follows: they publish only then. They publish what their turns do now first. */
   announceLive(sessionId: string): void {
     if (!this.#isStopped) this.#live.announce(sessionId)
   }
@@ -167,8 +167,8 @@ export class EventHub {
   }
 
   /**
-   * Remembers how a session ends that is about to be created. The caller waits for the promise, and creates it then: no event is missed. A client that
-   * never waited for anything, or whose connection is lost, does not begin.
+   * Remembers how a session ends that is about to be created. The caller waits for the promise, and creates it then: no event is missed. A client
+   * that never waited for anything, or whose connection is lost, does not begin to remember.
    */
   track(sessionId: string): Promise<void> | undefined {
     if (this.#isStopped || !this.#channelsOf(sessionId).isReady) return undefined
@@ -186,7 +186,7 @@ export class EventHub {
     if (!listens) this.forget(sessionId)
   }
 
-  // A session with listeners stays, behind all others.
+  // A session with listeners is not forgotten, and moves behind all others.
   #forgetOldest(): void {
     for (const [sessionId, watched] of this.#watched) {
       this.#watched.delete(sessionId)
@@ -196,7 +196,7 @@ export class EventHub {
     }
   }
 
-  /** undefined: its end is not remembered. null: it has not ended. */
+  /** undefined: the end is not remembered. null: the session has not ended. */
   ended(sessionId: string): Ended | null | undefined {
     return this.#watched.get(sessionId)?.ended
   }
@@ -243,7 +243,7 @@ export class EventHub {
     return feed
   }
 
-  /** Should a listener have got it, and did not? */
+  /** True for an event that a listener should have got and did not get. */
   #isMissed({ about, id, part }: EventEntry): boolean {
     const watched = this.#watched.get(sessionIn(about))
     return watched !== undefined && watched.listeners.length > 0 && isEventBefore(watched.last, `${id}.${part}`)
@@ -259,12 +259,12 @@ export class EventHub {
     const position = `${id}.${part}`
     if (watched === undefined || (watched.last !== '' && !isEventBefore(watched.last, position))) return
     watched.last = position
-    // This comes first: waiters read the record even if the notes cannot be decoded.
+    // This comes first: callers that wait for an end read the record even if the notes cannot be decoded.
     if (mayEndRun(notes)) for (const wake of watched.wakers) wake()
     if (watched.ended === null) watched.ended = endIn(notes)
     else if (watched.ended?.status === 'failed' && saysRetried(notes)) watched.ended = null
     if (watched.listeners.length === 0) {
-      // Its end stays here until somebody asks, which may be never.
+      // The end stays here until somebody asks for it, which may be never.
       if (isFinal(watched.ended)) this.#channelsOf(sessionIn(about)).unlisten(sessionIn(about))
       return
     }
@@ -273,7 +273,7 @@ export class EventHub {
     for (const event of events) for (const tell of watched.listeners) tell(event, bytes)
   }
 
-  /** Messages were lost. Who waits for an end reads the record, and who follows gets what was added since. */
+  /** Messages were lost. Callers that wait for an end read the record, and followers get what was added since. */
   #fillGap(): void {
     for (const [sessionId, watched] of this.#watched) {
       if (watched.ended === null) this.forget(sessionId)
@@ -300,7 +300,7 @@ export class EventHub {
     this.#looking = undefined
   }
 
-  /** Some events may be lost for good. */
+  /** Tells followers that some events may be lost for good. */
   #tellTrimmed(partition: number, after: string): void {
     for (const [sessionId, { listeners }] of this.#watched) {
       if (partitionOf(sessionId) !== partition) continue
@@ -308,7 +308,7 @@ export class EventHub {
     }
   }
 
-  /** Tells each listener that no event follows. Resolves when who waited knows it. */
+  /** Tells each listener that no event follows. Resolves when everyone who waited knows it. */
   async stop(): Promise<void> {
     this.#isStopped = true
     clearInterval(this.#looking)
@@ -328,7 +328,7 @@ function isFinal(ended: Ended | null | undefined): boolean {
   return ended?.status === 'completed' || ended?.status === 'cancelled'
 }
 
-/** Stands for events that are no longer kept. The report and the histories have the same facts. */
+/** Stands for events that are no longer kept. A follower finds the same facts in the report and the histories. */
 export function trimmedEvent(sessionId: string, after: string): RawEvent {
   return {
     id: after,

@@ -35,16 +35,16 @@ export const fleetRules: Rules<FleetQuery> = {
   signal: signalRule,
 }
 
-/** Short enough that a person who looks on sees no delay. */
+/** How often it looks: so short that a person who watches sees no delay. */
 const lookMs = 200
-/** About so many events, and so many bytes of them, wait for a follower at most. */
+/** About how many events, and how many bytes of them, wait for a follower at most. */
 const waitingMost = 1_000
 const waitingBytesMost = 1_048_576
 
 interface Follower {
-  /** Of each partition, the id behind which it stands. */
+  /** By partition, the id of the event behind which the follower stands. */
   readonly positions: string[]
-  /** Partitions of which it must read the stream itself. */
+  /** The partitions whose stream the follower must read itself. */
   readonly behind: Set<number>
   waiting: { readonly partition: number; readonly event: RawEvent }[]
   waitingBytes: number
@@ -56,7 +56,7 @@ export class FleetEvents {
   readonly #places: readonly Place[]
   readonly #deadlineMs: number
   readonly #followers = new Set<Follower>()
-  /** Of each partition, the id up to which this client has read. */
+  /** By partition, the id up to which this client has read. */
   #readTo: string[] = []
   #isStopped = false
   #looking: Promise<void> | undefined
@@ -107,7 +107,7 @@ export class FleetEvents {
   async #join(positions: string[] | undefined): Promise<Follower> {
     if (this.#looking === undefined) {
       const newest = await this.#newest()
-      // Another may have begun meanwhile, and waits for what comes after its own.
+      // Another look may have begun meanwhile, and waits for what comes after its own ids.
       if (this.#looking === undefined) this.#readTo = newest
     }
     const follower: Follower = {
@@ -133,7 +133,7 @@ export class FleetEvents {
     throw this.#notOurs(positions)
   }
 
-  /** A position from before the number of partitions was raised: of the new ones all events are later. */
+  /** Completes a position from before the number of partitions was raised: of the new partitions, all events are later. */
   async #withNewPartitions(positions: string[]): Promise<string[]> {
     if (positions.length === this.#places.length) return positions
     const [{ keys }] = this.#places as [Place]
@@ -155,7 +155,7 @@ export class FleetEvents {
       await Promise.all(this.#places.map((_, partition) => this.#read(partition)))
       await sleep(lookMs)
     }
-    // Nothing may come between this and the last look at the followers: nobody would read for who joins then.
+    // Nothing may come between this and the last look at the followers: nobody would read for a follower that joins then.
     this.#looking = undefined
   }
 
@@ -186,7 +186,7 @@ export class FleetEvents {
     }
   }
 
-  /** What waits of the partition comes from its stream as well. */
+  /** Events of the partition that wait are dropped, because they come from its stream as well. */
   async *#catchUp(follower: Follower, partition: number, signal: AbortSignal | undefined): AsyncGenerator<FleetEvent> {
     const { keys } = this.#places[partition] as Place
     let count: number | undefined
@@ -198,7 +198,7 @@ export class FleetEvents {
       if (page.trimmed) yield* step(follower, partition, [trimmed(from)])
       yield* step(follower, partition, page.events)
       follower.positions[partition] = page.last
-      // What was read for all meanwhile was not kept for this follower.
+      // Events that were read for all followers meanwhile were not kept for this one.
       if (page.more || isEventBefore(page.last, this.#readTo[partition] as string)) continue
       follower.behind.delete(partition)
       return
@@ -228,7 +228,7 @@ function* step(follower: Follower, partition: number, events: readonly RawEvent[
   }
 }
 
-/** Stands for events that are no longer kept; of no session. */
+/** Stands for events that are no longer kept; it belongs to no session. */
 function trimmed(after: string): RawEvent {
   return { id: after, type: 'events.trimmed', sessionId: '', workerId: '', at: Date.now(), details: { after } }
 }

@@ -1,18 +1,18 @@
 /**
- * Duty: what one follower gets of the transient events that arrive. When another follower joins, nodes repeat what goes on, on the channel of
- * all; and notes of two nodes may overtake each other.
+ * Duty: decide which of the transient notes that arrive one follower gets. When another follower joins, nodes repeat what their turns do on the
+ * channel of all followers; and notes of two nodes may overtake each other.
  * LIVE-FILTER-1 Text comes once, in order, and from its beginning: repeated text is cut off. Text whose beginning the node is about to repeat
  *               waits for that repetition, but not for long.
- * LIVE-FILTER-2 A state comes when it differs from the one before it, which it names, and never after one of a later claim.
- * LIVE-FILTER-3 Only what nodes tell of themselves is judged here. A note without the details to judge it by passes.
+ * LIVE-FILTER-2 A state comes when it differs from the state before it, which it names, and never after a state of a later claim.
+ * LIVE-FILTER-3 Only notes that nodes send are judged here. A note without the details to judge it by passes.
  */
 import type { RawEvent } from '../../core/event/event.ts'
 import type { LiveNote } from '../../core/ports/live.ts'
 import type { LiveWord } from '../../store/event/live-channel.ts'
 
-/** After this the beginning of a text is not expected any more. */
+/** After this time, the beginning of a text is not expected any more. */
 const repetitionMsMax = 2_000
-/** Workers whose notes are remembered. The oldest is forgotten first. */
+/** How many workers are remembered. The worker whose notes are oldest is forgotten first. */
 const workersMax = 10_000
 
 const none: ReadonlySet<unknown> = new Set()
@@ -21,9 +21,9 @@ interface SeenWorker {
   epoch: number
   state: unknown
   run: unknown
-  /** By the sort of text: the model call, and the offset that comes next. */
+  /** For each sort of text, the model call that writes it, and the offset that comes next. */
   readonly texts: Map<string, { readonly request: unknown; readonly end: number }>
-  /** Ids of calls that run. */
+  /** The ids of calls that run. */
   readonly calls: Set<unknown>
 }
 
@@ -31,7 +31,7 @@ export class LiveFilter {
   readonly #workers = new Map<string, SeenWorker>()
   #joinedAt = 0
 
-  /** The follower has announced itself: nodes will repeat what goes on. */
+  /** Notes that the follower has announced itself: nodes will repeat what their turns do. */
   join(now: number): void {
     this.#joinedAt = now
   }
@@ -80,7 +80,7 @@ export class LiveFilter {
     const known = seen.texts.get(type)
     const end = known?.request === request ? (known?.end ?? 0) : 0
     const hasGap = offset > end
-    // A known text with a gap has lost a part: its beginning is there.
+    // If a known text has a gap, a part was lost: the follower has its beginning.
     if (hasGap && end === 0 && !isRepeat && now - this.#joinedAt < repetitionMsMax) return null
     if (offset + text.length <= end) return null
     seen.texts.set(type, { request, end: offset + text.length })
@@ -101,7 +101,7 @@ export class LiveFilter {
   }
 }
 
-/** With what was before. Null for a state that is not new. */
+/** Adds the state before. Null for a state that is not new. */
 function stateNote(seen: SeenWorker, details: LiveNote[1]): LiveNote | null {
   const { state, run, epoch } = details
   const claim = Number(epoch ?? seen.epoch)

@@ -1,9 +1,9 @@
 /**
- * Duty: makes good what was lost of the events of one partition, for all in this process who follow sessions of it.
- * FEED-1 After a gap (a connection that was lost) it reads what was added since, once for all of them, and tells in the order of the stream.
- *    What arrives meanwhile waits for that.
- * FEED-2 It looks at the newest entries now and then. If one of a followed session did not arrive, it does the same. A look reads `lookMost` entries
- *    at most, so in a busy partition it may miss some: the next message of the session, or its end in its record, tells then.
+ * Duty: make good what was lost of the events of one partition, for everybody in this process who follows sessions of it.
+ * FEED-1 After a gap (a lost connection) it reads what was added since, once for all of them, and reports it in the order of the stream.
+ *    Messages that arrive meanwhile wait for that.
+ * FEED-2 It looks at the newest entries now and then. If an entry of a followed session did not arrive, it reads like after a gap. A look reads
+ * `lookMost` entries at most, so in a busy partition it may miss some: the next message of the session, or the end in its record, reveals that.
  */
 import { isEventBefore } from '../../core/event/event.ts'
 import { newestEntries, newestEntry, readEntries } from '../../store/event/event-pages.ts'
@@ -12,7 +12,7 @@ import type { Redis } from '../../store/redis/redis.ts'
 import type { EventEntry } from '../../store/script/replies.ts'
 
 const lookMost = 200
-/** So many messages wait for a gap to be filled. Beyond them it is read from the stream what they said. */
+/** How many messages wait for a gap to be filled. Further ones are dropped, and read from the stream. */
 const heldMost = 1_000
 const retryMs = 100
 
@@ -26,10 +26,10 @@ export interface PartitionFeedOptions {
   readonly redis: Redis
   readonly keys: PartitionKeys
   readonly deadlineMs: number
-  /** Is something told of an entry of this id that was not told before? */
+  /** Does an entry of this id hold something that was not reported before? */
   readonly isNew: (entry: EventEntry) => boolean
   readonly tell: (report: Report) => void
-  /** Entries after this one are gone. */
+  /** Called if entries after this one were trimmed. */
   readonly onTrimmed: (after: string) => void
   /** Resolves once everything has arrived that was published before. */
   readonly settled: () => Promise<void>
@@ -37,7 +37,7 @@ export interface PartitionFeedOptions {
 
 export class PartitionFeed {
   readonly #o: PartitionFeedOptions
-  /** Nothing up to here is missing. */
+  /** The id of the entry up to which nothing is missing. */
   #position: string | undefined
   #filling = false
   #held: Report[] = []
@@ -48,7 +48,7 @@ export class PartitionFeed {
     this.#o = options
   }
 
-  /** The newest entry, for somebody who begins to follow. */
+  /** Returns the id of the newest entry, for somebody who begins to follow. */
   async begin(): Promise<string> {
     const newest = await newestEntry(this.#o.redis, this.#o.keys, this.#o.deadlineMs)
     this.#position ??= newest
@@ -64,7 +64,7 @@ export class PartitionFeed {
     }
   }
 
-  /** FEED-1. Never rejects. */
+  /** Fills a gap (FEED-1). Never rejects. */
   async fill(): Promise<void> {
     this.#again = true
     if (this.#filling || this.#position === undefined) return
@@ -93,7 +93,7 @@ export class PartitionFeed {
     }
   }
 
-  /** FEED-2. Rejects while Redis is away: then there is a gap soon. */
+  /** Looks at the newest entries (FEED-2). Rejects while Redis is away: then there will be a gap soon. */
   async look(): Promise<void> {
     const { redis, keys, deadlineMs, isNew, settled } = this.#o
     if (this.#filling || this.#position === undefined) return
@@ -105,7 +105,7 @@ export class PartitionFeed {
     if (!this.#filling && isEventBefore(this.#position, first.id)) this.#position = first.id
   }
 
-  /** Nobody follows for now: who comes begins at the newest entry. */
+  /** Called when nobody follows for now: the next follower begins at the newest entry. */
   rest(): void {
     if (!this.#filling) this.#position = undefined
   }

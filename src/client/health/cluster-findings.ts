@@ -1,6 +1,6 @@
 /**
  * Duty: judge a Redis Cluster, and each of its servers.
- * CLUSTER-FINDING-1 What is well at several servers, or the same at all, is one finding. Any other names its server.
+ * CLUSTER-FINDING-1 If all is well at several servers, or the same finding holds at all, it is one finding. Any other finding names its server.
  * CLUSTER-FINDING-2 A server without keys of the namespace is no problem: it may get some when slots move.
  */
 import type { ClusterFacts, ClusterServer } from '../../store/redis/cluster-look.ts'
@@ -54,7 +54,7 @@ function judgeEach(servers: Servers): Finding[] {
   return [...Map.groupBy(findings, ({ code }) => code).values()].flat()
 }
 
-/** Clocks that agree differ by some milliseconds. */
+/** The facts by which findings are compared; clocks that agree may differ by some milliseconds. */
 function alikeIn({ code, level, facts, command }: Finding): object {
   return { code, level, command, facts: code === 'clock' && level === 'ok' ? null : facts }
 }

@@ -24,7 +24,7 @@ export interface FindingFacts {
   server_unread: { readonly why: string }
   /** A replica has lost its primary, or is being filled. */
   replica_behind: object
-  /** `doubting`: servers that take it for broken. */
+  /** `doubting`: servers that take the cluster for broken. */
   cluster_state: {
     readonly primaries: number
     readonly replicas: number
@@ -33,7 +33,7 @@ export interface FindingFacts {
   }
   /** How many of its primaries have keys of the namespace. */
   cluster_partitions: { readonly partitions: number; readonly primaries: number; readonly used: number }
-  /** Primaries that have keys of the namespace, and no replica that is well. */
+  /** Primaries that have keys of the namespace, and no healthy replica. */
   cluster_without_replica: { readonly servers: readonly string[] }
   /** Servers that refuse their own slots, too, while any slot is without a server. */
   cluster_needs_all_slots: { readonly servers: readonly string[] }
@@ -50,28 +50,28 @@ export interface FindingFacts {
     readonly slots: number
     readonly turns: number
   }
-  /** They started before the number of partitions was raised. */
+  /** These nodes started before the number of partitions was raised. */
   nodes_behind: { readonly nodes: readonly { readonly host: string | null; readonly pid: number | null }[] }
   nodes_cannot_report: object
   no_node: { readonly workers: number; readonly jobs: number; readonly wasOneEver: boolean }
   kind_unhosted: {
     readonly kind: string
     readonly workers: number
-    /** More of them exist than were read. */
+    /** True if more of them exist than were read. */
     readonly isAtLeast: boolean
     readonly oldestMs: number
   }
   workers_unreadable: { readonly workers: number }
   workers_stranded: { readonly workers: number; readonly reason: StrandedReason }
-  /** The first is quoted: it stands in the list of workers of this session; in the index of sessions if that is null. */
+  /** The first of them is quoted: it stands in the list of workers of this session, or, if that is null, in the index of sessions. */
   wrong_entries: { readonly entries: number; readonly sessionId: string | null; readonly entry: string }
   /** Workers that wait for a slot. */
   run_queue: { readonly workers: number; readonly oldestMs: number; readonly isLong: boolean }
   all_paused: { readonly by: string | null; readonly why: string | null; readonly at: number }
   sessions_paused: { readonly sessions: readonly string[] }
-  /** Workers that wait for somebody outside: the one that waits longest, and some more. */
+  /** Workers that wait for somebody outside: the worker that waits longest, and some more. */
   workers_held_up: { readonly workers: number; readonly some: readonly HeldUpWorker[] }
-  /** Runs that wait for others of their kind: `concurrency` or `rate` of the kind says so. The gates with the most of them, first. */
+  /** Runs that wait for others of their kind: `concurrency` or `rate` of the kind says so. The gates at which the most runs wait come first. */
   runs_limited: { readonly runs: number; readonly gates: Health['gates'] }
   submissions_paused: { readonly jobs: number }
   submissions_misplaced: { readonly jobs: number; readonly prefix: string; readonly rightPrefix: string }
@@ -83,7 +83,7 @@ export interface FindingFacts {
       readonly lastSeenMs: number
     }[]
   }
-  /** `workers`: some of them, `kind` and what is known of the cause. */
+  /** `workers`: some of them. `kind`, and what is known of the cause. */
   leases_expired: {
     readonly leases: number
     readonly isNodeLive: boolean
@@ -101,13 +101,13 @@ type FindingOf<Code extends FindingCode> = {
     readonly code: Each
     readonly level: FindingLevel
     readonly facts: FindingFacts[Each]
-    /** The workers that it is about. The first is the one to look at. */
+    /** The workers that the finding is about. The first one is the one to look at. */
     readonly workerIds?: readonly string[]
     /** A command that helps. */
     readonly command?: string
-    /** The server of a cluster that it is about, by host and port. */
+    /** The server of a cluster that the finding is about, by host and port. */
     readonly server?: string
-    /** So many servers of a cluster are all alike in it. */
+    /** How many servers of a cluster have the same finding. */
     readonly servers?: number
   }
 }[Code]

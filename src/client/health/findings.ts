@@ -95,7 +95,7 @@ function judgeHeldUp({ heldUp }: Health): Finding[] {
   return [finding('workers_held_up', 'warning', facts, { workerIds: heldUp.map(({ id }) => id), command })]
 }
 
-/** All is well: the author of the kind wants it so. */
+/** This is always `ok`: the author of the kind wants it so. */
 function judgeGates({ gates }: Health): Finding[] {
   if (gates.length === 0) return []
   const runs = gates.reduce((sum, { waiting }) => sum + waiting, 0)
@@ -119,7 +119,7 @@ function judgeStranded({ stranded }: Health): Finding[] {
   return [finding('workers_stranded', 'problem', facts, { workerIds, command: 'troupe audit' })]
 }
 
-/** They harm no worker. But whoever wrote them may have written over more. */
+/** Such entries harm no worker. But whoever wrote them may have written over more. */
 function judgeWrongEntries({ wrongEntries }: Health): Finding[] {
   const [first] = wrongEntries
   if (first === undefined) return []
@@ -169,7 +169,7 @@ function judgeLeases({ redis, expiredLeases: leases, expiredWorkers: workers, no
   ]
 }
 
-/** Of the address only the host: the rest of it is often a secret. */
+/** The finding names only the host of the address: the rest of it is often a secret. */
 function judgeWebhooks({ failingWebhooks }: Health): Finding[] {
   const [first] = failingWebhooks
   if (first === undefined) return []

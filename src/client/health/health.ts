@@ -25,7 +25,7 @@ export interface Health {
   readonly nodes: readonly NodeSummary[]
   /** Nodes that were not seen for the time of a lease, until they are forgotten. */
   readonly stalledNodes: readonly NodeSummary[]
-  /** Nodes that work in some partitions alone: they started before the number was raised. */
+  /** Nodes that work only in some partitions: they started before the number of partitions was raised. */
   readonly nodesBehind: readonly NodeSummary[]
   readonly kinds: readonly KindSummary[]
   readonly pools: readonly { pool: string; queued: number; oldestMs: number | null; wakeups: number; busy: number }[]
@@ -74,12 +74,12 @@ export interface Health {
 
 /** What was read of the queues of BullMQ. */
 export interface Queues {
-  /** One for each partition, in their order. */
+  /** The queues of submissions, one for each partition, in their order. */
   readonly submissions: readonly SubmissionQueue[]
   readonly pausedWakeups: readonly WakeupQueue[]
 }
 
-/** The newest of all partitions. */
+/** The newest time at which a clock was set back, over all partitions. */
 async function setBackOf(stores: readonly InspectStore[], now: number): Promise<Health['redis']['clockSetBack']> {
   const found = (await Promise.all(stores.map((store) => store.setBack()))).filter((one) => one !== null)
   const [newest] = found.sort((a, b) => b.at - a.at)

@@ -1,6 +1,6 @@
 /**
- * Duty: find the newest sessions and workers that do not go on before somebody does something.
- * HELD-UP-1 It looks at the newest ones alone, so that it stays short however many there are.
+ * Duty: find the newest sessions and workers that do not go on until somebody does something.
+ * HELD-UP-1 It looks only at the newest ones, so that it stays short however many there are.
  */
 import type { Holdup, HoldupReason } from '../holdup.ts'
 import type { SessionIndex } from '../session/session-index.ts'
@@ -15,7 +15,7 @@ export interface HeldUpWorker {
 
 /** What the newest sessions show. */
 export interface HeldUp {
-  /** Those that are paused by themselves. */
+  /** Sessions that are paused by themselves. */
   readonly pausedSessions: readonly string[]
   /** Workers that wait for an answer or for a higher limit, the longest first. */
   readonly heldUp: readonly HeldUpWorker[]

@@ -1,17 +1,17 @@
 /**
  * Duty: the page of metrics: what this process has counted, and how the namespace stands at this moment.
- * METRICS-PAGE-1 While Redis cannot be read, the page still has what the process counted, and `troupe_up` is 0. Nor does it wait for long: a monitor that gives
- *    up knows nothing.
+ * METRICS-PAGE-1 While Redis cannot be read, the page still has what the process counted, and `troupe_up` is 0. It does not wait for long either: a
+ *    monitor that gives up knows nothing.
  */
 import type { MetricName } from '../../telemetry/metric-catalogue.ts'
 import { MetricSet, type Sample } from '../../telemetry/metric-set.ts'
 import { type Gauges, metricsText } from '../../telemetry/metrics-text.ts'
 import type { NamespaceFacts } from './namespace-facts.ts'
 
-/** A Redis that does not answer within this cannot be read. */
+/** A Redis that does not answer within this time counts as one that cannot be read. */
 const factsMsMax = 2_000
 
-/** `counted` and `own`: of this process, if it counts. */
+/** `counted` and `own`: what this process has counted, if it counts. */
 export async function metricsPage(
   readFacts: () => Promise<NamespaceFacts>,
   counted = new MetricSet(),
@@ -22,7 +22,7 @@ export async function metricsPage(
   return metricsText(counted, { ...processGauges(), ...own, ...state })
 }
 
-/** Null if it fails, or takes too long. */
+/** Null if the reading fails, or takes too long. */
 async function soon(reading: Promise<NamespaceFacts>): Promise<NamespaceFacts | null> {
   const { promise: late, resolve } = Promise.withResolvers<null>()
   const timer = setTimeout(resolve, factsMsMax, null)

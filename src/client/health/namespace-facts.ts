@@ -1,5 +1,5 @@
 /**
- * Duty: how a namespace stands, in numbers that are cheap to read: for metrics, which are read every few seconds.
+ * Duty: read how a namespace stands, in numbers that are cheap to read: for metrics, which are read every few seconds.
  * NAMESPACE-1 The cost grows with nodes, pools and kinds alone, never with sessions, workers or messages.
  */
 import { unhostedPool } from '../../core/ids.ts'
@@ -16,7 +16,7 @@ export interface NamespaceFacts {
     readonly oldestMs: number
     readonly nodes: number
   }[]
-  /** Waiting workers by kind, of kinds that no live node hosts; of the first 100 of each pool. */
+  /** Waiting workers by kind, for kinds that no live node hosts; among the first 100 workers of each pool. */
   readonly unhosted: readonly { readonly kind: string; readonly workers: number }[]
   readonly running: number
   readonly expiredLeases: number
@@ -27,7 +27,7 @@ export interface NamespaceFacts {
   readonly asks: readonly { readonly sort: AskSort; readonly waiting: number; readonly oldestMs: number }[]
   readonly isPaused: boolean
   readonly audit: { readonly unaccounted: number; readonly findings: number; readonly agoMs: number } | null
-  /** Over all servers of a cluster; `fullest`: the part of its limit that the fullest server uses; 0 where none has a limit. */
+  /** The sums over all servers of a cluster; `fullest`: the part of its limit that the fullest server uses; 0 if no server has a limit. */
   readonly redis: { readonly usedBytes: number; readonly maxBytes: number; readonly fullest: number }
 }
 

@@ -20,7 +20,7 @@ export function judgeServer(facts: ServerFacts): Finding[] {
   ]
 }
 
-/** Of a replica in a cluster: what will count once it takes over. */
+/** Judges a replica in a cluster by what will count once it takes over. */
 export function judgeReplica(facts: ServerFacts): Finding[] {
   const isAway = facts.info.master_link_status === 'down'
   return [
@@ -39,7 +39,7 @@ const corrected: Readonly<Record<string, readonly string[]>> = {
   Valkey: ['7.2.11', '8.0.6', '8.1.4'],
 }
 
-/** CVE-2026-23479: from the first version to the one before the second. */
+/** CVE-2026-23479 holds for versions from the first of these to the one before the second. */
 const memoryFault = ['7.2.0', '8.6.3'] as const
 
 function isWithin(version: string, [from, before]: readonly [string, string]): boolean {
@@ -109,7 +109,7 @@ function judgeClock({ clockSkewMs: skewMs }: ServerFacts): Finding {
   return finding('clock', agrees ? 'ok' : 'warning', { skewMs, agrees })
 }
 
-/** For a day: what was measured by that clock in this time looks odd. */
+/** This is reported for a day: what was measured by that clock meanwhile looks odd. */
 export function judgeSetBack({ clockSetBack }: Health['redis']): Finding[] {
   if (clockSetBack === null || clockSetBack.agoMs > setBackMsMax) return []
   return [finding('clock_set_back', 'warning', clockSetBack)]

@@ -40,7 +40,7 @@ export class DeadLetters {
     this.#submission = submission
   }
 
-  /** Newest first. */
+  /** The newest letters come first. */
   async list(limit: number, workerId?: string): Promise<DeadLetter[]> {
     const found = await Promise.all(
       this.#places.map(({ letters }) => Array.fromAsync(newestLetters(letters, limit, workerId))),
@@ -52,8 +52,8 @@ export class DeadLetters {
   }
 
   /**
-   * Puts letters back, the oldest of a worker first: the one with this id, or all of a worker, or all letters. Of several, it takes those that
-   * hold a message and were neither put back before nor dismissed (LETTERS-2).
+   * Puts letters back, the oldest of a worker first: the one with this id, or all of a worker, or all letters. If several are meant, it takes those
+   * that hold a message and were neither put back before nor dismissed (LETTERS-2).
    */
   redrive({ newSession = false, ...query }: RedriveQuery): Promise<Redriven[]> {
     return this.#handle<Redriven>('redrive', query, {
@@ -136,7 +136,7 @@ interface Handling<Done> {
   readonly refused: (letter: DeadLetter, refusal: { readonly code: ErrorCode; readonly message: string }) => Done
 }
 
-/** In the partition where the letter lies, whatever worker it names. */
+/** Dismisses a letter in the partition where it lies, whatever worker it names. */
 async function dismissOne(letter: DeadLetter, { store }: DeadLettersPlace): Promise<Dismissed> {
   const { id, workerId } = letter
   const answer = await store.dismiss(workerId, id)

@@ -1,6 +1,7 @@
 /**
  * Duty: begin a new session with the message of a dead letter, where the session of the letter takes no more messages.
- * LETTER-SESSION-1 The new session is like the old one: kind, name, mode, limits and permissions. Of one that was pruned, only the kind is known.
+ * LETTER-SESSION-1 The new session is like the old one: it has the same kind, name, mode, limits and permissions. If the old session was pruned, only
+ * its kind is known.
  * LETTER-SESSION-2 A letter begins one session, however often somebody asks within a day: its id is the idempotency key.
  */
 import { InputError } from '../../core/errors.ts'
@@ -12,11 +13,11 @@ import { readRows } from '../worker-rows.ts'
 
 export interface LetterSession {
   readonly sessionId: string
-  /** The letter had begun it before. */
+  /** The same letter had begun the session before. */
   readonly isAgain: boolean
 }
 
-/** What a letter needs of a submission. */
+/** The part of a submission that a letter needs. */
 export type Begins = Pick<Submission, 'store' | 'create'>
 
 /** True if the letter was put aside by the first worker of its session. */

@@ -1,4 +1,4 @@
-/** Duty: what the answer to an ask is if it approves or denies a call: its form, what it says of the call, and whom it trusts. */
+/** Duty: make the answer to an ask that approves or denies a call: its form, what it says of the call, and whom it trusts. */
 import { InputError } from '../../core/errors.ts'
 import {
   type ApprovalDecision,
@@ -9,7 +9,7 @@ import {
 } from '../../core/worker/ask/approval-ask.ts'
 import type { AskSort } from '../../core/worker/ask/ask.ts'
 
-/** An ask, as far as it matters here. */
+/** The part of an ask that matters here. */
 interface AskedCall {
   readonly id: string
   readonly kind: AskSort
@@ -22,13 +22,13 @@ export function detailsOf({ kind, details }: Pick<AskedCall, 'kind' | 'details'>
   return kind === 'approval' ? readApprovalDetails(details) : null
 }
 
-/** The answer as the worker receives it: of an approval, with the hash of what was approved (APPROVAL-ASK-1). */
+/** The answer as the worker receives it: for an approval, with the hash of what was approved (APPROVAL-ASK-1). */
 export function boundAnswer(ask: AskedCall, value: unknown): unknown {
   const details = detailsOf(ask)
   return details === null ? value : bindDecision(value as ApprovalDecision, details, ask.workerId)
 }
 
-/** For the event of the answer. */
+/** The decision, for the event of the answer. */
 export function decisionIn({ kind }: AskedCall, value: unknown): Partial<Pick<ApprovalDecision, 'decision'>> {
   const decision = kind === 'approval' ? readDecision(value) : null
   return decision === null ? {} : { decision: decision.decision }

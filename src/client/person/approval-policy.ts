@@ -15,7 +15,7 @@ export function setPolicy(submission: Submission, sessionId: string, policy: App
   return change(submission, sessionId, { policy })
 }
 
-/** Nobody is asked about further calls of this tool in this session. */
+/** From now on, nobody is asked about calls of this tool in this session. */
 export function trustTool(submission: Submission, sessionId: string, tool: string): Promise<SessionApproval> {
   return change(submission, sessionId, { tool })
 }

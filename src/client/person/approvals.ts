@@ -1,7 +1,7 @@
 /**
  * Duty: the approvals of tool calls as programs see them: those asks of the inbox that wait for a decision, and the decision.
  * Does not own: the ask and its answer (asks.ts), what the answer means for the call (core/worker/ask/approval-ask.ts).
- * DECIDE-1 A tool is trusted only after the answer that says so was taken: who is refused changes nothing.
+ * DECIDE-1 A tool is trusted only after the answer that says so was accepted: a caller that is refused changes nothing.
  */
 import { checkOptions, keyRule, oneOfRule, type Rules } from '../../core/check/check-options.ts'
 import { InputError } from '../../core/errors.ts'
@@ -25,13 +25,13 @@ export interface Approval {
   /** Empty if another program wrote over the ask. */
   readonly tool: string
   readonly toolCallId: string
-  /** As the model wrote them. */
+  /** The arguments as the model wrote them. */
   readonly arguments: unknown
-  /** Of the call with these arguments. Whoever shows it can compare it before they decide. */
+  /** The hash of the call with these arguments. Whoever shows it can compare it before they decide. */
   readonly hash: string
   /** Why a person is asked. */
   readonly why: string
-  /** Why the same call is asked about again; null: it is the first time. */
+  /** Why the same call is asked about again; null if it is the first time. */
   readonly again: string | null
   /** True: trust in the tool would change nothing. */
   readonly eachTime: boolean
@@ -121,7 +121,7 @@ export class Approvals {
     return { ...answered, decision, alsoApproved }
   }
 
-  /** DECIDE-1. Returns the other approvals that were approved with it. */
+  /** Trusts the tool (DECIDE-1). Returns the other approvals that were approved with it. */
   async #trust({ id, tool, sessionId }: Approval, { by, reason }: AnswerOptions): Promise<string[]> {
     await trustTool(this.#submission, sessionId, tool)
     const open = await this.list({ sessionId, limit: alsoMost })
@@ -129,7 +129,7 @@ export class Approvals {
     const settled = await Promise.allSettled(
       others.map((other) => this.#asks.answer(other.id, { decision: 'approve' }, { by, reason })),
     )
-    // One that ended in the meantime was decided by somebody else.
+    // An approval that ended in the meantime was decided by somebody else.
     return others.filter((_, index) => settled[index]?.status === 'fulfilled').map((other) => other.id)
   }
 }

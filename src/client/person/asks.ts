@@ -82,7 +82,7 @@ const answerRules: Rules<AnswerOptions> = {
   idempotencyKey: keyRule,
 }
 
-/** So many open approvals of a tool are approved when it is trusted. Workers see by themselves that it is, when they next go on. */
+/** How many open approvals of a tool are approved when the tool becomes trusted. Workers see by themselves that the tool is trusted, when they next go on. */
 const trustedAtOnce = 1_000
 
 /** How many asks one read takes. */
@@ -91,13 +91,13 @@ const pageSize = 200
 export interface AsksSettings {
   readonly waker: Waker
   readonly namespace: string
-  /** Who answers, if an answer does not say it. */
+  /** Who answers, if the answer itself does not say it. */
   readonly actor?: string | undefined
   /** Default: caller. */
   readonly keyOwner?: KeyOwner
 }
 
-/** One partition. */
+/** What the asks of one partition need. */
 export interface AsksPlace {
   readonly asks: AskStore
   readonly store: SessionStore
@@ -166,7 +166,7 @@ export class Asks {
     return { askId: ask.id, workerId, sessionId, again: idempotencyKey !== undefined && answer.kind === 'again' }
   }
 
-  /** From now on nobody is asked about the tool in this session, and what was asked about it is approved. */
+  /** From now on nobody is asked about the tool in this session, and open asks about it are approved. */
   async #trust(sessionId: string, tool: string, by: string | null): Promise<void> {
     const event = encodeEvents([['session.approvalChanged', { tool, ...(by !== null && { by }) }]])
     await this.#placeOf(sessionId).store.setApproval(sessionId, { tool }, event)

@@ -1,7 +1,7 @@
 /**
  * Duty: pause and resume one session, or all sessions of a namespace.
- * PAUSE-1 The pause of a session is answered once no node begins anything more in it: no `receive`, no model call, no tool. What runs then goes on to
- *     its end, and is recorded.
+ * PAUSE-1 The pause of a session is answered once no node begins anything more in it: no `receive`, no model call, no tool. Calls that run then go on
+ *     to their end, and are recorded.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkOptions, type Rules } from '../../core/check/check-options.ts'
@@ -21,7 +21,7 @@ const pauseRules: Rules<PauseOptions> = {
   by: { expects: `a text of at most ${policy.reasonBytesMax} bytes`, fits: isShort },
 }
 
-/** How long it waits before it asks again how many turns are not quiet: at first, and at most. */
+/** How long it waits before it asks again how many turns may still begin something: at first, and at most. */
 const askMs = 5
 const askMsMax = 200
 
@@ -71,7 +71,7 @@ export async function resumeAll({ stores }: Submission): Promise<void> {
   await Promise.all(stores.map((store) => store.pauses.pauseAll(null)))
 }
 
-/** Checks what somebody says of themselves and of their reason. `call`: for the error. */
+/** Checks what somebody says of themselves and of their reason. `call`: the name of the call, for the error. */
 export function whoAndWhy(
   call: string,
   submission: Submission,

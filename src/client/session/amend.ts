@@ -2,7 +2,7 @@
  * Duty: change from outside what the prompts of an agent hold, while it rests: take the last summary back, take the last turn back or let it count
  * again, add a message.
  * AMEND-1 Nothing stored is changed: an entry of the history says what holds from now on.
- * AMEND-2 What was decided holds for the history that was read. If the worker has moved on, it is read again.
+ * AMEND-2 A decision holds for the history that was read for it. If the worker has moved on, the history is read again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { keyRule, type Rules } from '../../core/check/check-options.ts'
@@ -29,7 +29,7 @@ export interface Amended {
   history(query: { readonly after?: number; readonly limit?: number }): Promise<readonly PlacedEntry[]>
 }
 
-/** What the entry says beside its head. Throws if it cannot be. `position`: that it gets. */
+/** What the entry says, without its head. Throws if the change cannot be made. `position`: the position that the entry gets. */
 export type Decide = (items: readonly PlacedEntry[], position: number) => EntryBody
 
 type EntryBody = { readonly type: Entry['type'] } & Readonly<Record<string, unknown>>
@@ -54,7 +54,7 @@ export async function amend(
   const { id, submission } = worker
   const { amendments } = submission.store(id, 'worker')
   const key = idempotencyKey === undefined ? undefined : submission.digestOfAct(id, how, idempotencyKey)
-  // What was done already may leave nothing to be done again.
+  // If the change was made already, there may be nothing left to change.
   const known = key === undefined ? null : await amendments.known(key)
   if (known !== null) return known
   const event = encodeEvents([['context.changed', { how, ...submission.by }]])
@@ -90,7 +90,7 @@ export async function amend(
   throw new TransientError(`the history of worker ${id} changed again and again meanwhile. Try it again in a moment.`)
 }
 
-/** Throws an error for a worker that is not there, or no agent. */
+/** Throws an error for a worker that does not exist, or is no agent. */
 export async function readAgent({ store, id }: Amended): Promise<WorkerRow> {
   const [row] = await readRows(store, [id])
   if (row === undefined) throw workerNotFound(id)
@@ -101,7 +101,7 @@ export async function readAgent({ store, id }: Amended): Promise<WorkerRow> {
   return row
 }
 
-/** The last summary stands for nothing any more. */
+/** Makes the last summary stand for nothing any more. */
 export function expanding(id: string): Decide {
   return (items) => {
     const container = new ContextContainer({
@@ -122,7 +122,7 @@ export function expanding(id: string): Decide {
   }
 }
 
-/** The last turn is in no prompt any more. */
+/** Takes the last turn out of all later prompts. */
 export function undoing(id: string): Decide {
   return (items) => {
     const turn = lastTurn(items)
@@ -139,7 +139,7 @@ export function redoing(id: string): Decide {
   }
 }
 
-/** Messages of a user, of the agent and of the system. Calls and results come only with a history that is given as a whole. */
+/** Adds a message of a user, of the agent or of the system. Calls and results come only with a history that is given as a whole. */
 export function pushing(message: ChatMessage): Decide {
   const problem = messageProblem(message, 0)
   if (problem !== null) throw new InputError(`push: ${problem}`)

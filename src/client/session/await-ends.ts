@@ -9,7 +9,7 @@ import type { EventHub } from '../event/event-hub.ts'
 const pollMs = 2_000
 const pollMsMax = 10_000
 
-/** `look` gets whether no event came for long. It returns undefined to be called again. */
+/** `look` gets whether no event has come for long. It returns undefined to be called again. */
 export async function awaitEnds<Found>(
   hub: EventHub,
   sessionId: string,

@@ -21,7 +21,7 @@ export interface BlobPlace {
   readonly blobs: BlobStore
 }
 
-/** One that is gone, or does not fit any more, is left out: who reads it is told. */
+/** A blob that is gone, or does not fit any more, is left out: whoever reads the message is told. */
 export async function copyBlobs(ids: readonly string[], from: BlobPlace, to: BlobPlace): Promise<void> {
   for (const id of ids) {
     const ref = await from.blobs.find(from.sessionId, id)

@@ -40,7 +40,7 @@ export interface ConversationDiff {
   readonly right: readonly ChatMessage[]
 }
 
-/** What is needed of a worker. */
+/** The part of a worker that is needed. */
 interface Conversing {
   readonly id: string
   report(): Promise<WorkerReport>
@@ -97,7 +97,7 @@ export async function readEntries(worker: Pick<Conversing, 'history'>, last: num
   return pages.flat()
 }
 
-/** What `sessions.create` has to be asked for. */
+/** The session that the branch has to be created as. */
 export async function forkRequest(
   worker: Conversing,
   { at, input, name, idempotencyKey }: ForkQuery,
@@ -121,7 +121,7 @@ function rightsOf({ permissions }: WorkerReport): Pick<CreateSession, 'permissio
   return permissions === null ? {} : { permissions }
 }
 
-/** Fields of an entry that do not count: which message it is, when and by which turn it was written. */
+/** The fields of an entry that do not count in a comparison: which message it is, when it was written, and by which turn. */
 const heads = new Set(['id', 'at', 'v', 'run', 'epoch'])
 
 /** Messages are the same if they say the same. */

@@ -2,7 +2,7 @@
  * Duty: a whole live session once more, under new ids, as it was at one moment.
  * FORK-1 The session itself is not stopped, held up or changed: its turns go on, and commit as they would have.
  * FORK-2 Each message is in the copy once: it was received, or it waits in a mailbox.
- * FORK-3 Nobody sees a part of the copy. What a fork that was given up has written goes by itself.
+ * FORK-3 Nobody sees a part of the copy. What an abandoned fork has written expires by itself.
  */
 import { checkOptions, keyRule, type Rules, yesOrNo } from '../../core/check/check-options.ts'
 import { ConflictError, InputError, LimitError, TransientError } from '../../core/errors.ts'
@@ -51,7 +51,7 @@ export async function forkSession(submission: Submission, sessionId: string, que
   return copyId
 }
 
-/** A dry run is another copy than one that is none. */
+/** A dry run and a full copy under the same key are two copies. */
 function keyOf(submission: Submission, sessionId: string, { dryRun, idempotencyKey }: ForkSession): string | undefined {
   return idempotencyKey === undefined
     ? undefined

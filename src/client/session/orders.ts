@@ -1,8 +1,8 @@
 /**
- * Duty: ask something of an agent itself, and say what came of it: compact its conversation, or run on what is there.
- * CLIENT-ORDERS-1 What came of an order stands in the history of the worker, and only that decides. It is looked for ever more rarely.
- * CLIENT-ORDERS-2 The end of a run before the order says nothing of it: the order waits in the inbox. Only a cancel that took it out of there, or that
- *                 came when it had been received, ends it.
+ * Duty: ask something of an agent itself, and report what came of it: compact its conversation, or run on what is there.
+ * CLIENT-ORDERS-1 What came of an order stands in the history of the worker, and only that decides. It looks there ever more rarely.
+ * CLIENT-ORDERS-2 The end of a run before the order says nothing of it: the order waits in the inbox. Only a cancel ends the order: one that took it
+ *                 out of the inbox, or that came after it was received.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule } from '../../core/check/check-options.ts'
@@ -49,15 +49,15 @@ export const compactRules: Rules<CompactQuery> = {
   idempotencyKey: keyRule,
 }
 
-/** What came of it: a summary stands for so many messages, or nothing has changed, and why. */
+/** What came of the order: a summary stands for so many messages, or nothing has changed, and why. */
 export type Compacted =
   | {
       readonly compacted: true
       readonly messages: number
-      /** Of the next prompt, before and after, by count and estimate. */
+      /** The size of the next prompt, before and after, by count and estimate. */
       readonly tokensBefore: number
       readonly tokensAfter: number
-      /** That wrote the summary. */
+      /** The model that wrote the summary. */
       readonly model: string
     }
   | { readonly compacted: false; readonly reason: string }
@@ -100,7 +100,7 @@ export async function compact(
   return 'refused' in came ? { compacted: false, reason: came.refused } : came
 }
 
-/** Sets what is named, and resolves with all that is set then. Throws an InputError if the kind or the node that was asked does not know it. */
+/** Sets what is named, and resolves with everything that is set then. Throws an InputError if the kind or the node that was asked does not know it. */
 export async function configure(worker: Amended, { signal, ...change }: ConfigureQuery): Promise<Configuration> {
   signal?.throwIfAborted()
   checkChange(change)
@@ -112,7 +112,7 @@ export async function configure(worker: Amended, { signal, ...change }: Configur
   return came.configured
 }
 
-/** A mistake that needs no node is told before anything is sent. */
+/** A mistake that can be seen without a node is reported before anything is sent. */
 function checkChange(change: ConfigurationChange): void {
   if (!configurationNames.some((name) => change[name] !== undefined))
     throw new InputError(`configure takes at least one of ${configurationNames.join(', ')}; null: as the kind says.`)
@@ -134,7 +134,7 @@ async function outcomeOf<Outcome>(
 ): Promise<Outcome | { readonly refused: string }> {
   const { position, again } = await worker.submission.order(worker.id, order, idempotencyKey)
   const id = inputIdOf(position)
-  // What came of an order that was given before stands somewhere in the history.
+  // What came of an order that was given before may stand anywhere in the history.
   let after = again ? -1 : row.historyLength - 1
   let isReceived = false
   for (let ms = pollMs; ; ms = Math.min(ms * 1.5, pollMsMax)) {

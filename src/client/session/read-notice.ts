@@ -1,4 +1,4 @@
-/** Duty: read what is told of the end of a session. */
+/** Duty: read what is to be told of the end of a session. */
 import { decodeEntry } from '../../core/history/entry.ts'
 import { rootIdOf } from '../../core/ids.ts'
 import { noticeId, type SessionNotice } from '../../notify/session-notice.ts'
@@ -9,7 +9,7 @@ import { resultOf } from './result-of.ts'
 export interface ReadEnd {
   readonly session: SessionRecord
   readonly at: number
-  /** The same for the same end. */
+  /** The same id for the same end. */
   readonly id: string
   readonly notice: SessionNotice
 }

@@ -1,6 +1,6 @@
 /**
  * Duty: let the failed run of a session go on: read the run, decide where it goes on (core/history/run/retry-plan.ts), and ask the store.
- * RETRY-SESSION-1 What was decided holds for the record that was read. If the record has moved on, it is read again.
+ * RETRY-SESSION-1 A decision holds for the record that was read for it. If the record has moved on, it is read again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { oneOfRule, type Rules } from '../../core/check/check-options.ts'
@@ -49,7 +49,7 @@ interface RetryContext {
   readonly submission: Submission
 }
 
-/** So often it looks again while children of the failed run are being cancelled. */
+/** How long it waits before it looks again while children of the failed run are being cancelled. */
 const waitMs = 200
 const attempts = 50
 /** Entries may be large. */

@@ -1,6 +1,6 @@
 /**
  * Duty: one run of the root of a session as programs see it: its result, its cancel, and callbacks by name for its end.
- * RUN-1 Each callback is called once, at once if the run has ended. Those that wait for the same end are called side by side, and one that throws
+ * RUN-1 Each callback is called once, at once if the run has ended. Callbacks that wait for the same end are called side by side, and one that throws
  *       stops no other: the log of the client says so.
  * RUN-2 Callbacks live in this process. None is called after `off`, and none if the client is closed before the run ends.
  */
@@ -33,7 +33,7 @@ export class Run<Result = unknown> {
     this.#number = number
   }
 
-  /** Counted from 1. Undefined if none was named and the end is not known yet. */
+  /** The number of the run, counted from 1. Undefined if the caller named none and the end is not known yet. */
   get number(): number | undefined {
     return this.#number
   }
@@ -80,7 +80,7 @@ export class Run<Result = unknown> {
     } catch (thrown) {
       if (this.#following !== following) return
       this.#following = undefined
-      // A callback may have come after the last one was taken back.
+      // A callback may have been added after the last one was taken back.
       if (following.signal.aborted && this.#waiting.size > 0) void this.#follow()
       else if (!following.signal.aborted) this.#giveUp(thrown)
     }

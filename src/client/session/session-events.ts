@@ -4,7 +4,7 @@
  * EVENTS-1 Stored events come in order and each once, with none missing between past and live. Transient events do not change that.
  * EVENTS-2 A transient event carries the id of the stored event before it. So a follower can resume after any event and misses no stored one.
  * EVENTS-3 A slow follower loses transient events, but no stored ones, and is told how many it lost. If the stream was trimmed before it came to an event, it gets a note.
- *    What waits here for it is bounded, by number and by bytes: beyond that it reads stored events from the stream, when it comes to them.
+ *    How much waits here for it is bounded, by number and by bytes: beyond that it reads stored events from the stream, when it comes to them.
  * EVENTS-4 A follower without an event for long checks the session. If the session has ended, it gets the events that it missed. If the session
  *    is gone, for example after FLUSHALL, it fails.
  * EVENTS-5 A follower that stops, by its signal or with its client, gets nothing more, even if past events are left. It does not wait for a
@@ -49,16 +49,16 @@ interface EventsContext {
   readonly deadlineMs: number
   /** After this long without an event the follower checks the session. */
   readonly silenceMs?: number
-  /** What arrived since before the session was created. */
+  /** The notes that arrived since before the session was created. */
   readonly early?: EarlyNotes | undefined
   createdAt(): Promise<number | null>
   /** Rejects if the session is gone. */
   hasEnded(): Promise<boolean>
-  /** A failed run of it went on: then the first event of an end need not be the last. */
+  /** True if a failed run of the session went on: then the first event of an end need not be the last. */
   wasRetried?(): Promise<boolean>
 }
 
-/** So many transient events were dropped here. */
+/** Transient events were dropped here: this many. */
 interface Gap {
   dropped: number
 }
@@ -72,7 +72,7 @@ type Arrival = RawEvent | ReceivedNote | Gap | Behind
 
 const silenceMs = 30_000
 
-/** So much waits for the follower at most, each sort by itself: so many arrivals, of so many characters. */
+/** How much waits for the follower at most, for stored and for transient events each: this many arrivals, and this many characters. */
 const storedMax = 1_000
 const transientMax = 10_000
 const lengthMax = 1_048_576
@@ -93,7 +93,7 @@ export async function* sessionEvents(
       if (next.done || context.hub.isStopped) return
       if (!next.value.transient) filter.noteStored(next.value)
       yield next.value
-      // All of it came after the first stored event, which says what the session is.
+      // All of these notes came after the first stored event, which says what the session is.
       for (const word of early?.take() ?? [])
         yield* transientEvents({ ...word, notes: filter.pass(word, word.at) }, next.value.id)
       if (early && early.dropped > 0) yield droppedEvent(sessionId, next.value.id, early.dropped)
@@ -120,7 +120,7 @@ async function* storedAndLive(
     let past = yield* pastEvents(sessionId, context, query.after, isUnwanted)
     if (past === 'ended' || query.follow === false) return
     inbox.passOver(past?.readTo)
-    // Nodes repeat what goes on now. What comes before the past has been read is dropped.
+    // Nodes repeat what their turns do now. Notes that come before the past has been read are dropped.
     filter.join(Date.now())
     if (query.transient !== false) context.hub.announceLive(sessionId)
     let seen = past?.seen ?? listeningFrom
@@ -220,7 +220,7 @@ class Inbox {
   #waiting: { readonly arrival: Arrival; readonly length: number }[] = []
   readonly #stored = new Load(storedMax)
   readonly #transient = new Load(transientMax)
-  /** The last gap among them. */
+  /** The last gap among the events that wait. */
   #gap: Gap | undefined
   /** Stored events are dropped until the follower comes to this. */
   #behind: Behind | undefined
@@ -294,7 +294,7 @@ class Inbox {
       this.#push(event, length)
       return
     }
-    // Those that wait come from the stream as well, and what is transient between them has no place any more.
+    // Stored events that wait come from the stream as well, and transient events between them have no place any more.
     const dropped = this.#takeOut(this.#waiting.length).reduce((total, arrival) => total + notesIn(arrival), 0)
     if (dropped > 0) this.#drop(dropped)
     this.#behind = { isBehind: true }
@@ -321,7 +321,7 @@ class Inbox {
   }
 }
 
-/** What waits of one sort. */
+/** How much of one sort waits. */
 class Load {
   readonly #most: number
   #count = 0

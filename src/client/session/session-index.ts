@@ -59,7 +59,7 @@ export class SessionIndex {
     if (wanted.kind !== undefined) parseKind(wanted.kind)
     const from = before === undefined ? undefined : await this.#placeOf(before)
     const lists = await Promise.all(this.#stores.map((store) => listOf(store, limit, wanted, from, most)))
-    // What is older than the place where one partition stopped may have others of that partition before it.
+    // A session that is older than the place where one partition stopped may have others of that partition before it.
     const stops = lists.flatMap(({ stoppedAt }) => stoppedAt ?? [])
     const [stop] = stops.sort(byAge)
     const all = lists.flatMap(({ found }) => found).sort(byAge)
@@ -87,7 +87,7 @@ export class SessionIndex {
   /** The workers of one session, or of the newest sessions. The root of each comes first. */
   async workers({ sessionId, limit = 200 }: WorkersQuery): Promise<WorkerReport[]> {
     if (sessionId !== undefined) return this.#workersOf(sessionIdOf(sessionId), limit)
-    // No more sessions than it takes, by the numbers of workers that they say they have.
+    // It asks for no more sessions than it needs, by the numbers of workers that they say they have.
     let expected = 0
     const sessions = (await this.list({ limit })).filter(({ workers }) => {
       const isWanted = expected < limit

@@ -1,7 +1,7 @@
 /**
  * Duty: one session as programs see it: its report, result, events, limits and cancel.
- * SESSION-1 `result()` may be called at any time, before or after the end, and any number of times. It returns the same result, unless a failed
- *           session was retried.
+ * SESSION-1 `result()` may be called at any time, before or after the end, and any number of times. It always returns the same result, unless a
+ *           failed session was retried.
  */
 import { checkOptions } from '../../core/check/check-options.ts'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'

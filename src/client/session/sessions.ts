@@ -106,7 +106,7 @@ export interface SessionsContext {
   readonly retentionMs: () => Promise<number>
 }
 
-/** Sessions that one call is about to create: the hub remembers their ends, but for those that come to nothing. */
+/** Sessions that one call is about to create: the hub remembers their ends, and forgets those that were not created after all. */
 class TrackedSessions implements Disposable {
   readonly #hub: EventHub
   readonly #ids = new Set<string>()
@@ -126,7 +126,7 @@ class TrackedSessions implements Disposable {
     this.#ids.delete(sessionId)
   }
 
-  /** What is left was refused, or its key was used before. */
+  /** Sessions that are left were refused, or their keys were used before. */
   [Symbol.dispose](): void {
     for (const sessionId of this.#ids) this.#hub.forget(sessionId)
   }
@@ -134,7 +134,7 @@ class TrackedSessions implements Disposable {
 
 interface BeginOptions extends CreateOptions {
   readonly definition?: Definition | undefined
-  /** What its root, an agent, is set to. */
+  /** What the root, an agent, is set to. */
   readonly configured?: Configuration | undefined
 }
 
@@ -216,7 +216,7 @@ export function sessionsOf(context: SessionsContext): Sessions {
   }
 }
 
-/** The request with the bytes of files that its input names. What is no object is refused where all options are checked. */
+/** The request with the bytes of files that its input names. A value that is no object is refused where all options are checked. */
 async function withFiles(request: CreateSession): Promise<CreateSession> {
   const input = request?.input
   return namesFiles(input) ? { ...request, input: await withAttached(input) } : request

@@ -52,7 +52,7 @@ const forms =
 export interface JobDone {
   readonly sessionId: string
   readonly workerId: string
-  /** Of a job that answered an ask. */
+  /** Set for a job that answered an ask. */
   readonly askId?: string
   readonly warning?: string
 }

@@ -1,8 +1,8 @@
 /**
- * Duty: what each worker of a session did when, as bars for a waterfall: made of stored events.
+ * Duty: show what each worker of a session did when, as bars for a waterfall, made of stored events.
  * TIMELINE-1 Bars of one worker do not overlap, except those of calls that ran beside each other and of asks.
  * TIMELINE-2 A worker that waits for children or for somebody has a bar that says so while it waits, not only once it goes on.
- * TIMELINE-3 It reads events and decides nothing. What was not stored (a tool that runs now) is in no bar of its own.
+ * TIMELINE-3 It reads events and decides nothing. Something that was not stored (a tool that runs now) has no bar of its own.
  */
 import type { RawEvent } from '../../core/event/event.ts'
 import type { Session } from './session.ts'
@@ -39,7 +39,7 @@ export async function timelineOf(session: Pick<Session, 'events'>): Promise<Time
   return fold.timeline
 }
 
-/** What a worker does since when. */
+/** What a worker does, and since when. */
 interface Doing {
   kind: BarKind
   since: number
@@ -48,7 +48,7 @@ interface Doing {
 class TimelineFold {
   readonly #bars: TimelineBar[] = []
   readonly #doing = new Map<string, Doing>()
-  /** By parent: the children whose results it has not received. */
+  /** The children whose results a worker has not received, by the worker. */
   readonly #children = new Map<string, Set<string>>()
   readonly #asks = new Map<string, { readonly workerId: string; readonly from: number; readonly label: string }>()
   #from: number | null = null
@@ -139,7 +139,7 @@ class TimelineFold {
     this.#doing.set(workerId, { kind, since })
   }
 
-  /** What it did until now was this. It goes on as working code until something else is known. */
+  /** Ends a bar: until now the worker did this. It goes on as working code until something else is known. */
   #end(workerId: string, kind: BarKind, at: number, label: string | null = null): void {
     const doing = this.#doing.get(workerId)
     if (doing === undefined) return

@@ -15,9 +15,9 @@ import { type Amended, readAgent } from './amend.ts'
 import { readEntries } from './branches.ts'
 
 export interface TokenCounts {
-  /** With those that were read from a cache or written to it. */
+  /** Tokens that were read from a cache, or written to it, are among these. */
   readonly inputTokens: number
-  /** With those of reasoning. */
+  /** Tokens of reasoning are among these. */
   readonly outputTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
@@ -25,24 +25,24 @@ export interface TokenCounts {
 }
 
 export interface TokenReport {
-  /** Of all its model calls, those that failed or wrote a summary with them. */
+  /** The tokens of all its model calls, also of those that failed or wrote a summary. */
   readonly total: TokenCounts
-  /** Of its newest reply; null before that. */
+  /** The tokens of its newest reply; null before that. */
   readonly last: TokenCounts | null
   readonly context: {
-    /** Of the next prompt without its next input: counted by the provider up to the newest reply, estimated behind it. */
+    /** The size of the next prompt without its next input: counted by the provider up to the newest reply, estimated behind it. */
     readonly tokens: number
-    /** That its newest reply came from; null before that. */
+    /** The model that wrote its newest reply; null before that. */
     readonly model: string | null
-    /** Of the model: as its kind says, else from a table; null if neither knows it. */
+    /** The window of the model: as its kind says, else from a table; null if neither knows it. */
     readonly window: number | null
-    /** `tokens` of `window`. */
+    /** The share of `window` that `tokens` fill. */
     readonly share: number | null
   }
 }
 
 const tailLength = 50
-/** Behind these the size of the prompt is no longer what the newest reply says. */
+/** After one of these entries, the size of the prompt is no longer what the newest reply says. */
 const changesPrompt: ReadonlySet<Entry['type']> = new Set(['compacted', 'cleared', 'expanded', 'undone', 'redone'])
 
 export async function tokensOfWorker(worker: Amended): Promise<TokenReport> {

@@ -20,7 +20,7 @@ export interface ApprovalOptions {
   readonly approval?: ApprovalPolicy | undefined
   /** What happens to a call that nobody approves. wait: for ever. deny: it is denied. fail: the run fails with `approval_needed`. Default: wait. */
   readonly whenNobodyAnswers?: WhenNobodyAnswers | undefined
-  /** With deny and fail: how long an answer is waited for. Default: nobody is asked. */
+  /** With deny and fail: how long it waits for an answer. Default: nobody is asked. */
   readonly approvalMs?: number | undefined
 }
 
@@ -30,7 +30,7 @@ export const approvalOptionRules: { readonly [Name in keyof Required<ApprovalOpt
   approvalMs: wholeNumberRule(1, limits.timeoutMsMax),
 }
 
-/** As the record of the root has it; undefined: the default. The options have been checked by their rules. */
+/** The text for the record of the root; undefined: the default. The options have been checked by their rules. */
 export function approvalText({ approval, whenNobodyAnswers, approvalMs }: ApprovalOptions): string | undefined {
   const policy = approval ?? defaultApproval.policy
   const nobody = whenNobodyAnswers ?? defaultApproval.whenNobodyAnswers

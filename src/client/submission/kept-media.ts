@@ -18,7 +18,7 @@ import { policy } from '../../core/policy.ts'
 import type { BlobStore } from '../../core/ports/ports.ts'
 import { blocksIn } from './attached.ts'
 
-/** With more bytes of media a message would be too long: base64 takes a third more. It names them instead. */
+/** With more bytes of media than this, a message would be too long: base64 takes a third more. The message names such media instead. */
 const heldBytesMax = policy.messageBytesMax * 0.7
 /** Smaller media stay in the message. */
 const smallBytes = 16_384
@@ -57,13 +57,13 @@ export interface MediaAside {
   readonly blobs: readonly NamedBlob[]
 }
 
-/** Bytes, and the name that follows from them. */
+/** The bytes of a blob, and the name that follows from them. */
 export interface NamedBlob {
   readonly ref: BlobRef
   readonly body: Uint8Array
 }
 
-/** The first input of a session that does not exist yet: its long media aside, for the script that creates the session. */
+/** The first input of a session that does not exist yet, and its long media beside it, for the script that creates the session. */
 export function mediaAside(input: unknown): MediaAside {
   const blobs = new Map<string, NamedBlob>()
   const kept = blocksIn(input).map((block) => {

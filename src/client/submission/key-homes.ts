@@ -1,7 +1,7 @@
 /**
  * Duty: find the partition in which a key of a caller begins a session, or began it before the number of partitions was raised.
- * KEY-HOME-1 Where a key led under an earlier number of partitions, nobody begins a session any more (RAISE-2). So who does not find it there may begin one
- *     where it leads now.
+ * KEY-HOME-1 Where a key led under an earlier number of partitions, nobody begins a session any more (RAISE-2). So a caller that does not find it
+ *     there may create one where the key leads now.
  */
 import { partitionOfKey } from '../../core/ids.ts'
 import type { OpenPlace } from '../../store/places.ts'
@@ -9,7 +9,7 @@ import { guarded } from '../../store/redis/guarded.ts'
 import type { SessionStore } from '../../store/session-store.ts'
 import { earlierPartitions } from '../../store/set-up/raise.ts'
 
-/** The clocks of this process and of Redis may differ by so much. */
+/** The clocks of this process and of Redis may differ by this much. */
 const skewMsMax = 3_600_000
 
 export class KeyHomes {
@@ -30,7 +30,7 @@ export class KeyHomes {
     this.#deadlineMs = deadlineMs
   }
 
-  /** Without a key: any. */
+  /** Without a key, any partition will do. */
   async storeOf(key: string | undefined, digest: string | null): Promise<SessionStore> {
     if (key === undefined || digest === null)
       return this.#stores[Math.floor(Math.random() * this.#stores.length)] as SessionStore
@@ -42,7 +42,7 @@ export class KeyHomes {
     return this.#stores[now] as SessionStore
   }
 
-  /** Numbers of partitions under which keys were begun that are still known. Of a single partition there was none. */
+  /** The earlier numbers of partitions, under which keys that are still known may have created sessions. There is none for a single partition. */
   async #earlierOnes(): Promise<readonly number[]> {
     if (this.#stores.length === 1) return []
     this.#earlier ??= this.#read()

@@ -1,6 +1,6 @@
 /**
  * Duty: makes sessions and messages: checks what a caller gave, builds ids, first mail and event, calls the store, wakes slots.
- * Used by the client and for submitted jobs (submitted-job.ts) alike, so that both refuse the same things in the same words.
+ * The client and the listener for submitted jobs (submitted-job.ts) both use it, so that both refuse the same things in the same words.
  */
 import { performance } from 'node:perf_hooks'
 import { anything, checkOptions, keyRule, type Rules, yesOrNo } from '../../core/check/check-options.ts'
@@ -76,7 +76,7 @@ export interface Created {
   readonly sessionId: string
   readonly workerId: string
   readonly warning: string | null
-  /** Its key began just this before: nothing is wrong with that. */
+  /** The call made its key just before: nothing is wrong with that. */
   readonly isAgain: boolean
 }
 
@@ -89,7 +89,7 @@ interface Prepared {
 
 interface Accepted {
   readonly sent: Sent
-  /** What was sent before under its key was another message. */
+  /** Another message was sent before under its key. */
   readonly isOther: boolean
 }
 
@@ -107,7 +107,7 @@ export interface SubmissionContext {
 
 const startTurnShare = encodeTurnShare(defaultTurnShare)
 
-/** Who created and sent nothing for so long takes the system to be idle. */
+/** If this client has created and sent nothing for this long, it takes the system to be idle. */
 const quietMs = 5
 
 export class Submission {
@@ -154,7 +154,7 @@ export class Submission {
     configured?: Configuration,
   ): Promise<Created> {
     const prepared = await this.#prepare(request, definition, configured)
-    // Most callers have nothing to wait for: a session that is not followed costs no turn of the event loop more.
+    // Most callers have nothing to wait for: then the call costs no further pass of the event loop.
     const isReady = creating(prepared.order.sessionId)
     if (isReady) await isReady
     const wasQuiet = this.#wasQuiet()
@@ -164,8 +164,8 @@ export class Submission {
   }
 
   /**
-   * Each is answered as `create` answers it alone: with the session, or with the error that it met. Those of one partition go to Redis in as few
-   * scripts as may hold them.
+   * Each request is answered as `create` would answer it alone: with the session, or with the error that it met. The sessions of one partition go to
+   * Redis in as few scripts as can hold them.
    */
   async createMany(
     requests: readonly (CreateSession | Promise<CreateSession>)[],
@@ -285,7 +285,7 @@ export class Submission {
     return { sent: { position, again, steers, warning: again ? sentWarning(isOther) : null }, isOther }
   }
 
-  /** What somebody does to this worker or session under a key of theirs: `of` says what, so that one key may serve for several acts. */
+  /** The digest for something that a caller does to this worker or session under a key: `of` says what, so that one key may serve for several acts. */
   digestOfAct(id: string, of: string, key: string): string {
     return digestKey(`${id}/${of}/${key}`, 'act', this.#context.keyOwner)
   }
@@ -360,7 +360,7 @@ function kindOf({ kind }: CreateSession, definition: Definition | undefined): st
   throw new InputError(`sessions.create takes the kind from the definition, "${named}": leave the option kind out.`)
 }
 
-/** As JSON; null for a conversation that waits for its first message. */
+/** The first input as JSON; null for a conversation that waits for its first message. */
 function firstInput({ input, history, keepOpen }: CreateSession): string | null {
   if (input !== undefined || history === undefined) return toJson(input, 'the input')
   if (keepOpen) return null

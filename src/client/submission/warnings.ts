@@ -1,4 +1,4 @@
-/** Duty: what a caller is told of a session or message that was accepted, where it may not be what was meant. */
+/** Duty: warn a caller about a session or message that was accepted, but may not be what they meant. */
 import { unhostedPool } from '../../core/ids.ts'
 
 /** `begun`: the kind of the session that the key created. Null if it was pruned: it is not created again, because that would repeat what it did. */

@@ -1,5 +1,5 @@
 /**
- * Duty: read what happened of which a notice says that endpoints are to be told: the end of a session, an ask, a dead letter.
+ * Duty: read what happened, if a notice says that endpoints are to be told of it: the end of a session, an ask, a dead letter.
  * HAPPENING-1 The id is the same for the same thing, whoever reads it and whenever.
  */
 import type { Notice, NoticeType } from '../../core/webhook/notice.ts'
@@ -15,12 +15,12 @@ export interface Happening {
   readonly id: string
   readonly type: NoticeType
   readonly at: number
-  /** Of its session. */
+  /** The kind of its session. */
   readonly kind: string
   readonly name: string
   /** What is told in any case. */
   readonly ids: Readonly<Record<string, unknown>>
-  /** What is told beside that to whom asks for it. */
+  /** What an endpoint is told beside that, if it asks for it. */
   readonly more: Readonly<Record<string, unknown>>
 }
 
@@ -30,7 +30,7 @@ export interface HappeningStores {
   readonly letters: LetterStore
 }
 
-/** Null: it is gone, has ended, or is of a dry run. Nothing is told of it. */
+/** Null: it is gone, has ended, or belongs to a dry run. Then nothing is told of it. */
 export async function readHappening(
   notice: Exclude<Notice, { of: 'own' }>,
   stores: HappeningStores,
@@ -48,7 +48,7 @@ async function endOf({ inspect }: HappeningStores, sessionId: string): Promise<H
   return { id: end.id, type, at: end.at, kind, name, ids, more }
 }
 
-/** One that was answered before anybody could be told needs nobody any more. */
+/** An ask that was answered before anybody could be told needs nobody any more. */
 async function askOf({ inspect, asks }: HappeningStores, askId: string): Promise<Happening | null> {
   const [row] = await asks.rows([askId])
   const session = row?.state === 'open' ? await sessionOf(inspect, row.sessionId) : null
@@ -102,7 +102,7 @@ async function sessionOf(inspect: InspectStore, sessionId: string): Promise<Sess
   return session === undefined || isDry(session) ? null : session
 }
 
-/** It was made to be looked at, and does nothing outside. */
+/** A dry run was made to be looked at, and does nothing outside. */
 function isDry({ copied }: SessionRecord): boolean {
   return copied === 'dry'
 }

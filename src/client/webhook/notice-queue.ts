@@ -1,10 +1,10 @@
 /**
- * Duty: the order in which a node tells notices: some at a time. After a time without nodes there may be a million of them.
- * NOTICES-1 A notice that waits to be told and comes again is told once. One that is being told is told again: what is told of may have happened once
- *    more since it was read.
+ * Duty: tell the notices of a node in an order, some at a time. If no node ran for a time, there may be a million of them.
+ * NOTICES-1 A notice that waits to be told and comes again is told once. A notice that is being told is told again: what it tells may have happened
+ *    once more since it was read.
  */
 
-/** So many are told at once. */
+/** How many notices are told at once. */
 const atOnce = 50
 
 export class NoticeQueue {
@@ -16,7 +16,7 @@ export class NoticeQueue {
     this.#tell = tell
   }
 
-  /** Resolves when it is told. */
+  /** Resolves when the notice is told. */
   add(notice: string): Promise<void> {
     const known = this.#waiting.get(notice)
     if (known) return known.promise
@@ -26,7 +26,7 @@ export class NoticeQueue {
     return told.promise
   }
 
-  /** What waits is not told here: it stands among the timers, and another node tells it. */
+  /** A notice that waits is not told here: it stands among the timers, and another node tells it. */
   stop(): void {
     this.#waiting.clear()
   }

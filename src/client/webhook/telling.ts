@@ -1,7 +1,7 @@
 /**
  * Duty: what a node does for notices: it reads what happened, and has it told where it is to be told.
- * TELLING-1 An endpoint is told of what happened since it listens in that partition, and of nothing before.
- * TELLING-2 What a session says of itself (`notify`) and what endpoints are told are notices of their own: where one cannot be told, the other is.
+ * TELLING-1 An endpoint is told of what happened in a partition since it listens there, and of nothing before.
+ * TELLING-2 Where a session itself sends its end (`notify`), and what endpoints are told, are separate notices: if one cannot be told, the other still is.
  */
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { partitionOf } from '../../core/ids.ts'
@@ -20,17 +20,17 @@ import { type HappeningStores, readHappening } from './happening.ts'
 import { NoticeQueue } from './notice-queue.ts'
 
 export interface Telling {
-  /** `notice`: as it stands among the timers. */
+  /** `notice`: the text among the timers. */
   readonly tell: (notice: string) => Promise<void>
   stop(): Promise<void>
 }
 
-/** How often a node that sends no requests looks whether there are endpoints by now. */
+/** How often a node that sends no requests looks whether there are endpoints. */
 const lookEveryMs = 5_000
-/** Who listens and is in no register after this was left by a removal that did not end. */
+/** An endpoint that listens for longer than this and is not in the register was left by a removal that did not end. */
 const leftMs = 60_000
 
-/** `queueAt`: a connection for BullMQ, to where the keys with this tag or prefix are. It stays the caller's. */
+/** `queueAt`: a connection for BullMQ, to the server that has the keys with this tag or prefix. The caller closes it. */
 export function telling(
   places: readonly OpenPlace[],
   queueAt: (tag: string) => Redis,
@@ -78,7 +78,7 @@ export function telling(
   }
 }
 
-/** Where the session says. */
+/** Tells the end of a session where the session says. */
 async function tellOwn(sessionId: string, stores: readonly HappeningStores[], teller: ResultTeller): Promise<void> {
   const end = await readEnd((stores[partitionOf(sessionId)] as HappeningStores).inspect, sessionId)
   if (end?.session.notify) await teller.tell(end.session.notify, end.id, end.notice)

@@ -12,11 +12,11 @@ export { deliveryStates, includes, noticeTypes }
 export interface Webhook {
   readonly id: string
   readonly url: string
-  /** What it is told of. */
+  /** The types of notices that it is told of. */
   readonly types: readonly NoticeType[]
-  /** Only sessions of these kinds; null: of all. */
+  /** It is told only of sessions of these kinds; null: of all. */
   readonly kinds: readonly string[] | null
-  /** Only sessions with these names; null: with any. */
+  /** It is told only of sessions with these names; null: with any. */
   readonly names: readonly string[] | null
   /** ids: what happened, when, and to which session. result: also its result, the question, the evidence. */
   readonly include: Include
@@ -25,7 +25,7 @@ export interface Webhook {
   readonly failing: { readonly retrying: number; readonly reason: string | null } | null
   /** When it last accepted a delivery that is still kept, in ms since 1970. */
   readonly deliveredAt: number | null
-  /** Until when its former secret is good beside its own. */
+  /** Until when its former secret is valid beside its own. */
   readonly previousSecretUntil: number | null
   readonly createdAt: number
   readonly createdBy: string | null
@@ -64,7 +64,7 @@ export interface RotateWebhook {
 }
 
 export interface DeliveriesQuery {
-  /** Only those to this endpoint. */
+  /** Only deliveries to this endpoint. */
   readonly webhookId?: string | undefined
   /** waiting, sending, retrying (for another attempt), delivered or failed. Default: any. */
   readonly state?: DeliveryState | undefined
@@ -72,7 +72,7 @@ export interface DeliveriesQuery {
   readonly limit?: number | undefined
 }
 
-/** An endpoint may have so many words in each of its lists, of this length. */
+/** How many words each list of an endpoint may have, and how long a word may be. */
 const wordsMost = 50
 const wordLength = 128
 
@@ -93,7 +93,7 @@ export const addRules: Rules<AddWebhook> = {
   url: {
     isRequired: true,
     expects: 'an address of http or https without a user or a password, like https://example.com/hooks/troupe',
-    // It often holds a secret.
+    // The address often holds a secret.
     isSecret: true,
     fits: (value) => addressProblem(value) === null,
   },

@@ -1,9 +1,9 @@
 /**
  * Duty: `troupe.webhooks`: endpoints that are told of what happens in the namespace, and the deliveries to them.
- * WEBHOOKS-1 A secret is answered once, by the call that makes it; a repetition of that call under its key has it too. No list, error, log or event
- *    has one.
+ * WEBHOOKS-1 A secret is returned once, by the call that makes it; a repetition of that call under its key returns it too. No list, error, log or
+ * event holds a secret.
  * WEBHOOKS-2 A new endpoint listens before it is in the register, and one that is removed leaves the register first: an endpoint that is listed
- *    as enabled misses nothing. Whoever changes one sees to it that it listens as its record says, also if somebody else changes it meanwhile.
+ *    as enabled misses nothing. Whoever changes an endpoint makes sure that it listens as its record says, even if somebody else changes it meanwhile.
  */
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -39,9 +39,9 @@ export interface WebhooksSettings {
   readonly allowPrivateAddresses: boolean
 }
 
-/** How long a secret that was replaced is good beside the new one. */
+/** How long a secret that was replaced is valid beside the new one. */
 const previousMs = 24 * 3_600_000
-/** So often a change that met another one is begun again. */
+/** How often a change is begun again after it met another change. */
 const changesTried = 5
 
 export class Webhooks {
@@ -94,9 +94,9 @@ export class Webhooks {
     return { ...webhookOf({ id, record }), secret }
   }
 
-  /** What was answered when it was added under the same key. */
+  /** The answer that the call which added it under the same key has given. */
   async #addedBefore(id: string, asked: EndpointRecord): Promise<WebhookWithSecret> {
-    // It may be disabled by now, and listens since this call.
+    // The endpoint may be disabled by now, and this call has made it listen.
     await this.#listenAsStored(id)
     const { record } = await this.#find(id)
     const { secret, createdAt, createdBy, changedAt } = record
@@ -111,7 +111,7 @@ export class Webhooks {
     return { ...webhookOf({ id, record }), secret }
   }
 
-  /** All of the namespace, in the order in which they were added. */
+  /** All endpoints of the namespace, in the order in which they were added. */
   async list(): Promise<Webhook[]> {
     const endpoints = await this.#o.store.list()
     if (endpoints.length === 0) return []
@@ -119,12 +119,12 @@ export class Webhooks {
     return endpoints.map((endpoint) => webhookOf(endpoint, health.get(endpoint.id)))
   }
 
-  /** One of them. Throws `webhook_not_found`. */
+  /** One endpoint. Throws `webhook_not_found`. */
   async get(id: string): Promise<Webhook> {
     return this.#withHealth(await this.#find(id))
   }
 
-  /** Nothing more is sent to it, also of what is on its way. */
+  /** Removes an endpoint. Nothing more is sent to it, not even deliveries that are on their way. */
   async remove(id: string): Promise<void> {
     const { id: webhookId } = await this.#change(id, () => null)
     await this.#listenAsStored(webhookId)
@@ -145,7 +145,7 @@ export class Webhooks {
     return { ...(await this.#withHealth(changed)), secret }
   }
 
-  /** It is told again, of what happens from now on. */
+  /** Enables an endpoint: it is told again, of what happens from now on. */
   async enable(id: string): Promise<Webhook> {
     const { id: webhookId } = await this.#find(id)
     await this.#o.store.listen(webhookId, true)
@@ -154,14 +154,14 @@ export class Webhooks {
     return this.#withHealth(changed)
   }
 
-  /** It is told of nothing until it is enabled. Deliveries that are on their way fail; each can be made again. */
+  /** Disables an endpoint: it is told of nothing until it is enabled. Deliveries that are on their way fail; each can be made again. */
   async disable(id: string): Promise<Webhook> {
     const changed = await this.#change(id, (record) => ({ ...record, isEnabled: false }))
     await this.#listenAsStored(changed.id)
     return this.#withHealth(changed)
   }
 
-  /** Has a node send it a message of the type `webhook.test`, once. `delivery(id)` of the answer's id says what came of it. */
+  /** Has a node send it a message of the type `webhook.test`, once. `delivery(id)` with the id of the answer says what came of it. */
   async test(id: string): Promise<DeliveryDetails> {
     const endpoint = await this.#find(id)
     if (!endpoint.record.isEnabled) throw isDisabled(endpoint.id, 'test it')
@@ -181,12 +181,12 @@ export class Webhooks {
     const { webhookId, state, limit = 50 } = query
     const id = webhookId === undefined ? undefined : parseId(webhookId, 'webhook')
     const found = await this.#queue.list({ webhookId: id, state, limit })
-    // What an endpoint that was removed was told is still kept.
+    // Deliveries to an endpoint that was removed are still kept.
     if (found.length === 0 && id !== undefined) await this.#find(id)
     return found.map(withoutBody)
   }
 
-  /** One of them, with what is sent. Throws `delivery_not_found`. */
+  /** One delivery, with what is sent. Throws `delivery_not_found`. */
   async delivery(id: string): Promise<DeliveryDetails> {
     return this.#findDelivery(id)
   }
@@ -202,7 +202,7 @@ export class Webhooks {
     return withoutBody(await this.#findDelivery(id))
   }
 
-  /** `troupe.close()` does it. */
+  /** `troupe.close()` calls this. */
   async close(): Promise<void> {
     await this.#opened?.close()
   }
@@ -213,7 +213,7 @@ export class Webhooks {
 
   async #findDelivery(id: string): Promise<DeliveryRow> {
     if (typeof id !== 'string') throw new InputError('the id of a delivery must be a text.')
-    // One that goes back to an earlier state while it is looked for is found there.
+    // A delivery may go back to an earlier state while it is looked for: the second look finds it.
     const found = (await this.#queue.get(id)) ?? (await this.#queue.get(id))
     if (found !== null) return found
     throw new NotFoundError(
@@ -232,7 +232,7 @@ export class Webhooks {
     )
   }
 
-  /** WEBHOOKS-2 */
+  /** Makes the endpoint listen as its record says (WEBHOOKS-2). */
   async #listenAsStored(id: string): Promise<void> {
     const { store } = this.#o
     let listens: boolean | undefined

@@ -37,7 +37,7 @@ export async function follow(path: string, { query, signal, onEvents }: StreamOp
   }
 }
 
-/** Of a session that is gone, or a reader who may not see it. Somebody may still give a token. */
+/** True if the session is gone, or the reader may not see it. A token that somebody gives may still help. */
 function isFinal({ status }: ApiError): boolean {
   return status >= 400 && status < 500 && status !== 401 && status !== 429
 }
@@ -68,7 +68,7 @@ async function* eventsIn(response: Response): AsyncGenerator<RawEvent[]> {
   }
 }
 
-/** None for a comment, which only says that the connection lives, and for what cannot be read. */
+/** The event in a block; none for a comment, which only says that the connection lives, and for a block that cannot be read. */
 function eventIn(block: string): RawEvent[] {
   const data = block
     .split(/\r?\n/)

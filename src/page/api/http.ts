@@ -17,9 +17,9 @@ export class ApiError extends Error {
   }
 }
 
-/** In characters of at most three bytes: browsers refuse more than 64 KiB in requests that outlive their page. */
+/** Requests outlive their page only up to 64 KiB; this many characters have no more, at three bytes each. */
 const keepaliveMost = 20_000
-/** A server that takes longer to begin its answer is silent; the request goes on. */
+/** A server that takes longer than this to begin its answer is silent; the request goes on. */
 const silentMs = 5_000
 
 const storedAs = 'troupe.token'
@@ -66,7 +66,7 @@ export async function send(method: string, path: string, { query, signal, body, 
   if (token !== '') headers.set('authorization', `Bearer ${token}`)
   if (body !== undefined) headers.set('content-type', 'application/json')
   if (key !== undefined) headers.set('idempotency-key', key)
-  // A change that was begun is sent although the page goes away.
+  // A change that was begun is sent even if the page is closed.
   const keepalive = method !== 'GET'
   const text = body === undefined ? null : JSON.stringify(body)
   const request = {

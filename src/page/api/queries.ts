@@ -55,7 +55,7 @@ export const useApprovals = (query: { readonly session?: string } = {}) =>
 export const useAsks = () => useGet<{ readonly asks: readonly Ask[] }>('asks', listMs)
 export const useDeadLetters = () => useGet<{ readonly letters: readonly DeadLetter[] }>('dead', slowListMs)
 
-/** Also those that stand still. */
+/** With nodes that stand still. */
 export const useNodes = () => useGet<{ readonly nodes: readonly NodeSummary[] }>('nodes', listMs, { stalled: true })
 export const useNode = (id: string) => useGet<NodeReport>(`nodes/${id}`, listMs)
 export const useKinds = () => useGet<{ readonly kinds: readonly KindSummary[] }>('kinds', slowListMs)
@@ -86,7 +86,7 @@ export const useAudit = () => useGet<AuditView>('audit', listMs)
 
 export const useWebhooks = () => useGet<{ readonly webhooks: readonly Webhook[] }>('webhooks', slowListMs)
 export const useWebhook = (id: string) => useGet<Webhook>(`webhooks/${id}`, slowListMs)
-/** The newest first. `webhook`: of this endpoint alone. */
+/** The newest deliveries come first. `webhook`: only those to this endpoint. */
 export const useDeliveries = (query: { readonly webhook?: string; readonly state?: string | undefined }) =>
   useGet<{ readonly deliveries: readonly Delivery[] }>('webhooks/deliveries', listMs, query)
 export const useDelivery = (id: string) => useGet<DeliveryDetails>(`webhooks/deliveries/${id}`, listMs)
@@ -98,6 +98,6 @@ export const useWorker = (id: string) => useGet<WorkerReport>(`workers/${id}`, s
 export const useMailbox = (workerId: string) =>
   useGet<{ readonly mails: readonly Mail[] }>(`workers/${workerId}/mailbox`, listMs, { limit: 200 })
 
-/** The follower of a session says when it has changed; these times are for what it misses. */
+/** The follower of a session says when it has changed; these times are for changes that it misses. */
 export const useReport = (id: string) => useGet<Report>(`sessions/${id}`, slowListMs)
 export const useTimeline = (id: string) => useGet<Timeline>(`sessions/${id}/timeline`, timelineMs)

@@ -1,6 +1,6 @@
 /**
  * Duty: an exported session that somebody dropped on the page: what the API would answer about it, without a server.
- * SESSION-FILE-1 Nothing of the file leaves the page. What is asked to change something is refused.
+ * SESSION-FILE-1 Nothing of the file leaves the page. A request to change something is refused.
  * SESSION-FILE-2 A line that cannot be read is counted and passed over; a file without a session is refused with a sentence.
  */
 import type { Report, SessionReport, WorkerReport } from '../../client/report.ts'
@@ -12,7 +12,7 @@ export interface SessionFile {
   readonly exportedAt: number | null
   readonly report: Report
   readonly histories: ReadonlyMap<string, readonly HistoryItem[]>
-  /** Lines that could not be read. */
+  /** How many lines could not be read. */
   readonly unreadable: number
 }
 

@@ -1,4 +1,4 @@
-/** Duty: the time of now for ages on the page: one clock for all of them, that stands still while the page is hidden. */
+/** Duty: give the present time to all ages on the page: one clock, which stands still while the page is hidden. */
 import { newStore, useStore } from '../store.ts'
 
 const now = newStore(Date.now())

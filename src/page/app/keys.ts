@@ -7,9 +7,9 @@ import { useLayoutEffect, useRef } from 'react'
 import { newStore, useStore } from '../store.ts'
 
 export interface Key {
-  /** As `KeyboardEvent.key`; two keys after each other with a blank: `g s`. */
+  /** The key as `KeyboardEvent.key`; two keys after each other with a blank: `g s`. */
   readonly key: string
-  /** What it does, for the list. */
+  /** What the key does, for the list. */
   readonly does: string
   readonly run: () => void
 }
@@ -60,7 +60,7 @@ export function listenToKeys(): void {
 export function useKeys(title: string, keys: readonly Key[]): void {
   const group = useRef<Group>({ title, keys })
   group.current = { title, keys }
-  // Before it is painted: who sees it may press a key at once.
+  // The keys work before the part is painted: whoever sees it may press a key at once.
   useLayoutEffect(() => {
     groups.set([...groups.get(), group])
     return () => groups.set(groups.get().filter((other) => other !== group))

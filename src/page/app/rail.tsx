@@ -1,4 +1,4 @@
-/** Duty: the rail at the left (at the bottom of a narrow window): the screens, and how much waits in some of them. */
+/** The name in a narrow window. */
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { Icon, type IconName } from '../parts/icon.tsx'
@@ -8,10 +8,10 @@ const logo = new URL('../icon.svg', import.meta.url).href
 interface Screen {
   readonly to: '/' | '/sessions' | '/approvals' | '/dead' | '/fleet' | '/costs' | '/kinds' | '/webhooks' | '/audit'
   readonly name: string
-  /** In a narrow window. */
+  /** The name in a narrow window. */
   readonly short?: string
   readonly icon: IconName
-  /** The second key behind `g`. */
+  /** The key to press after `g`. */
   readonly key: string
 }
 

@@ -19,13 +19,13 @@ import { Shell } from './shell.tsx'
 
 type Raw = Record<string, unknown>
 
-/** A text of the address; what the router has parsed is a text again. */
+/** A value of the address as text: the router has parsed it. */
 function text(value: unknown): string | undefined {
   if (value === undefined || value === null || value === '') return undefined
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Only what is set stands in an address. */
+/** Only values that are set stand in an address. */
 function texts<Name extends string>(raw: Raw, names: readonly Name[]): { readonly [Each in Name]?: string } {
   return Object.fromEntries(
     names.flatMap((name) => (text(raw[name]) === undefined ? [] : [[name, text(raw[name])]])),

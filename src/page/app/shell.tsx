@@ -72,12 +72,12 @@ export function Shell(): ReactNode {
   )
 }
 
-/** An address with `#` names a screen, so a link cannot do this. */
+/** A link cannot do this, because an address with `#` names a screen. */
 function skipToMain(): void {
   document.getElementById('main')?.focus()
 }
 
-/** What waits for somebody; the title of the tab says it too. */
+/** How much waits for somebody; the title of the tab says it too. */
 function useCounts(): Readonly<Record<string, number>> {
   const approvals = useAsks().data?.asks.length ?? 0
   const letters = useDeadLetters().data?.letters.filter(isOpenLetter).length ?? 0

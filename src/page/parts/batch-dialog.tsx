@@ -1,4 +1,4 @@
-/** Duty: ask before one thing is done with several, by their names and their number; who does much harm at once types the number. */
+/** Duty: ask before one thing is done with several, by their names and their number; if it can do much harm, the reader types the number. */
 import { type ReactNode, useState } from 'react'
 import { Dialog } from './dialog.tsx'
 import { Text } from './text.tsx'
@@ -6,10 +6,10 @@ import { Text } from './text.tsx'
 interface BatchDialogProps {
   readonly title: string
   readonly submit: string
-  /** One for each, in words. */
+  /** The name of each of them, in words. */
   readonly names: readonly string[]
   readonly isHarsh?: boolean
-  /** From five on, the number of them is typed. */
+  /** With five or more of them, the reader types their number. */
   readonly isTyped?: boolean
   readonly isBlocked?: boolean
   readonly onSubmit: () => void

@@ -46,7 +46,7 @@ function copyBySelection(text: string): void {
   area.remove()
 }
 
-/** An id, short, with a button that copies the whole of it. */
+/** A short form of an id, with a button that copies the whole id. */
 export function Id({ id }: { readonly id: string }): ReactNode {
   return (
     <span className="mono muted" title={id}>

@@ -1,13 +1,13 @@
 /**
- * Duty: do one thing with several, and say how it went: with how many it was done, and why not with the others.
- * EACH-1 One that is refused holds up no other.
+ * Duty: do one thing with several, and report how it went: with how many it was done, and why not with the others.
+ * EACH-1 A refusal for one holds up no other.
  */
 import { messageOf, say } from './notes.tsx'
 
 interface Said {
-  /** `3 sessions are paused.` */
+  /** The text of the note: `3 sessions are paused.` */
   readonly text: string
-  /** Takes it back. */
+  /** Takes the change back. */
   readonly undo?: () => void
 }
 

@@ -19,7 +19,7 @@ export function Empty({ children, commands = [] }: EmptyProps): ReactNode {
   )
 }
 
-/** What a query has besides data. Null once there is data: what is stale stays in sight. */
+/** The parts of a query besides its data. Shows nothing once there is data: stale data stay in sight. */
 export function Waiting({
   query,
   what,

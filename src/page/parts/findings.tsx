@@ -38,7 +38,7 @@ export function Findings({ findings }: { readonly findings: readonly ShownFindin
   )
 }
 
-/** Where it is mended. */
+/** The screen where a finding is mended. */
 const placeOf: Readonly<
   Record<string, { readonly to: '/fleet' | '/webhooks' | '/dead'; readonly name: string } | undefined>
 > = {
@@ -54,7 +54,7 @@ function byLevel(a: ShownFinding, b: ShownFinding): number {
   return levels.indexOf(a.level) - levels.indexOf(b.level) || Number(isOfWork(b)) - Number(isOfWork(a))
 }
 
-/** Somebody waits for it; else it is about the servers. */
+/** True if somebody must do something about work; other findings are about servers. */
 function isOfWork({ code, workerIds }: ShownFinding): boolean {
   return workerIds !== undefined || placeOf[code] !== undefined
 }

@@ -11,9 +11,9 @@ import { Text } from './text.tsx'
 interface HoldupProps {
   readonly holdup: Holdup
   readonly worker?: Pick<WorkerReport, 'name' | 'kind'> | undefined
-  /** What can be done here. */
+  /** What the reader can do here. */
   readonly children?: ReactNode
-  /** What stands below has the command. */
+  /** True if the command stands below. */
   readonly hasHelp?: boolean
 }
 

@@ -10,7 +10,7 @@ export function JsonText({ value }: { readonly value: unknown }): ReactNode {
   return <LongText text={typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'undefined')} />
 }
 
-/** A text of which a long one shows its beginning until somebody wants the rest. */
+/** A text; of a long one only the beginning is shown, until somebody wants the rest. */
 export function LongText({ text }: { readonly text: string }): ReactNode {
   const [isWhole, setWhole] = useState(false)
   const lines = text.split('\n')

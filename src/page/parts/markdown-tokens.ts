@@ -12,7 +12,7 @@ export function tokensOf(text: string): readonly Token[] | null {
     const tokens = lexer(text, { gfm: true, breaks: true })
     return levelsOf(tokens) > levelsMost ? null : tokens
   } catch {
-    // It goes down one call a level.
+    // The parser makes one nested call for each level.
     return null
   }
 }

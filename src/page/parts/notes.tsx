@@ -1,4 +1,4 @@
-/** Duty: short notes at the edge of the page: what came of a change, with a way back where there is one. */
+/** Duty: short notes at the edge of the page: what came of a change, with a button that takes it back if that is possible. */
 import type { ReactNode } from 'react'
 import { newStore, useStore } from '../store.ts'
 import { Text } from './text.tsx'
@@ -6,7 +6,7 @@ import { Text } from './text.tsx'
 export interface Note {
   readonly text: string
   readonly kind?: 'good' | 'bad'
-  /** How long it stays. An error stays until somebody takes it away. */
+  /** How long the note stays. An error stays until somebody takes it away. */
   readonly ms?: number
   readonly undo?: () => void
 }
@@ -26,7 +26,7 @@ function close(id: number): void {
 /** Shows a note, and returns a function that takes it away. */
 export function say(note: Note): () => void {
   const id = nextId++
-  // Who can take something back does not lose the way to it.
+  // A note with which something can be taken back is not dropped.
   const older = notes.get().toSpliced(0, Math.max(0, notes.get().length - notesMost + 1))
   const kept = notes.get().filter((one) => one.undo !== undefined || older.includes(one))
   notes.set([...kept, { ...note, id }])

@@ -8,13 +8,13 @@ import type { Key } from '../app/keys.ts'
 import type { Column } from './table.tsx'
 
 export interface Picked<Row> {
-  /** In the order of the list. */
+  /** The picked rows, in the order of the list. */
   readonly rows: readonly Row[]
   /** True if the whole list is picked. */
   readonly isAll: boolean
   readonly has: (row: Row) => boolean
   readonly toggle: (row: Row) => void
-  /** All of the list, or none if all of it is picked. */
+  /** Picks the whole list, or nothing if all of it is picked. */
   readonly toggleAll: () => void
   readonly clear: () => void
 }

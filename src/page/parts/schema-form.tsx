@@ -1,7 +1,7 @@
 /**
  * Duty: a form for a value that a JSON Schema describes.
  * FORM-1 It makes it easy to write a value that fits. Whether it fits, the server decides.
- * FORM-2 What it has no field for is written as JSON. A form around it is not sent while that cannot be read.
+ * FORM-2 A value for which it has no field is written as JSON. A form around it is not sent while that JSON cannot be read.
  */
 import { type ReactNode, useId, useState } from 'react'
 import { escapeLine } from '../../cli/terminal/escape.ts'
@@ -18,7 +18,7 @@ interface FieldProps {
   readonly isRequired?: boolean
 }
 
-/** Stands in a `form`. */
+/** It must stand in a `form`. */
 export function SchemaForm(props: Omit<FieldProps, 'label'> & { readonly label?: string }): ReactNode {
   return <Field label="Value" isRequired {...props} />
 }

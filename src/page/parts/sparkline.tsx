@@ -10,7 +10,7 @@ interface Sample {
   readonly value: number
 }
 
-/** By name. They stay while the page is open, whatever screen is shown. */
+/** The samples, by name. They stay while the page is open, whatever screen is shown. */
 const series = new Map<string, readonly Sample[]>()
 
 export function Sparkline({ name, value }: { readonly name: string; readonly value: number | undefined }): ReactNode {

@@ -47,9 +47,9 @@ export function WorkerState({ activity, holdup }: Pick<WorkerReport, 'activity' 
 interface SessionStateProps {
   readonly state: ListedState
   readonly isPaused?: boolean
-  /** A conversation that waits for its next message. */
+  /** True for a conversation that waits for its next message. */
   readonly rests?: boolean
-  /** Somebody must do something before it goes on. */
+  /** True if somebody must do something before it goes on. */
   readonly needsSomebody?: boolean
 }
 
@@ -65,7 +65,7 @@ export function SessionState({
   return <State look={lookOfState[state]} word={state} />
 }
 
-/** Silent: it has not reported lately. Stalled: for so long that its leases have ended. */
+/** Silent: the node has not reported lately. Stalled: it has not reported for so long that its leases have ended. */
 export function NodeState({
   isSilent,
   isStalled,
@@ -95,7 +95,7 @@ export function DeliveryStateWord({ state }: { readonly state: DeliveryState }):
   return <State look={lookOfDelivery[state]} word={state} />
 }
 
-/** True if one of these does not end by itself. The next message of a conversation is no such thing: it may never come. */
+/** True if one of these holdups does not end by itself. A wait for the next message of a conversation does not count: that may never come. */
 export function needsSomebody(holdups: readonly Holdup[]): boolean {
   return holdups.some((holdup) => holdup.needsSomebody && holdup.reason !== 'message')
 }

@@ -4,12 +4,12 @@ import { type ReactNode, useEffect, useRef } from 'react'
 export interface Column<Row> {
   readonly head: ReactNode
   readonly cell: (row: Row) => ReactNode
-  /** `number`: to the right. `wide`: left out of a narrow window. */
+  /** `number`: aligned to the right. `wide`: left out in a narrow window. */
   readonly className?: string
 }
 
 interface TableProps<Row> {
-  /** Said to who hears the page. */
+  /** Read to those who hear the page. */
   readonly name: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]

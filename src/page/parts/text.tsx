@@ -6,7 +6,7 @@
 import type { ReactNode } from 'react'
 import { escapeLine, piecesOf } from '../../cli/terminal/escape.ts'
 
-/** `isLine`: a line break is shown as `\n` too. */
+/** `isLine`: a line break, too, is shown as `\n`. */
 export function Text({ text, isLine = false }: { readonly text: string; readonly isLine?: boolean }): ReactNode {
   return piecesOf(text, isLine).map((piece, index) =>
     typeof piece === 'string' ? (

@@ -14,7 +14,7 @@ export function Age({ since }: { readonly since: number | null }): ReactNode {
   )
 }
 
-/** In whole seconds, and without the small unit once it says little. */
+/** An age in whole seconds, and without the small unit once it says little. */
 export function ageText(ms: number): string {
   return formatDuration(Math.max(0, Math.floor(ms / 1_000) * 1_000))
     .replace(/^0ms$/, '0s')

@@ -9,7 +9,7 @@ export interface Piece {
 }
 
 export interface Change {
-  /** `tasks[0].kind`; empty: the whole value. */
+  /** The path `tasks[0].kind`; empty: the whole value. */
   readonly path: string
   readonly pieces: readonly Piece[]
 }

@@ -21,11 +21,11 @@ import { evidenceJson, quarantined } from '../slot/quarantine.ts'
 import { emptyStep, type Step } from '../turn/step.ts'
 import { type Journal, openCallsOf, type StepParts } from './journal.ts'
 
-/** What the commit of a failure also records, before the failure. */
+/** What is recorded before a failure, in the same commit. */
 export interface BeforeFailure {
   readonly entries?: readonly Entry[]
   readonly parts?: StepParts
-  /** The calls of the reply among these entries. None of them was run. */
+  /** The calls of the reply that is among `entries`. None of them was run. */
   readonly notRun?: readonly OpenCall[]
   /** The model refused what the prompt held since the last reply: later prompts leave it out. */
   readonly leftOut?: boolean
@@ -98,8 +98,8 @@ export class AgentEnd {
   }
 
   /**
-   * Ends the stored history. Entries that were added and not committed are dropped. What a started call reported in this turn is kept as
-   * its result.
+   * Makes the step that ends the stored history of a cancelled run. Entries that were added and not committed are dropped. What a started call
+   * reported in this turn is kept as its result.
    */
   cancelledStep(position: RunPosition, said: Pick<CancelledEntry, 'onCancel'> = {}): Step {
     const { turn, tally } = this.#journal

@@ -30,17 +30,17 @@ export interface AgentParts {
 }
 
 export interface AgentKind {
-  /** As its worker is configured. */
+  /** The definition as its worker is configured. */
   readonly definition: AgentDefinition
-  /** As its author wrote it. */
+  /** The definition as its author wrote it. */
   readonly written: AgentDefinition
   readonly model: Model
   readonly toolbox: Toolbox
-  /** Null: nothing stands before its conversations. */
+  /** What stands before the conversations of the kind; null: nothing. */
   readonly sticky: StickyContext | null
-  /** Null: its result is a text. */
+  /** The form of the result; null: the result is a text. */
   readonly output: OutputForm | null
-  /** Null: its conversations are not compacted. */
+  /** How conversations of the kind are compacted; null: they are not. */
   readonly compaction: Compaction | null
 }
 
@@ -64,7 +64,7 @@ export class AgentTurn {
   iteration: Iteration | null = null
   /** The newest iteration that this turn has looked at. */
   newest: Iteration | null = null
-  /** The last run that has begun; what it does now, or did last. */
+  /** The last run that has begun in this worker. */
   begunRun: number
   working: Promise<unknown> | undefined
   /** Found once in each run, because the next run may have another input. */

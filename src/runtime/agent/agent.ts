@@ -67,7 +67,7 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
       continue
     }
     if (agentTurn.compactor.isPending && (!journal.position.open || journal.container.owedOrder !== null)) {
-      // The answer is out, or somebody asked for it. A summary that is nearly there would otherwise be paid for again.
+      // The answer is out, or somebody asked for the summary. A summary that is nearly there would otherwise be paid for again.
       turn.flush()
       await agentTurn.compactor.finish()
       if (agentTurn.isOver) return
@@ -82,7 +82,7 @@ function waitsForMessages({ for: { kind } }: Pause): boolean {
   return kind === 'results' || kind === 'signal'
 }
 
-/** A run that nothing has begun of has nothing to undo. */
+/** A run of which nothing has begun has nothing to undo. */
 function cancelled(agentTurn: AgentTurn, position: RunPosition): Step | Promise<Step> {
   const { turn, end, kind, begunRun, working } = agentTurn
   const { onCancel, onCancelMs } = kind.definition
@@ -128,7 +128,7 @@ function iterateWith(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | n
   return iterateNow(agentTurn, tools)
 }
 
-/** What steers the run comes first. What waits for the results of open calls waits until they are there. */
+/** What steers the run comes first. A message that waits for the results of open calls stays waiting until they are there. */
 async function steeredIteration(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> {
   const pause = await steered(agentTurn)
   return pause === undefined ? iterateNow(agentTurn, tools) : pause
@@ -203,7 +203,7 @@ function begin(agentTurn: AgentTurn, mail: Mail, context?: string): null {
   journal.tally = { ...journal.tally, iterations: 0 }
   const full = turn.gate.problem ?? historyFull(agentTurn)
   const input: ReadInput = full === null ? readInput(agentTurn, mail) : { ok: false, problem: full }
-  // A message to a full conversation is received, and is no message of it.
+  // A message to a conversation that is full is received, but does not become a message of it.
   const said =
     full === null ? entryOf(mail, journal, input, 0, context) : journal.entry('received', { message: mail.message })
   const entries = [said]

@@ -16,7 +16,7 @@ export type CheckedCall =
       readonly kind: 'accepted'
       readonly call: ToolCallBlock
       readonly input: unknown
-      /** Does it need an approval? A call that is forbidden is invalid. */
+      /** `verdict`: whether the call needs an approval. A call that is forbidden is invalid. */
       readonly verdict: Exclude<ApprovalVerdict, { readonly do: 'deny' }>
     }
   /** The call cannot be run. `text` tells the model why. `isBroken`: its arguments cannot be read. */
@@ -30,7 +30,7 @@ export type CheckedCall =
 
 export type AcceptedCall = CheckedCall & { readonly kind: 'accepted' }
 
-/** A reply; what else is known of it, if it comes from a model or a history. */
+/** A reply, with whatever else is known of it: it may come from a model or from a history. */
 type IterationReply = Pick<AssistantMessage, 'content'> & Partial<AssistantMessage>
 
 export interface Iteration {

@@ -45,10 +45,10 @@ export class Journal {
   readonly #added: { readonly step: number; readonly entry: Entry }[] = []
   /** Calls that were open in the stored history when the turn began. */
   readonly #openBefore: readonly OpenCall[]
-  /** Model calls of this turn that were answered, each with the number of the step that records its cost; null: none does yet. */
+  /** The costs of model calls that were answered in this turn, each with the number of the step that records it; null: no step records it yet. */
   readonly #costs: { step: number | null; readonly cost: CallCost }[] = []
   #steps = 0
-  /** By the id of a call: what its tool reported in this turn. */
+  /** What tools reported in this turn, by the ids of the calls. */
   readonly #reported = new Map<string, CallOutcome>()
 
   constructor(turn: Turn, known: KnownHistory) {
@@ -110,7 +110,7 @@ export class Journal {
     this.#costs.push({ step: null, cost: { model, inputTokens, outputTokens, microUsd: costMicroUsd ?? null } })
   }
 
-  /** What replies have cost that no acknowledged step records. */
+  /** The costs of replies that no acknowledged step records. */
   get unrecordedCosts(): readonly CallCost[] {
     const { acknowledged } = this.turn
     return this.#costs.flatMap(({ step, cost }) => (step === null || step > acknowledged ? cost : []))
@@ -160,7 +160,7 @@ export class Journal {
       declined: (error) => {
         declined = error
         this.#added.length -= entries.length
-        // The next step records them.
+        // The next step records these costs.
         for (const one of this.#costs) if (one.step === number) one.step = null
       },
     }

@@ -204,7 +204,7 @@ function replied(
     iteration.error ?? (accepted > 0 && iteration.terminal === null ? tooManyCalls(agentTurn, accepted) : null)
   if (error && !iteration.error)
     agentTurn.newest = { ...iteration, error, trace: [...iteration.trace, 'budget_exceeded_session'] }
-  // They count even if they do not run: then a retry of the run finds them counted.
+  // The calls count even if they do not run: then a retry of the run finds them counted.
   journal.countCalls(accepted)
   const { inputTokens, outputTokens, costMicroUsd } = reply.usage
   const { model, finishReason } = reply
@@ -320,7 +320,7 @@ export function tooManyCalls(agentTurn: AgentTurn, more: number): LimitError | n
 
 const spendingWords = { modelCalls: 'model calls', tokens: 'tokens', toolCalls: 'tool calls' } as const
 
-/** `what`: what the worker did about it. */
+/** `what`: what the worker did because the limit is used up. */
 function usedUp({ journal, turn }: AgentTurn, name: keyof Spending, what: string): string {
   const { sessionSpent: spent } = journal
   const { allowed } = turn.session.spending

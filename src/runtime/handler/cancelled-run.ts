@@ -13,13 +13,13 @@ import { lastStep } from './last-step.ts'
 interface HandlerRun {
   readonly turn: Turn
   readonly definition: HandlerDefinition
-  /** The last run that has begun. A run that nothing has begun of has nothing to undo. */
+  /** The last run of the worker that has begun. A run of which nothing has begun has nothing to undo. */
   readonly begunRun: number
-  /** The receive that may still go on. */
+  /** A receive of the run that may still go on. */
   readonly working: Promise<unknown> | undefined
 }
 
-/** `position` and `stateJson`: by the record. */
+/** `position` and `stateJson`: what the record says. */
 export function cancelRun(run: HandlerRun, position: RunPosition, stateJson: string | null): Step | Promise<Step> {
   const { turn, definition, begunRun } = run
   const { onCancel, onCancelMs } = definition

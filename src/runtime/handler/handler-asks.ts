@@ -29,7 +29,7 @@ const askRules: Rules<AskOptions> = {
 
 interface Ask {
   readonly order: AskOrder
-  /** For the history. */
+  /** The note of the ask for the history. */
   readonly note: AskNote
 }
 

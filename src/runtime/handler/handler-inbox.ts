@@ -46,17 +46,17 @@ export class HandlerInbox {
     return this.#results.find(({ message }) => message.kind === 'result' && message.call === expected) ?? null
   }
 
-  /** One of the results of `await: 'all'`: no step of a slice, since the claim has read them all. */
+  /** True for a result of `await: 'all'`: it does not count as a step of the slice, since the claim has read all of them. */
   isOfAll({ lane }: Mail): boolean {
     return this.#awaitsAll && lane === 'results'
   }
 
-  /** How many of these this turn has received. */
+  /** How many such results this turn has received. */
   get takenOfAll(): number {
     return this.#takenOfAll
   }
 
-  /** These wait and steer the run in progress. */
+  /** Notes the inputs that wait and steer the run in progress. */
   steer(mails: readonly Mail[]): void {
     this.#steers = mails
   }
@@ -65,7 +65,7 @@ export class HandlerInbox {
     if (this.isOfAll(mail)) this.#takenOfAll++
     const lane = { signals: this.#signals, results: this.#results, inbox: this.#inbox }[mail.lane]
     const at = lane.findIndex(({ position }) => position === mail.position)
-    // One that steers the run may have come after the turn began.
+    // An input that steers the run may have come after the turn began.
     if (at >= 0) lane.splice(at, 1)
     this.#steers = this.#steers.filter(({ position }) => mail.lane !== 'inbox' || position !== mail.position)
   }

@@ -14,7 +14,7 @@ export function resultJson({ output }: Pick<HandlerDefinition, 'output'>, kind: 
   return toJson(fit === undefined ? value : fit.value, 'the reply')
 }
 
-/** Of a run that ends without a reply: null, which the schema may turn into something else. Throws a TerminalError if null does not fit. */
+/** The result of a run that ends without a reply: null, which the schema may turn into something else. Throws a TerminalError if null does not fit. */
 export function resultWithoutReply(definition: Pick<HandlerDefinition, 'output'>, kind: string): string {
   if (definition.output === undefined) return 'null'
   try {

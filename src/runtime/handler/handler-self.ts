@@ -81,7 +81,7 @@ export interface SelfContext {
   readonly steps: Pick<HandlerSteps, 'recorded' | 'record' | 'taking'>
   /** Calls that the last step of a cancelled run may not make; absent in `receive`. */
   readonly refused?: ReadonlySet<string>
-  /** A call came after self was closed. The stack of the error begins at the author's code, but for a step that had begun before. */
+  /** Called when a call comes after self was closed. The stack of the error begins at the author's code; for a step that had begun before, it does not. */
   onLateCall(error: Error): void
   /** Pool of a kind. "unhosted" if no node has ever registered the kind. */
   poolOf(kind: string): string
@@ -248,7 +248,7 @@ export class HandlerSelf implements Self<unknown> {
     checkInput(childKind, kind, inputJson)
     const mail = encodeInput(this.id, inputJson)
     const permissions = encodePermissions(assignment.permissions)
-    // A commit has them once for all children.
+    // A commit holds these permissions once for all children.
     this.#bounds.count('spawn', this.requests.spawns.length === 0 ? mail + permissions : mail)
     const order = { id, kind, name, pool: this.#context.poolOf(kind), detached, call, mail }
     this.requests.spawns.push({ ...order, permissions })
@@ -337,7 +337,7 @@ export class HandlerSelf implements Self<unknown> {
       : 'returned: await everything before it returns'
   }
 
-  /** True after receive has returned: the call is reported, and must have no effect. `what`: of a step, which is no call any more. */
+  /** True after receive has returned: then the call is reported, and must have no effect. `what`: for a step, which is no call any more. */
   #isClosed(
     call: 'step' | 'spawn' | 'send' | 'reply' | 'fail' | 'after' | 'ask' | 'setState' | 'blob' | 'state',
     what?: string,

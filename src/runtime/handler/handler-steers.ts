@@ -15,20 +15,20 @@ import type { Turn } from '../turn/turn.ts'
 import type { FitsKind } from '../turn/turn-steers.ts'
 import { nameOfMail, pendingAfter, type RecordedMail } from './recorded-mail.ts'
 
-/** What does not fit begins a run of its own, and fails that. */
+/** An input that does not fit begins a run of its own, and that run fails. */
 export function fitsKind(definition: HandlerDefinition, kind: string): FitsKind {
   return ({ message, malformed }) =>
     malformed === undefined && message.kind === 'input' && fitInput(definition, kind, message.value).ok
 }
 
-/** The message that interrupts the receive is there, and the run receives it next. */
+/** True if the message that interrupts the receive is there; then the run receives it next. */
 export async function isInterrupted({ steers }: Turn, fits: FitsKind): Promise<boolean> {
   if (!steers.interrupts) return false
   await steers.read(fits)
   return steers.interrupts
 }
 
-/** An input that the run in progress receives before its turn, and not one that a retried run receives again. */
+/** True for an input that the run in progress receives before its turn; false for one that a retried run receives again. */
 export function isSteer({ lane, message }: Mail): boolean {
   return lane === 'inbox' && message.kind === 'input' && message.when !== undefined
 }

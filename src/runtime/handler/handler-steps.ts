@@ -18,10 +18,10 @@ const firstRead = 64
 export class HandlerSteps {
   readonly #turn: Turn
   #run = 0
-  /** How many steps are being taken, and what resolves once none is. */
+  /** How many steps are being taken, and a promise that resolves once none is. */
   #taken = 0
   #allTaken = Promise.withResolvers<void>()
-  /** JSON of values, by name. */
+  /** The JSON of recorded values, by the names of their steps. */
   #known: Promise<Map<string, string>> = Promise.resolve(new Map())
 
   constructor(turn: Turn) {
@@ -63,7 +63,7 @@ export class HandlerSteps {
     known.set(name, valueJson)
   }
 
-  /** Throws in the end. Steps that run beside this one would be done again if they were not recorded. */
+  /** It always throws. Steps that run beside this one would be done again if they were not recorded. */
   async #holdBack(): Promise<void> {
     while (this.#taken > 0) {
       this.#allTaken = Promise.withResolvers<void>()

@@ -68,9 +68,9 @@ class HandlerTurn {
   readonly #state: HandlerState
   readonly #steps: HandlerSteps
   readonly #fits: FitsKind
-  /** Of calls that came too late: the next step of this turn records them. */
+  /** Warnings of calls that came too late: the next step of this turn records them. */
   readonly #warnings: EventNote[] = []
-  /** The receive that goes on now, or the last one, and its run. */
+  /** The receive that runs now, or the last one. */
   #receiving: Promise<Step | RetryStep> | undefined
   #begunRun: number
 
@@ -95,7 +95,7 @@ class HandlerTurn {
     turn.whenCancelled(end, { waits: this.#definition.onCancel !== undefined })
     if (turn.assignment.purpose === 'cancelled') return turn.cancel()
     if (turn.assignment.purpose === 'poison') return this.#quarantine()
-    // Also where its children make its run look like one that uses tools.
+    // This is reported even if children make the run look like one that uses tools.
     turn.report('ProcessingUserMessage')
     for (let steps = 0; !turn.over; ) {
       const position = turn.position
@@ -107,7 +107,7 @@ class HandlerTurn {
       if (mail === null) return turn.end(this.#inbox.wait(position))
       if (!mayGoOn(turn, steps, turn.host.policy.turnSliceSteps)) return turn.end(goOn)
       this.#begunRun = position.run
-      // What interrupts its receive is another message.
+      // The message that interrupts this receive is another one.
       if (isSteer(mail)) turn.steers.take(mail)
       this.#receiving = this.#receive(mail, position)
       const step = await this.#receiving

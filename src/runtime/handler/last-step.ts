@@ -26,10 +26,10 @@ import { HandlerSteps } from './handler-steps.ts'
 /** A run that was cancelled, and whose kind has `onCancel`. */
 export interface CancelledRun {
   readonly turn: Turn
-  /** Where it stands by the record, and the state of the handler there. */
+  /** Where the run stands by the record, and the state of the handler there. */
   readonly position: RunPosition
   readonly stateJson: string | null
-  /** What the kind of a handler says of its state; of an agent nothing. */
+  /** What the definition of a handler says of its state; nothing for an agent. */
   readonly definition: Pick<HandlerDefinition, 'state' | 'initial'>
   readonly isAgent: boolean
   readonly onCancel: (self: never, reason: string) => unknown
@@ -38,7 +38,7 @@ export interface CancelledRun {
   readonly working: Promise<unknown> | undefined
 }
 
-/** What the entry of the cancel says of it. */
+/** What the entry of the cancel says of `onCancel`. */
 type Said = NonNullable<CancelledEntry['onCancel']>
 
 const notForHandlers: ReadonlySet<string> = new Set(['spawn', 'reply', 'fail', 'after', 'ask', 'step'])
@@ -65,7 +65,7 @@ export async function lastStep(run: CancelledRun, end: (said: Said) => Step): Pr
     isLate = true
     stop.abort(late)
   }, onCancelMs)
-  // The turn takes its lease with it. Once its end is recorded nobody listens any more.
+  // If the turn loses its lease, `onCancel` is stopped. Once its end is recorded nobody listens any more.
   void turn.finished.then((over) => over !== 'ended' && stop.abort(new LeaseLostError(`the turn is over (${over}).`)))
   try {
     await Promise.race([call(run, self, reason), aborted(stop.signal)])

@@ -11,7 +11,7 @@ const partOf = { spawn: 'spawn', send: 'send', ask: 'ask', after: 'timer' } as c
 export class ReceiveBounds {
   readonly #kind: string
   readonly #requests: Parts
-  /** Of all that the handler has passed so far, and of the state among them. */
+  /** How many bytes the handler has passed so far, and how many of them are the state. */
   #bytes = 0
   #stateBytes = 0
 
@@ -29,7 +29,7 @@ export class ReceiveBounds {
     throw this.#tooBig(call, `had already made ${made}; the limit is ${most}, or a mix that costs as much,`)
   }
 
-  /** Counts the bytes of what a call passes. Those of a refused call are not counted. */
+  /** Counts the bytes of what a call passes. The bytes of a refused call are not counted. */
   count(call: string, text: string): void {
     this.#bytes = this.#counted(call, this.#bytes, Buffer.byteLength(text))
   }

@@ -73,7 +73,7 @@ function reported(behaviour: Behaviour, telemetry: Telemetry): Behaviour {
   if (telemetry === noTelemetry) return behaviour
   return (turn) => {
     const { sessionId, workerId, kind, pool, run, starts, queuedAt, token, commitId } = turn.assignment
-    // By two clocks: Redis says since when, this node until when.
+    // This compares two clocks: Redis says since when the worker waited, this node says until when.
     const waited: Attributes = queuedAt == null ? {} : { waitedMs: Math.max(0, Date.now() - queuedAt) }
     // The id of a commit is the token of its turn, and a number.
     const lastToken = commitId.slice(0, commitId.lastIndexOf(':'))
@@ -86,7 +86,7 @@ function reported(behaviour: Behaviour, telemetry: Telemetry): Behaviour {
   }
 }
 
-/** A token is for writing, and stays here. */
+/** A token gives the right to write, so it does not leave the node. */
 function turnId(workerId: string, token: string): string {
   return hash('sha256', `${workerId} ${token}`).slice(0, 16)
 }
@@ -116,17 +116,17 @@ function kindOf(
   }
 }
 
-/** A longer one is left out: nobody fills in such a form, and whoever lists the kinds would read it. */
+/** A longer schema is left out: nobody fills in such a form, and whoever lists the kinds would read it. */
 const inputSchemaCharsMax = 8_000
 
-/** JSON Schema of the inputs of a handler. Undefined if it says none, or none that JSON Schema can express. */
+/** JSON Schema of the inputs of a handler. Undefined if the definition has no schema, or one that JSON Schema cannot express. */
 function inputSchemaOf(definition: WorkerDefinition): Kind['input'] {
   if (!('input' in definition) || definition.input === undefined) return undefined
   try {
     const schema = toJsonSchema(definition.input)
     return JSON.stringify(schema).length <= inputSchemaCharsMax ? schema : undefined
   } catch {
-    // Inputs are checked by the schema itself: a form for people is all that is missing.
+    // The schema itself still checks inputs: only a form for people is missing.
     return undefined
   }
 }

@@ -16,7 +16,7 @@ export interface Kind {
   readonly isChildless: boolean
   /** Its turns are a function of one message, which is over when it returns. */
   readonly isHandler: boolean
-  /** Its definition has `onCancel`. */
+  /** True if its definition has `onCancel`. */
   readonly hasOnCancel: boolean
   readonly behaviour: Behaviour
 }

@@ -33,14 +33,14 @@ export interface NodeOptions {
   readonly kinds: ReadonlyMap<string, Kind>
   readonly concurrency: number
   readonly policy: Policy
-  /** What no session may go beyond here; null: everything is permitted. */
+  /** The permissions that no session may go beyond on this node; null: everything is permitted. */
   readonly permissions?: Permissions | null
   readonly stores: readonly PartitionStores[]
   readonly waker: Waker
   readonly live: LivePublisher
   readonly log: WorkerLog
   readonly telemetry?: Telemetry
-  /** Tells a notice outside. */
+  /** Tells somebody outside of a notice. */
   readonly tell?: ((notice: string) => Promise<void>) | undefined
 }
 
@@ -111,7 +111,7 @@ export class RuntimeNode {
     return partition
   }
 
-  /** NODE-2. */
+  /** Learns that all sessions of the partition are paused, or no more (NODE-2). */
   #learnPause(partition: Partition, isPaused: boolean): void {
     if (partition.isPaused !== isPaused)
       this.#o.log.warn(isPaused ? 'all sessions are paused: this node takes up no work' : 'all sessions are resumed', {
@@ -129,7 +129,7 @@ export class RuntimeNode {
     }
   }
 
-  /** A commit in this partition sent to another one. */
+  /** Called when a commit in this partition has sent to another one. */
   carry(partition: number): void {
     void this.#partitionOf(partition).carry.run()
   }
@@ -177,7 +177,7 @@ export class RuntimeNode {
     return { firstClaim, end: this.#runSlot(queue, slot, onFirstClaim) }
   }
 
-  /** Until the slot has left the queue, or has failed. Then a slot goes to the queue that waits for longest. */
+  /** Runs the slot until it has left the queue, or has failed. Then a slot goes to the queue that waits for longest. */
   async #runSlot(
     queue: RunQueue,
     slot: number,
@@ -281,7 +281,7 @@ export class RuntimeNode {
       setTimeout(abandon, patienceMs + goodbyeMs),
       setTimeout(
         () => {
-          // Since the first time, children of an abandoned turn may have become turns that wait for their release.
+          // Since the first call, children of an abandoned turn may have become turns that wait for their release.
           abandon()
           this.#abandoned.resolve()
         },

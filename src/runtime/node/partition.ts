@@ -20,6 +20,6 @@ export interface Partition extends PartitionStores {
   readonly renewer: Renewer
   readonly sweeper: Sweeper
   readonly carry: Carrier
-  /** All its sessions are paused: this node claims nothing in it. */
+  /** True while all sessions of the partition are paused: this node claims nothing there. */
   isPaused: boolean
 }

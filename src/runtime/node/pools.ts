@@ -1,11 +1,11 @@
-/** Duty: the pools of the kinds that a node was given, and the check that each pool that it shall host has one. */
+/** Duty: the pools of the kinds that a node was given, and the check that each pool which the node shall host has a kind. */
 import { didYouMean } from '../../core/check/closest.ts'
 import { preview } from '../../core/check/preview.ts'
 import { isWorkerDefinition, type WorkerDefinition } from '../../core/definition/define-worker.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { defaultPool } from '../../core/ids.ts'
 
-/** What is no definition is refused where its kind is made. */
+/** A value that is no definition is refused where its kind is made. */
 export function poolOf(definition: WorkerDefinition): string {
   return (isWorkerDefinition(definition) ? definition.pool : undefined) ?? defaultPool
 }

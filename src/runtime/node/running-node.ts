@@ -6,9 +6,9 @@ import type { RuntimeNode } from './node.ts'
 export interface TroupeNode extends AsyncDisposable {
   readonly id: string
   readonly kinds: readonly string[]
-  /** Where it answers with its metrics; null if it was not asked to. */
+  /** The address at which the node answers with its metrics; null if it was not asked to. */
   readonly metricsUrl: string | null
-  /** Turns running now. */
+  /** How many turns run now. */
   readonly busy: number
   /** Drains: turns end at their next step, at the latest after the drain time (`drainMs`); `force` gives them back at once. Safe to call twice. */
   stop(options?: { force?: boolean }): Promise<void>
@@ -34,7 +34,7 @@ export class RunningNode implements TroupeNode {
     this.#close = close
   }
 
-  /** Closed last, so that one can watch the node drain. */
+  /** The server is closed last, so that one can watch the node drain. */
   servesMetrics(server: { readonly url: string; close(): Promise<void> }): void {
     this.#metrics = server
   }
@@ -43,7 +43,7 @@ export class RunningNode implements TroupeNode {
     return this.#metrics?.url ?? null
   }
 
-  /** From now on they are stopped with the node. Resolves when all are ready. */
+  /** The listeners begin, and are stopped with the node. Resolves when all listeners are ready. */
   async listen(listeners: readonly Listener[]): Promise<void> {
     this.#listeners = listeners
     await Promise.all(listeners.map((listener) => listener.ready()))

@@ -19,7 +19,7 @@ const jsxEndings = ['.tsx', '.jsx']
 
 export interface WorkerFolder {
   readonly kinds: Map<string, WorkerDefinition>
-  /** By kind, what is wrong with its file. */
+  /** What is wrong with the file of a kind, by kind. */
   readonly broken: Map<string, ConfigError>
   /** Sentences about files that are passed over, although they look like workers. */
   readonly skipped: readonly string[]
@@ -68,7 +68,7 @@ export async function kindsOfFiles(
 interface WorkerFile {
   readonly file: string
   readonly kind: string
-  /** What stands there instead of a regular file. Absent for a regular file. */
+  /** What the path leads to, if it is no regular file. Absent for a regular file. */
   readonly not?: string
 }
 

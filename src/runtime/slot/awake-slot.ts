@@ -2,9 +2,10 @@
  * Duty: a slot that is awake: it runs turn after turn, of the workers that it claims from one run queue (of a pool in a partition).
  * Owns: what the slot does next, which each turn's ending commit carries out (SlotPlan). Does not own: the turns, the children that the
  * slot runs itself (inline-children.ts), which slots are free (slots.ts).
- * SLOT-1 The slot claims until the run queue is empty, its time is over, or the node drains. If a wake-up of another run queue found no
- *    free slot here, the slot goes to the queue that has been without one for longest with the end of its turn, but not within 20 ms: no
- *    queue waits for longer than about a turn of another. It comes back later, because the wake-up for the rest of its queue may reach a node that is full.
+ * SLOT-1 The slot claims until the run queue is empty, its time is over, or the node drains. If a wake-up of another run queue found no free slot
+ *    here, the slot goes to the queue that has been without a slot for longest. It goes with the end of its turn, but stays in its queue for 20 ms at
+ *    least: no queue waits for longer than about a turn of another. It comes back later, because the wake-up for the rest of its queue may reach a
+ *    node that is full.
  * SLOT-2 A worker that was handed out for a repeated claim (NONCE-2) runs only if its lease can be renewed: it may be old.
  * SLOT-3 If a turn of the slot lasted, its wake-up is among the busy ones. The next claim that is answered, or leaving, takes it out.
  */
@@ -28,7 +29,7 @@ import type { SuspectGate } from './suspects.ts'
 /** What a slot needs of its node. */
 export interface SlotHost {
   readonly policy: Policy
-  /** What no session may go beyond on this node. */
+  /** The permissions that no session may go beyond on this node. */
   readonly permissions: Permissions | null
   readonly log: WorkerLog
   readonly kinds: ReadonlyMap<string, Kind>
@@ -39,7 +40,7 @@ export interface SlotHost {
 }
 
 const none: readonly never[] = []
-/** So long a slot stays in a run queue, though another one waits for a slot: going there costs a claim of its own, and leaving a script. */
+/** How long a slot stays in a run queue at least, though another queue waits for a slot: going there costs a claim of its own, and leaving costs a script. */
 const leastStayMs = 20
 const nothing: ClaimAnswer = { kind: 'none' }
 
@@ -51,12 +52,12 @@ export class AwakeSlot {
   readonly #queue: RunQueue
   readonly #wokenAt = performance.now()
   readonly #host: TurnHost
-  /** SLOT-3, as far as Redis was told. */
+  /** True if Redis was told that the wake-up is busy (SLOT-3). */
   #isBusy = false
   #wakeupSetAt = Number.NEGATIVE_INFINITY
   /** The last plan claimed nothing and the slot does not leave: it has to claim by itself. */
   #mustClaim = false
-  /** What the last plan offered. */
+  /** The children that the last plan offered to the slot. */
   #offer: ChildOffer | undefined
   #children: InlineChildren | undefined
 
@@ -74,7 +75,7 @@ export class AwakeSlot {
     })
   }
 
-  /** Until it has nothing left to run. Calls `onFirstClaim` once: did the first claim find only work that this node cannot run? */
+  /** Runs turns until the slot has nothing left to run. Calls `onFirstClaim` once: did the first claim find only work that this node cannot run? */
   async run(onFirstClaim: (isUnfit: boolean) => void): Promise<'done' | 'unfit'> {
     // A claim that fails is not repeated here: the wake-up goes stale, and a sweep of a node that reaches Redis sends a new one.
     let answer = this.#mayClaim ? await this.#claim() : nothing
@@ -128,13 +129,13 @@ export class AwakeSlot {
     }
   }
 
-  // What the slot does next.
+  // Decisions about what the slot does next.
 
   get #mayClaim(): boolean {
     return !this.#node.isDraining() && !this.#partition.isPaused
   }
 
-  /** A turn of this slot is about to end. */
+  /** Plans what the slot does after a turn that is about to end. */
   #plan(turn: EndingTurn, step: Step): SlotPlan {
     const mayClaim = this.#mayClaim
     const children = this.#children
@@ -150,7 +151,7 @@ export class AwakeSlot {
     return { kind: 'claim', claim: this.#nextClaim(turn.aborted) }
   }
 
-  /** What the plan has brought. Claims now if the plan did not, or if its commit was not answered. */
+  /** Takes what the plan has brought. Claims now if the plan did not, or if its commit was not answered. */
   async #after({ endAnswer, over }: Turn): Promise<ClaimAnswer> {
     const claimed = claimedWith(endAnswer)
     if (claimed.kind !== 'none') {
@@ -162,7 +163,7 @@ export class AwakeSlot {
     return this.#mayClaim ? this.#claim() : claimed
   }
 
-  /** SLOT-1. */
+  /** True if the slot leaves its run queue (SLOT-1). */
   #isOver(): boolean {
     const { policy, slots } = this.#node
     const forMs = performance.now() - this.#wokenAt
@@ -173,7 +174,7 @@ export class AwakeSlot {
     return true
   }
 
-  // Children that the slot runs itself.
+  // The children that the slot runs itself.
 
   /** Only a turn that was claimed from the run queue offers its children, and only while turns are short. Children of inline children enter the run queue. */
   #offerOf(turn: EndingTurn, step: Step): ChildOffer | undefined {
@@ -183,7 +184,7 @@ export class AwakeSlot {
     return offerOf(turn, step, this.#slot, { kinds: this.#node.kinds, pool, most })
   }
 
-  /** Those that the slot got with the end of this turn. */
+  /** The children that the slot got with the end of this turn. */
   #takeChildren({ endAnswer }: Turn): readonly Assignment[] {
     const offer = this.#offer
     if (offer === undefined) return none
@@ -204,7 +205,7 @@ export class AwakeSlot {
     return last
   }
 
-  // Claims.
+  // How the slot claims.
 
   #nextClaim(isAborted = false): NextClaim {
     return {
@@ -227,7 +228,7 @@ export class AwakeSlot {
     return true
   }
 
-  /** SLOT-2. */
+  /** Claims, and renews a lease that may be old (SLOT-2). */
   async #claim(): Promise<ClaimAnswer> {
     const { nonces, turns } = this.#partition
     const isRepeated = nonces.isUnanswered(this.#slot)
@@ -252,7 +253,7 @@ function claimedWith(answer: CommitAnswer | undefined): ClaimAnswer {
   return answer?.kind === 'ok' || answer?.kind === 'fenced' ? answer.claimed : { kind: 'none' }
 }
 
-/** What a session asks for can raise nothing above what its node permits. Children get no more than is left. */
+/** What a session asks for cannot go beyond what its node permits. Children get no more than is left. */
 function withinCeiling(assignment: Assignment, ceiling: Permissions | null): Assignment {
   if (ceiling === null) return assignment
   const permissions = commonPermissions(assignment.permissions, ceiling)

@@ -1,7 +1,7 @@
 /**
  * Duty: the children that a slot runs itself, right after the turn that spawned them, instead of claiming from its run queue.
  * Owns: which children are offered to the slot, which of them it got with the commit, and their order. Does not own: how a turn runs.
- * INLINE-1 One handler at a time. A child begins when the one before it asks for its end, whose commit may still be under way. The ends of
+ * INLINE-1 One handler at a time. A child begins when the child before it asks for its end, even if that commit is not answered yet. The ends of
  *    all of them then leave in few scripts.
  * INLINE-2 No child waits for a long one: after `inlineMs` the slot releases the children that have not begun, and other slots claim them.
  * INLINE-3 No child begins once another one was aborted or paused: the slot releases it, and its next claim learns of a cancel (I12) or a pause.
@@ -68,11 +68,11 @@ export interface ChildRunner {
   /** No child begins later than this. */
   readonly inlineMs: number
   make(assignment: Assignment): Turn
-  /** Runs a turn until it is over. A draining one ends before it receives anything; a cancelled one ends as cancelled. */
+  /** Runs a turn until it is over. A draining turn ends before it receives anything; a cancelled one ends as cancelled. */
   run(turn: Turn): Promise<void>
 }
 
-/** For so long one child may follow the other before the event loop goes round. */
+/** Children follow each other for this long before the event loop goes round. */
 const pauseAfterMs = 1
 
 export class InlineChildren {
@@ -120,7 +120,7 @@ export class InlineChildren {
     else queueMicrotask(() => setImmediate(() => this.#begin(turn)))
   }
 
-  /** `after`: the child that ends. A later one may have begun since; then there is nothing to do. */
+  /** `after`: the child that ends. If a later child has begun since, there is nothing to do. */
   #begin(after: EndingTurn | undefined): void {
     if (after !== this.#turns.at(-1)) return
     const now = performance.now()

@@ -7,7 +7,7 @@
  */
 import { randomBytes } from 'node:crypto'
 
-/** Drawn in bulk: one draw for each claim would cost more than the rest of the claim. */
+/** Nonces are drawn in bulk: one draw for each claim would cost more than the rest of the claim. */
 let pool = Buffer.alloc(0)
 let used = 0
 let count = 0
@@ -21,16 +21,16 @@ export function newNonce(): string {
   return `${(count++).toString(36)}.${pool.toString('base64url', used - 6, used)}`
 }
 
-/** Of a node's slots in one partition. */
+/** The nonces of a node's slots in one partition. */
 export class ClaimNonces {
-  /** By slot. An array, because a Map that changes with each turn makes garbage (bench/history.md). */
+  /** The nonces without an answer, by slot. This is an array, because a Map that changes with each turn makes garbage (bench/history.md). */
   readonly #unanswered: (string | undefined)[]
 
   constructor(slots: number) {
     this.#unanswered = Array.from({ length: slots })
   }
 
-  /** For the next claim of this slot. */
+  /** The nonce for the next claim of this slot. */
   next(slot: number): string {
     const nonce = this.#unanswered[slot] ?? newNonce()
     this.#unanswered[slot] = nonce

@@ -52,7 +52,7 @@ export function warnOfSuspect(assignment: Assignment, log: WorkerLog): void {
   else log.error('a run fails with poison: no start of its worker came to a commit; see troupe mailbox dead', where)
 }
 
-/** Without this claim, which counts as a start too. */
+/** How often the worker was started before this claim, which counts as a start too. */
 function startsBefore({ starts }: Assignment): number {
   return starts - 1
 }

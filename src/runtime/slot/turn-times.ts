@@ -11,7 +11,7 @@ import { policy } from '../../core/policy.ts'
 /** User code of all the turns that one wake-up is expected to serve takes at most this long. */
 const budgetMs = 10
 const workersPerWakeMost = 16
-/** After a quiet time this many turns are news. */
+/** After a quiet time, this many turns are worth telling Redis. */
 const burstTurns = 20
 
 interface Period {
@@ -21,14 +21,14 @@ interface Period {
 }
 
 export class TurnTimes {
-  /** Of the period that has not ended. */
+  /** The times of the period that has not ended. */
   readonly #current = new Map<string, Period>()
   /** Workers per wake of the last period, for pools that ran turns in it. */
   readonly #last = new Map<string, number>()
 
   /**
-   * A turn of this pool has ended after this much time outside of commits. Returns true if that is news: the pool runs turns again after
-   * a quiet time, and Redis does not know their length before the next sweep.
+   * A turn of this pool has ended after this much time outside of commits. Returns true if Redis should be told: the pool runs turns again after a
+   * quiet time, and Redis does not learn their length before the next sweep.
    */
   note(pool: string, busyMs: number): boolean {
     const period = this.#current.get(pool) ?? { turns: 0, busyMs: 0, longestMs: 0 }

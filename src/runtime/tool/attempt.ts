@@ -36,7 +36,7 @@ export function outputMost(
   return Math.min(most, share ?? most)
 }
 
-/** What is kept of what the tool returned; all of it beside that, if it is long. */
+/** The part of a tool's output that is kept; and all of it beside that, if it is long. */
 export function outputOf(
   tool: Tool,
   parts: Pick<ToolCallParts, 'outputBytesMax' | 'keeps'>,

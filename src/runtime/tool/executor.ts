@@ -33,7 +33,7 @@ export interface ToolRun {
 
 export type ToolOutcome =
   | (KeptOutput & { readonly kind: 'done'; readonly facts: Facts })
-  /** The tool failed; the output tells the model why. `thrown`: what it threw, unless it returned an error. */
+  /** The tool failed; the output tells the model why. `thrown`: what the tool threw, unless it returned an error. */
   | { readonly kind: 'failed'; readonly output: ToolOutput; readonly facts: Facts; readonly thrown?: unknown }
   /** The tool did not end: its time is over, or its thread died. Part of its work may have taken effect. */
   | { readonly kind: 'unfinished'; readonly output: ToolOutput }

@@ -10,7 +10,7 @@ import { constants, existsSync } from 'node:fs'
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-// A system that does not know a flag has it as undefined, which counts as 0 here.
+// A flag that a system does not know is undefined, which counts as 0 here.
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 const folderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
 const fileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
@@ -24,7 +24,10 @@ export function pathOfOpen(folder: FileHandle, path: string): string {
   return hasDescriptorPaths ? `/proc/self/fd/${folder.fd}` : path
 }
 
-/** `names`: the path from the root, without `.` and `..`. Rejects with an error of the system, or with `not_wanted` for another sort of file. `isByNames`: INSIDE-1 or INSIDE-2. */
+/**
+ * `names`: the path from the root, without `.` and `..`. Rejects with an error of the system, or with `not_wanted` for another sort of file.
+ * `isByNames`: true opens name by name (INSIDE-1), false the path as a whole (INSIDE-2).
+ */
 export async function openInside(
   root: string,
   names: readonly string[],

@@ -27,7 +27,7 @@ export function writeJson(value: unknown, charsMax: number): WrittenJson {
   return writer
 }
 
-/** Made by JSON.rawJSON, for numbers with more digits than a number holds. TypeScript does not know it yet. */
+/** True for a value of JSON.rawJSON: a number with more digits than a JavaScript number holds. TypeScript does not know it yet. */
 function isRawJson(value: object): boolean {
   return (JSON as unknown as { isRawJSON(value: object): boolean }).isRawJSON(value)
 }

@@ -27,7 +27,7 @@ export function invalidArgumentsText(name: string, reasons: readonly string[]): 
   return `Error: invalid arguments for '${brief(name)}': ${reasons.map(brief).join('; ')}`
 }
 
-/** Behind the reason why arguments cannot be read. */
+/** What follows the reason why arguments cannot be read. */
 export const smallerText = 'Write them anew as one JSON object; if they are long, split the work into smaller calls.'
 
 export function cutOffText(name: string): string {

@@ -20,7 +20,7 @@ import { wellFormedJson } from './plain-json.ts'
 
 const encoder = new TextEncoder()
 const contentSchema = z.array(userBlockSchema).min(1)
-/** Of a longer JSON text only the beginning is written, and its length is not known. */
+/** Of a longer JSON text only the beginning is written, so its length is not known. */
 const exactCharsMax = 1_048_576
 
 /** A text that was cut for the model: all of it, to be kept elsewhere. */
@@ -82,7 +82,7 @@ function contentOf(value: unknown): readonly UserBlock[] | null {
     const fit = contentSchema.safeParse(value.content)
     return fit.success ? fit.data : null
   } catch {
-    // A getter of the value threw. What writes it as JSON says so.
+    // A getter of the value threw: the code that writes the value as JSON reports that. What writes it as JSON says so.
     return null
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Duty: how often each message of a run has failed that waits for its retry, in the form of the record: `attempt` counts the message that
- * was tried last, and `retrying` holds its name, then `<attempts> <name>` of the others.
- * There are two at most: the first of the timers, and the result that comes next (HANDLER-INBOX-1 of handler-inbox.ts).
+ * Duty: how often each message of a run that waits for its retry has failed, in the form of the record: `attempt` counts the message that was tried
+ * last, and `retrying` holds its name, then `<attempts> <name>` of the others. Two messages wait at most: the first of the timers, and the result
+ * that comes next (HANDLER-INBOX-1 of handler-inbox.ts).
  */
 import type { RunPosition } from '../../core/ports/ports.ts'
 
@@ -12,14 +12,14 @@ export function attemptsOf(name: string, attempts: Attempts): number {
   return attempts.attempt === 0 ? 0 : (countsOf(attempts).get(name) ?? 0)
 }
 
-/** After this message has failed so often. */
+/** The attempts after this message has failed for this number of times. */
 export function withAttempts(name: string, attempt: number, attempts: Attempts): Attempts {
   const others = countsOf(attempts)
   others.delete(name)
   return { attempt, retrying: [name, ...wordsOf(others)].join(' ') }
 }
 
-/** After this message was received. The counts of others stay. */
+/** The attempts after this message was received. The counts of other messages stay. */
 export function withoutAttempts(name: string, attempts: Attempts): Attempts {
   if (attempts.attempt === 0) return attempts
   const others = countsOf(attempts)

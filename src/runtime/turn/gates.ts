@@ -1,9 +1,11 @@
 /**
- * Duty: what is done before a run begins, if its kind says how many of its runs are in progress at once or begin within a time (core/definition/run-limits.ts).
- * GATED-1 A turn of such a kind begins one run at most, and asks for it before anything else: while it asks, nothing of it is under way that a run that must
- *         wait would lose.
- * GATED-2 A run that failed and is retried asks once more, under the key that it had. One that was in progress before its kind had gates goes on without.
- * GATED-3 An order (to compact, to run on what is there) has no input, and so no key: it is not limited. An input behind it is received in a turn of its own.
+ * Duty: ask whether a run may begin, if its kind limits how many of its runs are in progress at once or begin within a time (core/definition/run-limits.ts).
+ * GATED-1 A turn of such a kind begins one run at most, and asks for it before anything else: while it asks, it does nothing that would be lost if
+ * the run must wait.
+ * GATED-2 A run that failed and is retried asks once more, under the key that it had. A run that was in progress before its kind had gates goes on
+ * without them.
+ * GATED-3 An order (to compact, to run on what is there) has no input, and so no key: it is not limited. The input that follows an order is received
+ * in a turn of its own.
  */
 
 import type { WorkerDefinition } from '../../core/definition/define-worker.ts'
@@ -21,7 +23,7 @@ export function gated(behaviour: Behaviour, definition: WorkerDefinition): Behav
   return async (turn) => {
     turn.gate.stand(turn.assignment.mail.inbox[0]?.order === undefined)
     await passGates(turn, definition)
-    // One that waits is over.
+    // A turn whose run must wait is over.
     if (turn.over === undefined) await behaviour(turn)
   }
 }
@@ -43,7 +45,7 @@ function againOf({ gates }: Assignment, definition: WorkerDefinition): GateOrder
   return gates?.state === 'out' ? gatesAgain(definition, gates) : []
 }
 
-/** An input that cannot be read, or does not fit, fails its run in any case. */
+/** For an input that cannot be read, or does not fit, it asks for no gate: its run fails in any case. */
 function newOf({ mail, kind }: Assignment, definition: WorkerDefinition): GateOrder[] {
   const [next] = mail.inbox
   if (next === undefined || next.order !== undefined || next.malformed !== undefined || next.message.kind !== 'input')

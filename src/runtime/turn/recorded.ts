@@ -1,4 +1,7 @@
-/** Duty: what a node does when Redis has recorded a step: it takes what the answer says, looks again when the step's timers are due, and counts what the step says. */
+/**
+ * Duty: what a node does when Redis has recorded a step: it takes over what the answer says, has its sweeper look again when the step's timers are
+ * due, and reports to telemetry what the step says.
+ */
 import type { Assignment, CommitAnswer } from '../../core/ports/ports.ts'
 import { type Attributes, noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
 import type { Steer } from '../../core/worker/steer.ts'
@@ -7,7 +10,7 @@ import type { TurnHost } from './turn-host.ts'
 import type { TurnPause } from './turn-pause.ts'
 import type { TurnSession } from './turn-session.ts'
 
-/** What it needs of the turn. */
+/** The part of a turn that this needs. */
 interface RecordedTurn {
   readonly host: TurnHost
   readonly assignment: Assignment
@@ -16,7 +19,7 @@ interface RecordedTurn {
   readonly steers: { note(steers: readonly Steer[], run: number): void }
 }
 
-/** `retryMs`: the turn ended with it, and its worker is tried again then. */
+/** `retryMs`: set if this commit ended the turn and its worker waits that long for its retry. */
 export function noteRecorded(
   { host, assignment, session, pausing, steers }: RecordedTurn,
   answer: CommitAnswer & { readonly kind: 'ok' },

@@ -1,6 +1,6 @@
 /**
- * Duty: what the run of a turn does between two commits, and whether the record shows it.
- * DOING-1 The record is written by commits, and by renewals of the lease. Nothing else is sent for its sake.
+ * Duty: keep what the run of a turn does between two commits, and whether the record shows it.
+ * DOING-1 Only commits, and renewals of the lease, write this to the record. No script is called for its sake.
  */
 import { performance } from 'node:perf_hooks'
 import { encodeRunState, type RunState } from '../../core/worker/run-state.ts'
@@ -18,7 +18,7 @@ export class RunDoing {
     this.#recordedAt = at
   }
 
-  /** Without a state: nothing in particular, so that the last step tells it. */
+  /** Without a state the run does nothing in particular, and the state of the last step holds. */
   report(run: RunState | undefined, firstByteSeen: boolean): void {
     this.#run = run
     this.#firstByteSeen = firstByteSeen
@@ -33,12 +33,12 @@ export class RunDoing {
     return this.#run !== undefined && this.#firstByteSeen
   }
 
-  /** As the record keeps it; empty if there is nothing to write. */
+  /** The state in the form of the record; empty if there is nothing to write. */
   get encoded(): string {
     return this.#run === undefined ? '' : encodeRunState(this.#run, this.#firstByteSeen)
   }
 
-  /** For how long the run has been in a state, without a commit, that the record does not show; 0 if the record is right. */
+  /** For how long the run has been in a state that the record does not show; 0 if the record is right. */
   unrecordedMs(now: number): number {
     if (this.#run === undefined || this.encoded === this.#recorded) return 0
     return now - Math.max(this.#since, this.#recordedAt)

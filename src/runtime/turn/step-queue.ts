@@ -1,6 +1,6 @@
 /**
  * Duty: the steps of one turn that wait to be committed, and the request of the commit that some of them become.
- * Owns: which steps go into one commit, how long a step may wait, and where the run stands by the record and by all steps.
+ * Owns: which steps go into one commit, how long a step may wait, and where the run stands, by the record and by all steps.
  * Does not own: when a commit is sent, and what follows from its answer (turn.ts).
  * STEP-1 Steps leave in the order in which they came. A step that ends a run is the last of its commit (`batchLength`).
  * STEP-2 A lazy step only saves work after a crash. It costs no script of its own: it leaves with the next step that is not lazy, or
@@ -40,7 +40,7 @@ export class StepQueue {
     this.#onDue = onDue
   }
 
-  /** Where the run stands after all steps. */
+  /** Where the run stands after all steps that were added. */
   get latest(): RunPosition {
     return this.#latest
   }
@@ -64,7 +64,7 @@ export class StepQueue {
     return this.#waiting.length === 0
   }
 
-  /** A step waits that may not wait. */
+  /** True if a step waits that must not wait. */
   get isDue(): boolean {
     return this.#mustCommitTo > this.#added - this.#waiting.length
   }
@@ -81,7 +81,7 @@ export class StepQueue {
     else this.flush()
   }
 
-  /** Lazy steps may not wait any longer. */
+  /** From now on, lazy steps must not wait either. */
   flush(): void {
     this.#mustCommitTo = this.#added
     this.#onDue()
@@ -99,31 +99,31 @@ export class StepQueue {
     return batch
   }
 
-  /** Redis has recorded so many steps; this is what they come to. */
+  /** Notes that Redis has recorded this number of steps, and where the run stands after them. */
   acknowledge(steps: number, { position, stateJson }: Step): void {
     this.#acknowledged += steps
     this.#recorded = position
     this.#stateJson = stateJson ?? this.#stateJson
   }
 
-  /** A step was refused, and its behaviour goes on as if it had not been added. */
+  /** Notes that a step was refused, and that its behaviour goes on as if it had not been added. */
   drop(): void {
     this.#acknowledged++
     this.#latest = this.#recorded
   }
 
-  /** Stops the timer: it would keep the turn in memory beyond its end, and garbage that grows old is dear. */
+  /** Stops the timer: it would keep the turn in memory beyond its end, and to collect garbage that has grown old is expensive. */
   close(): void {
     clearTimeout(this.#lazyTimer)
     this.#lazyTimer = undefined
   }
 }
 
-// Which steps go into one commit.
+// Which steps go into one commit, and how they are merged.
 
 const batchSteps = 50
 
-/** STEP-1: how many of these steps may go into one commit: up to the first that ends a run, within the limits. At least one. */
+/** STEP-1: how many of these steps may go into one commit: up to the first that ends a run, within the limits. At least one step goes. */
 export function batchLength(steps: readonly Step[]): number {
   let bytes = 0
   let parts = 0
@@ -136,7 +136,7 @@ export function batchLength(steps: readonly Step[]): number {
   return steps.length
 }
 
-/** What one commit says of all these steps. */
+/** Makes one step of all steps of a commit. */
 export function mergeSteps(steps: readonly Step[]): Step {
   return steps.reduce((before, step) => ({
     ...step,
@@ -168,18 +168,18 @@ function joined<Item>(before: readonly Item[], after: readonly Item[]): readonly
 
 // The commit as the store takes it.
 
-/** What a commit says beside its step. */
+/** What a commit says in addition to its step. */
 interface CommitHead {
   readonly sequence: number
   readonly version: number
   readonly wakeup: string
-  /** The turn has seen what steers its run before this position. */
+  /** The turn has seen the inputs that steer its run up to this position, itself excluded. */
   readonly steersSeen?: number | undefined
-  /** The turn ends with it, and the slot then does this. */
+  /** Set if the turn ends with this commit: how it ends, and what the slot does then. */
   readonly ending?: { readonly end: TurnEnd; readonly plan: SlotPlan; readonly turnMs: number } | undefined
 }
 
-/** One commit, as the store takes it. */
+/** Makes the request of one commit, in the form that the store takes. */
 export function requestOf(
   { workerId, pool, token, resultsSeen, largeResults }: Assignment,
   { position, notes, openChildren, ...step }: Step,

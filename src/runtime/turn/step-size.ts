@@ -1,6 +1,6 @@
 /**
- * Duty: how much of Redis a step takes: its parts, weighed by what they cost there, and its bytes. A commit holds no more of them than one `receive`
- * may ask for (`stepPartsMax`, `stepBytesMax`): so it holds Redis for about 10 ms at most (docs/decisions/0044-what-one-commit-may-hold.md).
+ * Duty: how much work a step makes for Redis: its parts, weighed by what each costs there, and its bytes. A commit holds no more than one `receive`
+ * may ask for (`stepPartsMax`, `stepBytesMax`), so it holds Redis for about 10 ms at most (docs/decisions/0044-what-one-commit-may-hold.md).
  */
 import { policy } from '../../core/policy.ts'
 import type { Step } from './step.ts'
@@ -8,12 +8,15 @@ import type { Step } from './step.ts'
 export type Parts = Readonly<Record<'spawns' | 'sends' | 'timers' | 'asks', readonly unknown[]>> &
   Partial<Pick<Step, 'withdraws'>>
 
-/** A timer is written with hundreds of others. A child and an ask have keys of their own; of the recipient of a message much is read, too. */
+/**
+ * Timers are cheap, because one command writes hundreds of them. A child and an ask have keys of their own; for a message, much of its recipient is
+ * read as well.
+ */
 const weights = { timer: 2, spawn: 5, ask: 5, send: 10 } as const
 
 export type Part = keyof typeof weights
 
-/** So many of this part fill a commit, if nothing else is in it. */
+/** This many such parts fill a commit, if nothing else is in it. */
 export function partsMost(part: Part): number {
   return Math.floor(policy.stepPartsMax / weights[part])
 }
@@ -23,16 +26,16 @@ export function partsIn({ spawns, sends, timers, asks, withdraws = [] }: Parts):
   return own + (asks.length + withdraws.length) * weights.ask
 }
 
-/** Is there room for one more? */
+/** Is there room for one more part of this kind? */
 export function hasRoomFor(part: Part, parts: Parts): boolean {
   return partsIn(parts) + weights[part] <= policy.stepPartsMax
 }
 
-/** About: text that is not ASCII has more. */
+/** About how many bytes the step has: text that is not ASCII has more. */
 export function bytesIn(step: Step): number {
   let bytes = (step.stateJson?.length ?? 0) + (step.result?.length ?? 0)
   for (const entry of step.entries) bytes += entry.length
-  // A commit has permissions that siblings share once.
+  // A commit holds permissions that siblings share only once.
   let permissions: string | undefined
   for (const spawn of step.spawns) {
     bytes += spawn.mail.length

@@ -35,7 +35,7 @@ export interface Step {
   readonly notes: readonly EventNote[]
   /** What is recorded instead when the store refuses this step. */
   readonly refused?: (error: RuntimeError) => Step
-  /** Or: the step is dropped, this hears why, and the behaviour goes on. It has waited for the answer. */
+  /** Instead of `refused`: called if the store refuses this step; the step is dropped, and the behaviour goes on. The behaviour has waited for the answer. */
   readonly declined?: (error: RuntimeError) => void
 }
 

@@ -1,5 +1,5 @@
 /**
- * Duty: note with the first entry of a turn that it took its worker over: an earlier turn recorded nothing, because its node died or lost its
+ * Duty: note in the first entry of a turn that the turn took its worker over: an earlier turn recorded nothing, because its node died or lost its
  * lease. So a history shows attempts and take-overs in their order.
  */
 import { withTakenOver } from '../../core/history/entry.ts'

@@ -1,12 +1,12 @@
 /**
- * Duty: whether the run of a turn may begin, where its kind has gates (gates.ts): asks the store, and ends the turn where the run must wait.
+ * Duty: decide whether the run of a turn may begin, if its kind has gates (gates.ts): it asks the store, and ends the turn if the run must wait.
  */
 import { type RuntimeError, TerminalError } from '../../core/errors.ts'
 import type { Assignment } from '../../core/ports/ports.ts'
 import type { GateOrder } from '../../core/worker/gates.ts'
 import type { TurnHost } from './turn-host.ts'
 
-/** What the gate needs of its turn. */
+/** The part of a turn that the gate needs. */
 interface GatedTurn {
   readonly assignment: Assignment
   readonly host: TurnHost
@@ -24,22 +24,22 @@ export class TurnGate {
     this.#turn = turn
   }
 
-  /** No second run begins in this turn (GATED-1). */
+  /** True if the kind has gates: no second run begins in this turn (GATED-1). */
   get isThere(): boolean {
     return this.#isThere
   }
 
-  /** A run may begin with the next input. False behind an order: which input comes next was not known when the gate was asked (GATED-3). */
+  /** True if a run may begin with the next input. False after an order: when the gate was asked, nobody knew which input would come next (GATED-3). */
   get isAsked(): boolean {
     return this.#isAsked || !this.#isThere
   }
 
-  /** Why the run fails as it begins; undefined: it does not. */
+  /** Why the run fails as it begins; undefined if it does not. */
   get problem(): RuntimeError | undefined {
     return this.#problem
   }
 
-  /** `isAsked`: the next message is the one that it is asked about. */
+  /** Notes that the kind has gates. `isAsked`: the gate is asked about the next message. */
   stand(isAsked: boolean): void {
     this.#isThere = true
     this.#isAsked = isAsked
@@ -49,7 +49,7 @@ export class TurnGate {
     this.#problem = problem
   }
 
-  /** Before the first step. If the run must wait, the turn is over then. */
+  /** Asks for the gates, before the first step. If the run must wait, this ends the turn. */
   async enter(gates: readonly GateOrder[]): Promise<void> {
     const turn = this.#turn
     const { workerId, name, kind } = turn.assignment

@@ -11,16 +11,16 @@ import type { Step } from './step.ts'
 /** A turn that is about to end, as its slot sees it. */
 export interface EndingTurn {
   readonly assignment: Assignment
-  /** It was cancelled, or its node stops. */
+  /** The turn was cancelled, or its node stops. */
   readonly aborted: boolean
 }
 
 /** What the slot does next. The slot makes this plan, and the ending commit of the turn carries it out. */
 export type SlotPlan =
   | { readonly kind: 'claim'; readonly claim: NextClaim }
-  /** `wasBusy`: the slot's wake-up was moved to the busy ones. */
+  /** `wasBusy`: the slot's wake-up is among the busy ones. */
   | { readonly kind: 'leave'; readonly wasBusy: boolean }
-  /** The slot runs something else first. `children`: spawned by this very step, and offered to the slot (inline-children.ts). */
+  /** The slot runs something else first. `children`: children that this very step spawns, offered to the slot (inline-children.ts). */
   | { readonly kind: 'stay'; readonly children?: SlotOffer }
 
 export interface TurnHost {
@@ -34,7 +34,7 @@ export interface TurnHost {
   wake(wakeups: readonly Wakeup[]): void
   /** Asked before each attempt of the ending commit, with the step that it records. */
   plan(turn: EndingTurn, step: Step): SlotPlan
-  /** The slot's wake-up is being moved to the busy ones: the turn lasts. */
+  /** The turn has become long: the slot's wake-up is being moved to the busy ones. */
   noteBusy(): void
   /** A timer was committed: the sweeper looks again when it is due. */
   noteTimer(ms: number): void

@@ -1,9 +1,9 @@
 /**
  * Duty: what those who follow a session are told of one turn while it runs: the fine state of its worker, its tools and their progress, and
  * the text that its model streams.
- * TURN-LIVE-1 Nothing is published unless somebody follows the session. What goes on is remembered nevertheless, so that a follower who comes
+ * TURN-LIVE-1 Nothing is published unless somebody follows the session. The turn remembers what it does nevertheless, so that a follower who comes
  *             late is told.
- * TURN-LIVE-2 A state is told when it, or the state of the run behind it, differs from the one that was told before.
+ * TURN-LIVE-2 A state is published when it, or the state of the run behind it, differs from the state that was published last.
  */
 import type { LiveNote, LivePublisher } from '../../core/ports/live.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
@@ -21,7 +21,7 @@ interface LiveRequest {
 }
 
 interface RunningCall extends LiveCall {
-  /** What it reported last. */
+  /** The progress that the tool reported last. */
   progress?: { readonly value: unknown }
 }
 
@@ -30,7 +30,7 @@ export class TurnLive {
   readonly #publisher: LivePublisher
   readonly #calls = new Map<string, RunningCall>()
   #state: FineState = 'working'
-  /** Behind the fine state. */
+  /** The state of the run behind `#state`. */
   #run: RunState
   #publishedState: FineState | undefined
   #publishedRun: RunState | undefined
@@ -52,7 +52,7 @@ export class TurnLive {
     this.#publisher.publish(this.#assignment.sessionId, this.#assignment.workerId, notes)
   }
 
-  /** The turn begins. */
+  /** Publishes the first state of the turn. */
   begin(): void {
     this.changeState(this.#state, this.#run)
   }
@@ -66,7 +66,7 @@ export class TurnLive {
     this.tell([this.#stateNote()])
   }
 
-  /** `isStored`: the commit that records the start tells of it. */
+  /** `isStored`: the commit that records the start tells followers of it. */
   beginCall({ toolCallId, toolName }: LiveCall, { isStored }: { readonly isStored: boolean }): void {
     this.#calls.set(toolCallId, { toolCallId, toolName })
     if (!isStored) this.tell([['tool.started', { toolCallId, toolName }]])
@@ -94,7 +94,7 @@ export class TurnLive {
     this.#request = undefined
   }
 
-  /** Tells a follower that came late what goes on. */
+  /** Tells a follower that came late what the turn does. */
   repeat(): void {
     this.#publishedState = this.#state
     this.#publishedRun = this.#run
@@ -115,7 +115,7 @@ function progressNote({ toolCallId, toolName }: LiveCall, value: unknown): LiveN
   return ['tool.progress', { toolCallId, toolName, value }]
 }
 
-/** What the worker does, by the last step of its turn, and by what its run does since. */
+/** What the worker does: by the last step of its turn, and by what its run has begun since. */
 export function stateOf(
   { open, runState }: RunPosition,
   { run = runState, firstByteSeen }: Pick<RunDoing, 'run' | 'firstByteSeen'>,
@@ -125,7 +125,7 @@ export function stateOf(
   return fineState({ run, firstByteSeen, worker: 'running' })
 }
 
-/** The state of its run, in the same way. */
+/** The state of the worker's run, in the same way. */
 export function runOf({ runState }: RunPosition, { run = runState }: Pick<RunDoing, 'run'>, isOver: boolean): RunState {
   return isOver ? runState : begun(run)
 }

@@ -1,5 +1,5 @@
 /**
- * Duty: what a turn knows of a pause: whether its session is paused, and whether it is just beginning what a pause does not stop.
+ * Duty: keep what a turn knows of a pause: whether its session is paused, and whether the turn is just beginning something that a pause does not stop.
  * Owns no transition: a paused turn drains (turn.ts), and permit.ts says what it may still do.
  */
 export class TurnPause {
@@ -11,7 +11,7 @@ export class TurnPause {
     this.#turn = turn
   }
 
-  /** The session is paused, or all sessions of its partition. The turn ends with its next step. */
+  /** Called when the session is paused, or all sessions of its partition. The turn ends with its next step. */
   begin(): void {
     this.#isOn = true
     this.#turn.drain()
@@ -21,7 +21,7 @@ export class TurnPause {
     return this.#isOn
   }
 
-  /** From now on the turn begins nothing more. Not yet, while the start of a tool call is recorded and the call has not begun. */
+  /** True if the turn begins nothing more from now on. It is false while the start of a tool call is being recorded and the call has not begun. */
   get isQuiet(): boolean {
     return this.#isOn && this.#beginning === 0
   }

@@ -1,7 +1,7 @@
-/** Duty: what the record of the root says of the whole session, by the last answer of the store that a turn got. */
+/** Duty: keep what the record of the root says of the whole session, by the last answer that the store gave this turn. */
 import type { Assignment } from '../../core/ports/ports.ts'
 
-/** What claims and commits answer of it. */
+/** What claims and commits answer about the session. */
 type SaidOfSession = Pick<Assignment, 'spending' | 'approval'>
 
 export class TurnSession {
@@ -21,7 +21,7 @@ export class TurnSession {
     return this.#said.approval
   }
 
-  /** Takes what a commit was answered. */
+  /** Takes what a commit has answered. */
   learn({ spending, approval }: SaidOfSession): void {
     this.#said = { spending, approval }
   }

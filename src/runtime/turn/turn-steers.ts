@@ -1,9 +1,12 @@
 /**
- * Duty: what a turn knows of the inputs that steer its run: which wait, which it has read, which it has taken; and the signal of what the run does now.
- * Owns no transition: the behaviour takes them (agent/order/steered.ts, handler/handler.ts). Most turns have none, so nothing is made before the first.
- * TURN-STEERS-1 What was taken, or belonged to a run that has ended, is not heard of again, however late an answer of the store comes.
+ * Duty: keep what a turn knows of the inputs that steer its run: those that wait, those that it has read, those that it has taken; and the signal of
+ * what the run does now.
+ * Owns no transition: the behaviour takes them (agent/order/steered.ts, handler/handler.ts). Most turns have no such input, so nothing is made before
+ * the first one.
+ * TURN-STEERS-1 An input that was taken, or belonged to a run that has ended, does not come again, however late an answer of the store arrives.
  * TURN-STEERS-2 An input that does not fit the kind steers nothing: it stays in the mailbox and begins a run, which then says what is wrong with it.
- * TURN-STEERS-3 What waits goes when it is taken or its run ends, and not because an answer does not name it: that one may be older than the last.
+ * TURN-STEERS-3 An input that waits goes when it is taken or its run ends. It does not go because an answer does not name it: that answer may be
+ * older than the last one.
  */
 import { CancelledError } from '../../core/errors.ts'
 import type { Assignment } from '../../core/ports/ports.ts'
@@ -28,11 +31,11 @@ export class TurnSteers {
   readonly #turn: SteeredTurn
   readonly #steps: Pick<StepQueue, 'recorded' | 'latest'>
   #waiting = none
-  /** By position: those that were read, or taken. Null: it steers nothing, or nothing any more. */
+  /** The inputs that were read or taken, by position. Null: the input steers nothing, or nothing any more. */
   #read: Map<number, Mail | null> | undefined
   #seen: number | undefined
   #work: LazySignal | undefined
-  /** The signal that fired last for a message. */
+  /** The signal that fired last because of a message. */
   #interrupted: LazySignal | undefined
   #interruptions = 0
 
@@ -43,27 +46,30 @@ export class TurnSteers {
     if (steered.length > 0) this.#add(steered)
   }
 
-  /** The turn has seen all positions before this one. Undefined: none. */
+  /** The turn has seen the inputs at all positions before this one. Undefined: there was none. */
   get seen(): number | undefined {
     return this.#seen
   }
 
-  /** What the store answers to a call that is made now is of this run, or of a later one. */
+  /** A call of the store that is made now gets an answer about this run, or about a later one. */
   get recordedRun(): number {
     return this.#steps.recorded.run
   }
 
-  /** Something waits, as far as the turn knows. */
+  /** True if an input waits, as far as the turn knows. */
   get isWaiting(): boolean {
     return this.#waiting.length > 0
   }
 
-  /** One of those that wait interrupts what the run does. */
+  /** True if an input that waits interrupts what the run does. */
   get interrupts(): boolean {
     return this.#waiting.some(({ when }) => when === 'interrupt')
   }
 
-  /** Fires as the signal of the turn does, and when a message interrupts what the run does now. What begins then has another one. */
+  /**
+   * The signal of what the run does now: it fires when the signal of the turn does, and when a message interrupts the run. What begins after an
+   * interruption has another signal.
+   */
   get work(): LazySignal {
     if (this.#work === undefined) {
       const work = new LazySignal()
@@ -78,12 +84,12 @@ export class TurnSteers {
     return this.#interruptions
   }
 
-  /** The signal of what began after so many interruptions. It may be asked for late: then it may have fired. */
+  /** The signal of what began after this number of interruptions. Called late, it may return a signal that has fired. */
   workSince(interruptions: number): LazySignal {
     return interruptions === this.#interruptions ? this.work : (this.#interrupted ?? this.work)
   }
 
-  /** The store says what steers this run. It may have said so a while ago, before the last step was recorded. */
+  /** Notes what steers this run, as the store says. The store may have said so a while ago, before the last step was recorded. */
   note(steers: readonly Steer[], run: number): void {
     if (run < this.#steps.latest.run) return
     if (!this.#add(steers).some(({ when }) => when === 'interrupt')) return
@@ -94,7 +100,7 @@ export class TurnSteers {
     work.abort(new CancelledError(`a message interrupted what worker ${this.#turn.assignment.workerId} did.`))
   }
 
-  /** Those that wait and fit the kind, in order. The others wait no longer. */
+  /** The inputs that wait and fit the kind, in order. The other inputs wait no longer. */
   async read(fits: FitsKind): Promise<readonly Mail[]> {
     const { assignment, host } = this.#turn
     this.#read ??= new Map()
@@ -112,20 +118,20 @@ export class TurnSteers {
     return this.#waiting.flatMap(({ position }) => read.get(position) ?? [])
   }
 
-  /** A step takes this one. */
+  /** Notes that a step takes this input. */
   take({ position }: Mail): void {
     this.#read?.set(position, null)
     this.#waiting = this.#waiting.filter((steer) => steer.position !== position)
   }
 
-  /** The run has ended: what is left begins runs like any other input. */
+  /** Notes that the run has ended: inputs that are left begin runs like any other input. */
   endRun(): void {
     if (this.#seen === undefined) return
     this.#waiting = none
     this.#read = undefined
   }
 
-  /** Returns those that are new. The store names them in order, so they stand behind those that wait. */
+  /** Returns the inputs that are new. The store names them in order, so they stand behind those that wait already. */
   #add(steers: readonly Steer[]): readonly Steer[] {
     const waiting = new Set(this.#waiting.map(({ position }) => position))
     const added = steers.filter((steer) => !waiting.has(steer.position) && this.#isOpen(steer))

@@ -2,13 +2,13 @@
  * Duty: one turn: what a node does with one worker that it claimed, from the first step to the commit that ends the turn.
  * Owns: the order of the turn's commits, and what follows from each answer. Does not own: what a step is (the behaviour), which
  * steps wait (step-queue.ts), what the slot does next (its plan), how long the lease is trusted (lease.ts).
- * TURN-1 One commit of a turn is under way at a time. Steps that are added in the meantime leave with the next one.
+ * TURN-1 A turn has one commit without an answer at a time. Steps that are added in the meantime leave with the next one.
  * TURN-2 A turn is over once, for one reason. After that it commits nothing.
  * TURN-3 The ending commit holds the last steps: a turn of one step costs one script.
  * TURN-4 Redis may refuse a step (a limit, an unknown recipient). Steps before it stand. The step says what follows: its run fails, or the
  *    step is dropped and the behaviour goes on without it.
  * TURN-5 If the last start of the worker recorded nothing, no step is lazy, and the behaviour begins the next thing only when the one
- *    before is recorded. Else what takes the process down would be blamed on an earlier message.
+ *    before is recorded. Otherwise an earlier message would be blamed for what takes the process down.
  */
 
 import { performance } from 'node:perf_hooks'
@@ -32,7 +32,7 @@ import { TurnSession } from './turn-session.ts'
 import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
 import { TurnSteers } from './turn-steers.ts'
 
-/** How a cancelled run ends, by what is recorded; the behaviour knows what its entries look like, and may have a last step to take before. */
+/** Makes the step that ends a cancelled run, from what is recorded. The behaviour knows its entries, and may take a last step before. */
 export type CancelledStep = (position: RunPosition, stateJson: string | null) => Step | Promise<Step>
 
 /** The run failed or was cancelled: the worker waits for its next input. */
@@ -54,7 +54,7 @@ export class Turn {
   readonly #outcome: { -readonly [Name in keyof TurnOutcome]: TurnOutcome[Name] }
   readonly #finished = Promise.withResolvers<TurnOver>()
   #cancelledStep: CancelledStep | undefined
-  /** That step waits for code of the run, which may itself wait until its steps are settled. */
+  /** True if that step waits for code of the run, which may itself wait until its steps are settled. */
   #cancelWaits = false
   #live: TurnLive | undefined
   #takeOver: TakeOver | undefined
@@ -79,9 +79,9 @@ export class Turn {
     if (host.live.isFollowed(assignment.sessionId)) this.live.begin()
   }
 
-  // What others may ask.
+  // What others may ask of the turn.
 
-  /** It takes steps. */
+  /** True while the turn takes steps. */
   get isOpen(): boolean {
     return this.#state.kind === 'running' || this.#state.kind === 'draining'
   }
@@ -107,27 +107,27 @@ export class Turn {
     return this.#abort.signal
   }
 
-  /** The signal has fired. */
+  /** True once the signal has fired. */
   get aborted(): boolean {
     return this.#abort.aborted
   }
 
-  /** Like a listener of the signal, at a small part of its cost. */
+  /** Works like a listener of the signal, at a small part of its cost. */
   whenAborted(listener: (reason: Error) => void): () => void {
     return this.#abort.whenAborted(listener)
   }
 
-  /** The last start of this worker recorded nothing (TURN-5). */
+  /** True if the last start of this worker recorded nothing (TURN-5). */
   get isRetaken(): boolean {
     return this.assignment.starts > 1
   }
 
-  /** After the last step that was added. */
+  /** Where the run stands after the last step that was added. */
   get position(): RunPosition {
     return this.#steps.latest
   }
 
-  /** So far, without the time that it waited for commits. */
+  /** How long the turn has lasted so far, without the time that it waited for commits. */
   get busyMs(): number {
     return performance.now() - this.startedAt - this.#committingMs
   }
@@ -139,20 +139,20 @@ export class Turn {
 
   // What the behaviour does.
 
-  /** What followers of the session are told of this turn. Made when it is needed, because most turns end before. */
+  /** Tells followers of the session what this turn does. It is made when it is needed, because most turns end before. */
   get live(): TurnLive {
     this.#live ??= new TurnLive(this.assignment, this.host.live)
     return this.#live
   }
 
-  /** Must be called before the first step. A cancel that came before ends the turn now. `waits`: the step waits for code of the run. */
+  /** Says how a cancelled run ends; to be called before the first step. If it is cancelled already, the turn ends now. `waits`: for code of the run. */
   whenCancelled(step: CancelledStep, { waits = false }: { waits?: boolean } = {}): void {
     this.#cancelledStep = step
     this.#cancelWaits = waits
     if (this.#state.kind === 'cancelling') void this.#afterInFlight(() => this.#commitCancelled())
   }
 
-  /** Has a commit record this step: it is recorded once the turn is `settled`. `lazy`: nothing but saved work depends on it (STEP-2). */
+  /** Has a commit record this step: it is recorded once the turn is `settled`. `lazy`: losing it costs only work that is done again (STEP-2). */
   add(step: Step, { lazy = false }: { lazy?: boolean } = {}): void {
     if (!this.isOpen) return
     if (step.outcome !== undefined) this.steers.endRun()
@@ -160,7 +160,7 @@ export class Turn {
     this.#tellState()
   }
 
-  /** Lazy steps leave now. */
+  /** Sends lazy steps now. */
   flush(): void {
     this.#steps.flush()
   }
@@ -174,7 +174,7 @@ export class Turn {
     return this.over !== undefined || (this.#cancelWaits && this.aborted) || this.#steps.isSettled
   }
 
-  /** Resolves when every step is acknowledged but lazy ones, or the turn is over or ends as cancelled. */
+  /** Resolves when every step that is not lazy is acknowledged, or when the turn is over or ends as cancelled. */
   async settled(): Promise<void> {
     const commit = () => this.#inFlight ?? Promise.resolve()
     while (!this.isSettled) await (this.#cancelWaits ? Promise.race([commit(), this.#abort.fired]) : commit())
@@ -193,21 +193,21 @@ export class Turn {
     await this.#afterInFlight(() => this.#commitLastSteps())
   }
 
-  // What the node does to it.
+  // What the node does to the turn.
 
-  /** The node drains. */
+  /** Tells the turn that its node drains. */
   drain(): void {
     if (this.#state.kind === 'running') this.#enter({ kind: 'draining' })
   }
 
-  /** The run was cancelled: the signal fires, and the cancelling end is committed at once, whatever the behaviour does. */
+  /** Ends the turn because its run was cancelled: the signal fires, and the cancelling end is committed at once, whatever the behaviour does. */
   async cancel(): Promise<void> {
     if (this.over || this.aborted) return
     this.#enterCancelling()
     await this.#afterInFlight(() => this.#commitCancelled())
   }
 
-  /** What was added is recorded, and the message in hand goes back: another turn receives it again. */
+  /** Ends the turn early: steps that were added are recorded, and another turn receives the message in hand again. */
   async release(why = `this node stops; worker ${this.assignment.workerId} goes on elsewhere.`): Promise<void> {
     if (!this.isOpen) return
     this.#enter({ kind: 'ending', end: { wait: goOn } })
@@ -215,7 +215,7 @@ export class Turn {
     await this.#afterInFlight(() => this.#commitLastSteps())
   }
 
-  /** The lease is gone, or no longer trusted: nothing more is written. */
+  /** Ends the turn because the lease is gone, or no longer trusted: it writes nothing more. */
   abandon(why: Exclude<TurnOver, 'ended'>): void {
     if (this.over) return
     this.#abort.abort(new LeaseLostError(`this node no longer holds worker ${this.assignment.workerId} (${why}).`))
@@ -231,7 +231,7 @@ export class Turn {
     this.abandon('unreachable')
   }
 
-  // States.
+  // How the state of the turn changes.
 
   #enter(state: TurnState): void {
     const { kind } = this.#state
@@ -264,7 +264,7 @@ export class Turn {
     this.live.changeState(stateOf(this.position, this.doing, isOver), runOf(this.position, this.doing, isOver))
   }
 
-  // The order of commits.
+  // In which order the turn commits.
 
   // The pump waits one microtask: a step and the end that follows it directly become one commit (TURN-3).
   #askPump(): void {
@@ -288,7 +288,7 @@ export class Turn {
     this.#inFlight = committing
   }
 
-  // What ends the turn waits for the commit that is under way, and for another end that came before it (TURN-1, TURN-2).
+  // A commit that ends the turn waits for the commit that is on its way, and for an end that came before it (TURN-1, TURN-2).
   #afterInFlight(work: () => Promise<void>): Promise<void> {
     const before = this.#inFlight ?? Promise.resolve()
     const working = before.then(() => (this.over ? undefined : work())).catch((error: unknown) => this.giveUp(error))
@@ -306,13 +306,13 @@ export class Turn {
     }
   }
 
-  /** A cancel may come before the behaviour has said how such a run ends; `whenCancelled` comes back here. */
+  /** A cancel may come before the behaviour has said how such a run ends; then `whenCancelled` calls this again. */
   async #commitCancelled(): Promise<void> {
     const { recorded, stateJson } = this.#steps
     if (this.#cancelledStep) await this.#commit([await this.#cancelledStep(recorded, stateJson)], runIsOver)
   }
 
-  // One commit.
+  // How one commit is sent, and what follows from its answer.
 
   /** `end`: the turn ends with it. */
   async #commit(steps: readonly Step[], end?: TurnEnd): Promise<void> {
@@ -372,7 +372,7 @@ export class Turn {
     }
   }
 
-  // A refused step (TURN-4).
+  // What follows if Redis refuses a step (TURN-4).
 
   async #refused(refusals: readonly Refusal[], steps: readonly Step[], end: TurnEnd | undefined): Promise<void> {
     const [step] = steps as readonly [Step]
@@ -390,7 +390,7 @@ export class Turn {
     await this.#commit([failed], runIsOver)
   }
 
-  /** Redis refuses a batch as a whole. Sent alone, each step is refused or stands by itself; the first that fails the run is the last. */
+  /** Redis refuses the steps of a commit as a whole. Sent one by one, each step is refused or stands by itself; the first that fails the run is the last. */
   async #commitOneByOne(steps: readonly Step[], end: TurnEnd | undefined): Promise<void> {
     for (const [index, step] of steps.entries())
       await this.#commit([step], index === steps.length - 1 ? end : undefined)

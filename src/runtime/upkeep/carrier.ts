@@ -1,6 +1,6 @@
 /**
- * Duty: has the mails for other partitions brought, as soon as a commit of this node sends some, and with every sweep.
- * CARRIER-1 It runs once at a time; what is asked meanwhile makes it run once more. What fails is tried again after a second.
+ * Duty: bring mails to other partitions, as soon as a commit of this node sends some, and with every sweep.
+ * CARRIER-1 It runs once at a time; if it is asked meanwhile, it runs once more. If it fails, it tries again after a second.
  */
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { OutboxStore } from '../../core/ports/outbox.ts'

@@ -3,8 +3,8 @@
  * RENEW-1 A turn is first renewed when it has lasted `busyAfterMs`. The wake-up of its slot then counts as busy, and Redis may wake other
  *    slots instead. Short turns are renewed only if their session was cancelled.
  * RENEW-2 A turn whose lease is no longer trusted is abandoned before Redis would give the worker to another node.
- * RENEW-3 A verdict of the store ends a turn at once: a fenced one is abandoned, a cancelled one makes its cancelling end. Of a paused
- *    one Redis is quiet, as soon as it begins nothing more: whoever pauses waits for that.
+ * RENEW-3 A verdict of the store ends a turn at once: a fenced one is abandoned, a cancelled one makes its cancelling end. For a paused turn, Redis
+ *    is told once it begins nothing more: whoever pauses waits for that.
  * RENEW-4 If a lease ran out because the event loop stood still, the log says that: Redis was there.
  * RENEW-5 The record of a turn that lasts shows what the run does about 100 ms after that began, as long as it lasts for half of that.
  */
@@ -23,10 +23,10 @@ const batchMax = 100
 /** What the renewer knows of one turn. */
 export interface Renewal extends SwapItem {
   readonly turn: Turn
-  /** It was renewed, or Redis was asked to. */
+  /** True if Redis was asked to renew the turn's lease, even if it has not answered. */
   wasAsked: boolean
   renewedAt: number
-  /** Redis was told that it begins nothing more. */
+  /** True if Redis was told that the turn begins nothing more. */
   isQuiet: boolean
 }
 
@@ -94,18 +94,18 @@ export class Renewer {
     }
   }
 
-  /** RENEW-2, RENEW-4. */
+  /** Abandons the turns whose leases are no longer trusted (RENEW-2, RENEW-4). */
   #abandonLate(now: number): void {
     const sinceMs = now - this.#lookedAt
     this.#lookedAt = now
-    // Without a turn nothing looks.
+    // While the node has no turn, nothing watches the event loop.
     const stoodStill = this.#timer !== undefined && sinceMs > this.#policy.busyAfterMs / 2 + this.#policy.renewEveryMs
     const late = this.turns.filter((turn) => !turn.over && !turn.lease.isTrusted(now))
     if (stoodStill) this.#log.warn(standstillText(sinceMs), { turns: this.size, lost: late.length })
     for (const turn of late) turn.abandon(stoodStill ? 'blocked' : 'unreachable')
   }
 
-  /** RENEW-1. */
+  /** True if the turn should be renewed now (RENEW-1). */
   #isDue(renewal: Renewal, now: number): boolean {
     const { turn, wasAsked, renewedAt } = renewal
     if (turn.over) return false
@@ -117,7 +117,7 @@ export class Renewer {
   async #renew(renewals: readonly Renewal[]): Promise<void> {
     const asked = performance.now()
     for (const renewal of renewals) {
-      // Before the answer, which may be lost.
+      // This is noted before the answer, which may be lost.
       renewal.wasAsked = true
       renewal.turn.host.noteBusy()
     }

@@ -5,11 +5,11 @@
  * SWEEP-2 A batch is repeated while more is left. Cancels go on in the next sweep, which then follows at once.
  * SWEEP-3 A sweep that fails is logged and repeated later, because Redis may be away for a while.
  * SWEEP-4 If Redis refuses the other work, the sweep still prunes and packs: that makes room in a Redis that is full.
- * SWEEP-5 Where a sweep found nothing to do, the next one only asks whether there is something now, and where there is not, they come ever more
- *         rarely: each five times `sweepEveryMs` at most. Whatever wakes a slot of the node has the next one come at its usual time.
- * SWEEP-6 Of nodes that sweep at the same moment one finishes cancels, and goes on with those that it has begun. After a cancel notice each
+ * SWEEP-5 If a sweep found nothing to do, the next one only asks whether there is something now. While there is nothing, sweeps come ever more
+ * rarely: five times `sweepEveryMs` apart at most. Whatever wakes a slot of the node makes the next sweep come at its usual time.
+ * SWEEP-6 If nodes sweep at the same moment, one of them finishes cancels, and goes on with those that it has begun. After a cancel notice, each node
  *     looks once.
- * SWEEP-7 When a run ends for whose place somebody waits, gates are opened at once. If that fails, the next sweep does it.
+ * SWEEP-7 When a run ends and somebody waits at a gate for its place, the node opens the gate at once. If that fails, the next sweep does it.
  */
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
@@ -26,9 +26,9 @@ export interface SweeperHost {
   wake(wakeups: readonly Wakeup[]): void
   /** Has mails for other partitions brought, without waiting for it. */
   carry(): void
-  /** All sessions of the partition are paused, or no more. */
+  /** Learns that all sessions of the partition are paused, or no more. */
   learnPause(isPaused: boolean): void
-  /** Tells a notice outside (core/webhook/notice.ts). Doing it twice must have the effect of once. */
+  /** Tells somebody outside of a notice (core/webhook/notice.ts). Doing it twice must have the effect of once. */
   tell(notice: string): Promise<void>
   /** This sweep took away leases that had ended during a turn. */
   noteHealed(leases: number): void
@@ -37,9 +37,9 @@ export interface SweeperHost {
   register(): Promise<void>
 }
 
-/** A node without work sweeps so many times more rarely. */
+/** A node without work sweeps at most this many times more rarely. */
 const restMost = 5
-/** So often, in the usual time of a sweep, a node sweeps whatever there is to do: it counts slots, and forgets nodes. */
+/** After this many usual times of a sweep, a node sweeps whatever there is to do: it counts slots, and forgets nodes. */
 const fullEvery = 30
 
 export class Sweeper {
@@ -51,24 +51,24 @@ export class Sweeper {
   #prunedAt = performance.now()
   #packedAt = this.#prunedAt
   #running: Promise<void> | undefined
-  /** SWEEP-7: `again`: asked for while it was under way. */
+  /** Whether gates are being opened (SWEEP-7); `again`: somebody asked for it meanwhile. */
   #opening: 'no' | 'now' | 'again' = 'no'
   #stopped = false
-  /** Notices that are told, of which the next sweep says so. */
+  /** Notices that this node has told, which the next sweep reports to Redis. */
   #told: string[] = []
   #failing = false
   #problem: string | null = null
-  /** There may be cancels that can be finished at once. */
+  /** True if there may be cancels that can be finished at once. */
   #finishesMore = false
-  /** Workers and sessions. */
+  /** The workers and sessions that are known to be damaged. */
   #damaged: ReadonlySet<string> = new Set()
-  /** The last sweep found nothing to do. */
+  /** True if the last sweep found nothing to do. */
   #isIdle = false
-  /** So many in a row had nothing to do, after that. */
+  /** How many sweeps in a row have found nothing to do since then. */
   #rests = 0
-  /** A sweep is due by then, whatever there is to do. */
+  /** By this time a sweep is due, whatever there is to do. */
   #fullBy = 0
-  /** What its slots can take has changed since the last sweep. */
+  /** True if what the node's slots can take has changed since the last sweep. */
   #hasToTell = false
   #kinds: string | undefined
 
@@ -86,32 +86,32 @@ export class Sweeper {
 
   /** A timer becomes due in `ms`: the sweeper sweeps then, if that is before the planned sweep. The planned one sees all later timers. */
   dueIn(ms: number): void {
-    // The one behind the next one sees all later timers.
+    // The sweep after the next one sees all later timers.
     const isFar = ms > 2 * restMost * this.#policy.sweepEveryMs
     if (this.#stopped || isFar || performance.now() + ms >= this.#nextAt) return
     this.#schedule(ms + 1)
   }
 
-  /** There is work: the next sweep comes no later than usual. */
+  /** Called when there is work: the next sweep comes no later than usual. */
   stir(): void {
     if (this.#rests === 0) return
     this.#rests = 0
     this.dueIn(this.#everyMs())
   }
 
-  /** This node has something else to say of its slots: it sweeps at once, whatever there is to do. */
+  /** Called when the node's slots have changed: it sweeps at once, whatever there is to do. */
   tellOfSlots(): void {
     this.#hasToTell = true
     this.dueIn(0)
   }
 
-  /** Something was cancelled: this node looks at it at once, whoever swept before. */
+  /** Called when something was cancelled: this node looks at it at once, whoever swept before. */
   finishSoon(): void {
     this.#finishesMore = true
     this.dueIn(0)
   }
 
-  /** SWEEP-7. */
+  /** Opens the gates that can be opened (SWEEP-7). */
   openGates(): void {
     if (this.#stopped) return
     const isFirst = this.#opening === 'no'
@@ -161,7 +161,7 @@ export class Sweeper {
     this.#fullBy = performance.now() + this.#policy.sweepEveryMs * fullEvery
   }
 
-  /** SWEEP-5. Tells whether there is nothing to do. */
+  /** Asks whether there is nothing to do (SWEEP-5). */
   async #rested(): Promise<boolean> {
     if (!this.#isIdle || this.#hasToTell || this.#told.length > 0 || performance.now() >= this.#fullBy) return false
     const rest = await this.#store.rest()
@@ -180,7 +180,7 @@ export class Sweeper {
     this.#kinds = version
   }
 
-  /** Like the others below, it tells whether there was nothing to do; and whether no other node swept a moment ago. */
+  /** Like the methods below, it returns whether there was nothing to do; and also whether no other node swept a moment ago. */
   async #heal(damaged: Set<string>): Promise<{ readonly isIdle: boolean; readonly isTurn: boolean }> {
     let isIdle = true
     let isTurn = false
@@ -204,7 +204,7 @@ export class Sweeper {
     return { isIdle, isTurn }
   }
 
-  /** One node notices it, with its first sweep after that. */
+  /** One node notices that the clock was set back, with its first sweep after that. */
   #tellOfClock({ ms, timers }: { readonly ms: number; readonly timers: number }): void {
     const what =
       "Redis's clock was set back, or another Redis took over whose clock is behind: timers and retries were moved by as much, so that none waits longer. Let NTP set the clocks"
@@ -233,7 +233,7 @@ export class Sweeper {
     return isIdle
   }
 
-  /** If it fails, a sweep of some node does it again in half a minute. */
+  /** If telling fails, a sweep of some node does it again in half a minute. */
   async #tell(notice: string): Promise<void> {
     try {
       await this.#host.tell(notice)
@@ -293,7 +293,7 @@ export class Sweeper {
     this.stir()
   }
 
-  /** Its settings may be changed while it runs. Logs what is wrong once, for as long as it stays wrong. */
+  /** Somebody may change the settings of Redis while it runs. Logs each problem once, for as long as it stays. */
   async #lookAtRedis(): Promise<void> {
     const problem = await this.#store.redisProblem()
     if (problem === this.#problem) return
@@ -302,7 +302,7 @@ export class Sweeper {
     else this.#host.log.error('Redis is not fit for troupe any more', { problem })
   }
 
-  /** Logs it once for as long as it is damaged. */
+  /** Logs a damaged key once, for as long as it is damaged. */
   #tellOf(damaged: Set<string>, id: string, what: string, fields: Record<string, string>): void {
     // Several batches of one sweep may find the same damage.
     if (!damaged.has(id) && !this.#damaged.has(id)) this.#host.log.error(what, fields)

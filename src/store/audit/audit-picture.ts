@@ -11,7 +11,7 @@ import type { Reply } from '../script/script.ts'
 
 export interface LanePicture {
   readonly length: number
-  /** The beginnings of the mails. A mail that was consumed before an earlier one is empty. */
+  /** The first bytes of each mail. A mail that was consumed before an earlier one is empty. */
   readonly heads: readonly string[]
   /** False if the lane holds more mails than one look reads. */
   readonly isWhole: boolean
@@ -25,9 +25,12 @@ export interface WorkerPicture {
   readonly historyLength: number
   readonly failureJson: string
   readonly lanes: Readonly<Record<Lane, LanePicture>>
-  /** Timers that have a value. `isTimed`: it also has a time. Null, here and below: the key cannot be read. */
+  /**
+   * The timers whose value the worker keeps. `isTimed`: the timer also stands in the set of timers, with its time. Null, here and below: the key
+   * cannot be read.
+   */
   readonly timers: readonly { readonly id: string; readonly isTimed: boolean | null }[]
-  /** Its asks that nobody has answered, as it says. */
+  /** The asks that are open as the worker itself says. */
   readonly openAsks: readonly AskPicture[]
   readonly isLeased: boolean | null
   /** The pools in whose run queue it stands. */
@@ -37,20 +40,23 @@ export interface WorkerPicture {
   /** The pools whose run queue cannot be read. */
   readonly unreadPools: readonly string[]
   readonly hasRetryTimer: boolean | null
-  /** The gate at which it waits or is in progress has it. Null: it has none, or a key of it cannot be read. */
+  /**
+   * True if the gate at which the worker waits, or in which its run is in progress, lists the worker. Null: the worker is at no gate, or a key of the
+   * gate cannot be read.
+   */
   readonly isAtGate: boolean | null
 }
 
-/** An ask that is open as its worker says, with what its record and the sets say. */
+/** An ask that its worker holds open, and what the ask's record and the sets of asks say of it. */
 export interface AskPicture {
   readonly id: string
-  /** Empty without a record. */
+  /** Empty if the ask has no record. */
   readonly workerId: string
   readonly run: number
-  /** Empty: open. */
+  /** Empty while the ask is open. */
   readonly state: string
   readonly isInInbox: boolean | null
-  /** Null: it never expires, or it is not known. */
+  /** Null: the ask never expires, or that cannot be read. */
   readonly isTimed: boolean | null
   /** Sentences about its record. */
   readonly damage: readonly string[]
@@ -64,7 +70,7 @@ export interface Damaged {
 
 export interface SessionPicture {
   readonly id: string
-  /** The record of its root; null without one. */
+  /** The record of the session's root; null if there is none. */
   readonly record: SessionRecord | null
   /** Fields of its root's record that another program wrote over. */
   readonly fieldDamage: readonly FieldDamage[]
@@ -72,15 +78,15 @@ export interface SessionPicture {
   readonly cancelled: readonly string[]
   readonly isIndexed: boolean | null
   readonly isCancelling: boolean | null
-  /** Whether the index of ends says that it has ended; undefined: it does not stand there. Null: the index cannot be read. */
+  /** Whether the index of ends says that the session has ended; undefined: the session is not in the index. Null: the index cannot be read. */
   readonly isListedAsEnded: boolean | null | undefined
-  /** Sweeps know of workers that a cancel has still to end, or that they have still to look for. */
+  /** True if sweeps have still to end workers that a cancel stopped, or to look for them. */
   readonly hasWorkersToEnd: boolean
   /** Sentences about damaged keys. If there are any, everything above except `isIndexed` is unknown. */
   readonly damage: readonly string[]
-  /** Blobs whose keys are not as the index says, and `bytes` if its sum is wrong. */
+  /** Blobs whose keys do not hold what the index says, and `bytes` if the sum in the index is wrong. */
   readonly brokenBlobs: readonly { readonly id: string; readonly told: string; readonly there: string }[]
-  /** Digests under which it keeps permissions whose text has another one. */
+  /** Digests under which the session keeps permissions although the text has another digest. */
   readonly brokenPermissions: readonly string[]
 }
 

@@ -116,13 +116,13 @@ export class AuditStore {
     }
   }
 
-  /** By the clock of Redis. */
+  /** The time by the clock of Redis, in ms. */
   async now(): Promise<number> {
     const [seconds, micros] = await this.#redis.time()
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
   }
 
-  /** By when all sessions were created that are there now, also those of a clock that was set back since. */
+  /** The time by which all present sessions were created, even those that a clock dated that was set back since. */
   async newest(): Promise<number> {
     const found = await orElse(this.#redis.zrange(this.#keys.sessions, '-1', '-1', 'WITHSCORES'), [])
     return Math.max(await this.now(), Number(found[1] ?? 0))
@@ -140,8 +140,9 @@ export class AuditStore {
   }
 
   /**
-   * Sessions in the index that were created by `until`, in its order; `since`: those that go on, and those that ended between the two. What begins or
-   * ends while the audit reads is for the next one. If the index cannot be read, sessions whose root has a record.
+   * Sessions in the index that were created by `until`, in the order of the index. With `since`: only those that go on, and those that ended between
+   * the two times. What begins or ends while the audit reads is for the next one. If the index cannot be read, these are the sessions whose root has
+   * a record.
    */
   async sessionIds(cursor: string, until: number, since?: number): Promise<Page<string>> {
     const page = await this.#sessionsBehind(cursor, until, since)
@@ -153,7 +154,7 @@ export class AuditStore {
     return { items: items.map(sessionIdOfRoot), next: null }
   }
 
-  /** A cursor is `<score> <id>` of the last one before. By score, so that none comes twice however the index changes meanwhile. */
+  /** A cursor is `<score> <id>` of the last one before. Reading by score gives no session twice, however the index changes meanwhile. */
   async #sessionsBehind(cursor: string, until: number, since?: number): Promise<Page<string> | null> {
     const index = since === undefined ? this.#keys.sessions : this.#keys.ends
     const [score = '-inf', before = ''] = cursor === '0' ? [] : cursor.split(' ')
@@ -200,7 +201,7 @@ export class AuditStore {
     return (await this.#redis.exists(rootKey(this.#keys.tag, sessionId))) === 1
   }
 
-  /** True if the root would be the child of another worker: then this is the id of no session. */
+  /** True if a child has this id: then it is the id of no session. */
   async isOfChild(sessionId: string): Promise<boolean> {
     return (await orElse(this.#redis.hget(rootKey(this.#keys.tag, sessionId), 'path1'), null)) !== null
   }
@@ -212,7 +213,7 @@ export class AuditStore {
     return { items, next: items.length < pageSize ? null : String(from + pageSize) }
   }
 
-  /** Entries of a history, at most `most` from this position on. One that cannot be read, since its pack is damaged, is empty. */
+  /** Entries of a history, at most `most` from this position on. An entry whose pack is damaged is empty. */
   async entries(workerId: string, from: number, most: number): Promise<string[]> {
     const read = (position: number, count: number) => orElse(this.#read.entries(workerId, position, count), [])
     const count = Math.min(most, pageSize)
@@ -238,7 +239,7 @@ export class AuditStore {
     )
   }
 
-  /** Of a copy: ids that its workers had in the session that it is a copy of, and their own. */
+  /** For a session that is a copy: the id that each worker had in the original session, and its id in the copy. */
   originals(sessionId: string): Promise<RecordFields> {
     return orElse(this.#redis.hgetall(sessionKeys(this.#keys.tag, sessionId).originals), {})
   }
@@ -278,7 +279,7 @@ export class AuditStore {
     return this.#members(typeof where === 'object' ? this.#keys.run(where.pool) : this.#keys[where], cursor)
   }
 
-  /** Those of them whose worker has no record. */
+  /** The members whose worker has no record. */
   async withoutRecord(where: Parameters<AuditStore['members']>[0], cursor: string): Promise<Page<string>> {
     const page = await this.members(where, cursor)
     const reading = this.#redis.pipeline()
@@ -294,7 +295,7 @@ export class AuditStore {
     return { items: flat.filter((_, index) => index % 2 === 0), next: next === '0' ? null : next, isRead: true }
   }
 
-  /** The ends of all keys with this prefix. It is used only if the list of them cannot be read. */
+  /** What follows the prefix in each key that begins with it. Used only if the list of these names cannot be read. */
   async #walk(prefix: string): Promise<string[]> {
     const ends: string[] = []
     let cursor = '0'
@@ -306,13 +307,13 @@ export class AuditStore {
     return [...new Set(ends)]
   }
 
-  /** The server that the partition is at now. */
+  /** The server that has the partition now. */
   get server(): string {
     const { remoteAddress, remotePort } = this.#redis.stream
     return `${remoteAddress}:${remotePort}`
   }
 
-  /** All workers of all partitions of this server that have a record, by a walk over all its keys. Some come twice. */
+  /** All workers of all partitions of this server that have a record, by a walk over all its keys. Some workers come twice. */
   async records(cursor: string): Promise<Page<{ readonly partition: number; readonly id: string }>> {
     const pattern = workersPattern(this.#keys.tag)
     const [next, keys] = await this.#redis.scan(cursor, 'MATCH', pattern, 'COUNT', pageSize)
@@ -360,7 +361,7 @@ export class AuditStore {
   }
 }
 
-/** Of an entry that cannot be read. */
+/** What the reading gives; an empty entry if it finds damage. */
 async function orBlank(reading: Promise<string[]>): Promise<string[]> {
   try {
     return await reading

@@ -103,8 +103,8 @@ export class InspectStore {
   }
 
   /**
-   * The newest sessions first; of those of one millisecond, the highest id first. With `from`, only sessions behind that place. The session of
-   * that place may be gone, or be of another partition. `unended`: only those that go on; the others are not looked at.
+   * The newest sessions first; of sessions created in the same millisecond, the highest id first. With `from`, only sessions behind that place. The
+   * session of that place may be gone, or be of another partition. `unended`: only those that go on; the others are not looked at.
    */
   async sessionIds(limit: number, from?: SessionPlace, which: 'all' | 'unended' = 'all'): Promise<SessionPlace[]> {
     const { key, shift, first } = this.#index(which)
@@ -121,7 +121,7 @@ export class InspectStore {
       .slice(0, limit)
   }
 
-  /** By the time of creation, less `shift`; `first` is above all of them. */
+  /** The index, whose scores are times of creation less `shift`; `first` is above all its scores. */
   #index(which: 'all' | 'unended') {
     if (which === 'all') return { key: this.#keys.sessions, shift: 0, first: '+inf' }
     return { key: this.#keys.ends, shift: beforeEnds, first: '(0' }
@@ -167,7 +167,7 @@ export class InspectStore {
     return lastAudit(this.#redis, this.#keys)
   }
 
-  /** Of all sessions; null if they are not paused. */
+  /** The pause of all sessions; null if there is none. */
   pauseNote(): Promise<PauseNote | null> {
     return pauseOfAll(this.#redis, this.#keys)
   }
@@ -182,7 +182,7 @@ export class InspectStore {
     return entries.map((json, index) => ({ position: after + 1 + index, json }))
   }
 
-  /** The newest dead letter of the worker that holds a message; null if there is none. */
+  /** The newest dead letter of this worker among those that hold a message; null if there is none. */
   async newestLetterOf(workerId: string): Promise<string | null> {
     for (let before: string | undefined; ; ) {
       const page = await this.#read.newestLetters(lettersAtOnce, before)
@@ -291,7 +291,7 @@ export class InspectStore {
       this.#redis.scard(this.#keys.cancelling),
       this.#redis.xlen(this.#keys.dead),
       this.#settledLetters(),
-      // The answers to these are not used. If another program wrote over one of these keys, the read fails and names it.
+      // The answers to these commands are not used. If another program wrote over one of these keys, the read fails and names it.
       this.#redis.zcard(this.#keys.sessions),
       this.#redis.zcard(this.#keys.ends),
       this.#redis.xlen(this.#keys.events),
@@ -302,7 +302,7 @@ export class InspectStore {
     return { pools: perPool, expiredLeases, running, timers, cancelling, dead, settled }
   }
 
-  /** Dispositions of trimmed letters may be left. They go when the next letter is dealt with, so they are not counted. */
+  /** Dispositions may outlive their letters, which the stream trims. They go when the next letter is dealt with, so they are not counted. */
   async #settledLetters(): Promise<number> {
     const [oldest] = await this.#read.lettersBehind(undefined, '+', 1)
     if (oldest === undefined) return 0
@@ -324,7 +324,7 @@ export class InspectStore {
     return lengths.reduce((sum, length) => sum + length, 0)
   }
 
-  /** The first of a run queue. If one record cannot be read, the others are still shown: the audit names it. */
+  /** The first workers of a run queue. If one record cannot be read, the others are still shown: the audit names it. */
   async #queued(pool: string, most: number): Promise<{ id: string; kind: string; since: number }[]> {
     const queues = await this.#queuesOf(pool)
     const ids = (await Promise.all(queues.map((key) => this.#redis.zrange(key, 0, String(most - 1))))).flat()
@@ -338,7 +338,7 @@ export class InspectStore {
     return found.flat()
   }
 
-  /** What the server says of itself that has this partition. */
+  /** What the server of this partition says of itself. */
   serverFacts(): Promise<ServerFacts> {
     return readServerFacts(this.#redis, this.#keys.rights)
   }

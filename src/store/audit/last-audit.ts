@@ -6,7 +6,7 @@ import { type PartitionKeys, partitionKeys, tagOf } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
 
 export interface LastAudit {
-  /** When it began, by the clock of Redis. */
+  /** When the audit began, by the clock of Redis. */
   readonly at: number
   readonly unaccounted: number
   readonly findings: number

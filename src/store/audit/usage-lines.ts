@@ -17,7 +17,7 @@ export interface UsageLine {
   readonly unpricedModelCalls: number
 }
 
-/** Of the hours that began at `since` or later. */
+/** The lines of the hours that began at `since` or later. */
 export async function usageLines(redis: Redis, keys: PartitionKeys, since: number, now: number): Promise<UsageLine[]> {
   const [first, last] = [since, now].map((time) => Math.floor(time / msOfDay)) as [number, number]
   const days = Array.from({ length: last - first + 1 }, (_, index) => first + index)

@@ -11,14 +11,14 @@ import { closeRedis, type Redis } from '../redis/redis.ts'
 import type { EventEntry } from '../script/replies.ts'
 
 export interface EventChannelsOptions {
-  /** A new connection, which then only subscribes. */
+  /** Opens a new connection, which then only subscribes. */
   readonly open: () => Redis
   readonly channelOf: (sessionId: string) => string
-  /** How long it may take until it listens. */
+  /** How long a subscription may take. */
   readonly deadlineMs: number
   /** What one script reported of one session. Must not throw. */
   readonly onEvents: (sessionId: string, id: string, entries: readonly EventEntry[]) => void
-  /** Messages may have been lost until now, and come again. */
+  /** Called when messages arrive again after some may have been lost. */
   readonly onGap: () => void
 }
 
@@ -32,7 +32,7 @@ export class EventChannels {
   readonly #o: EventChannelsOptions
   /** By channel, the session and the subscription. */
   readonly #listened = new Map<string, { readonly sessionId: string; readonly listening: Promise<boolean> }>()
-  /** Those that are joined at the end of this moment, together. */
+  /** The channels that are subscribed to together when this pass of the event loop ends. */
   #joining: { readonly channels: string[]; readonly joined: Promise<boolean> } | undefined
   #leaving: string[] = []
   #timer: NodeJS.Timeout | undefined
@@ -45,18 +45,19 @@ export class EventChannels {
     this.#o = options
   }
 
-  /** It has listened before, and so a further session costs no connection. */
+  /** True once the connection was opened: a further session opens no new one. */
   get isOpen(): boolean {
     return this.#wasReady
   }
 
-  /** So is the connection now: whoever begins to listen needs one round trip. */
+  /** True while that connection is ready: whoever begins to listen needs one round trip. */
   get isReady(): boolean {
     return this.#redis?.status === 'ready'
   }
 
   /**
-   * Resolves once it listens; with false if the user may not. Throws a TransientError if it does not within the deadline: then it does not listen.
+   * Resolves with true once this process listens to the session, and with false if the Redis user may not subscribe. Throws a TransientError if it
+   * does not within the deadline: then it does not listen.
    */
   listen(sessionId: string): Promise<boolean> {
     const channel = this.#o.channelOf(sessionId)
@@ -126,7 +127,7 @@ export class EventChannels {
     this.#timer = undefined
     if (this.#leaving.length === 0) return
     if (this.#redis?.status !== 'ready') {
-      // ioredis would subscribe to them again.
+      // If they were left now, ioredis would subscribe to them again once it is connected.
       this.#timer = setTimeout(() => this.#leave(), leaveMs).unref()
       return
     }
@@ -157,7 +158,7 @@ export class EventChannels {
   async #goOn(redis: Redis): Promise<void> {
     const channels = [...this.#listened.keys()]
     if (channels.length === 0) return
-    // What fails does so with the connection, and the next one comes here again.
+    // If this fails, the connection has failed too, and the next one calls this again.
     await this.#subscribe(redis, channels).then(this.#o.onGap, () => {})
   }
 

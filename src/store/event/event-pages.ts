@@ -1,8 +1,8 @@
 /**
  * Duty: reads the event stream of a partition, page by page.
- * EVENT-PAGES-1 Who reads on from an event gets all later events, without gap and without duplicate, or is told that some of them were trimmed.
+ * EVENT-PAGES-1 A reader that goes on from an event gets all later events, without gap and without duplicate, or is told that some of them were trimmed.
  * EVENT-PAGES-2 Nothing depends on events for correctness: code that waits for a state reads the record too.
- * EVENT-PAGES-3 A page has about `pageBytes`: who reads slowly keeps no more than that, whatever the events hold.
+ * EVENT-PAGES-3 A page has about `pageBytes`: a slow reader keeps no more than that in memory, whatever the events hold.
  */
 import { isEventBefore, type RawEvent, streamIdOf } from '../../core/event/event.ts'
 import type { PartitionKeys } from '../keys.ts'
@@ -17,12 +17,12 @@ const firstPage = 100
 
 interface EntryPage {
   readonly entries: EventEntry[]
-  /** The id of the last entry; where there is none, of that after which was read. */
+  /** The id of the last entry of the page; of an empty page, the id after which it was read. */
   readonly last: string
   readonly more: boolean
-  /** Entries after that are gone. */
+  /** True if entries after that id were trimmed. */
   readonly trimmed: boolean
-  /** About so many bytes, as text. */
+  /** About how many bytes the page has, as text. */
   readonly bytes: number
   /** How many entries the next page should have. */
   readonly nextCount: number
@@ -94,8 +94,8 @@ export async function newestEntries(
 }
 
 /**
- * Has the stream ever lost entries? Redis before 7.0 cannot tell, nor can a later one of what was taken while it was older: there the sweeps
- * say whether they took some.
+ * Has the stream ever lost entries? Redis before 7.0 cannot tell, and a later one knows nothing of what was trimmed before its upgrade: there the
+ * sweeps record whether they trimmed entries.
  */
 async function wasTrimmed(redis: Redis, events: string, meta: string): Promise<boolean> {
   const facts = (await redis.xinfo('STREAM', events)) as unknown[]

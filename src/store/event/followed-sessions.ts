@@ -12,7 +12,7 @@ import { hearChannels, type ListenAt } from '../redis/channels.ts'
 import type { Redis } from '../redis/redis.ts'
 
 export const announceEveryMs = 2_000
-/** As long as no node has received the announcement. */
+/** How often a follower repeats its announcement while no node has received it. */
 export const announceAgainMs = 100
 const followedMs = 7_000
 /** Anybody may write to the channel. */

@@ -16,7 +16,7 @@ import { sessionChannels, tagOf } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
 import { announceAgainMs, announceEveryMs, FollowedSessions } from './followed-sessions.ts'
 
-/** What one publish says. */
+/** One message on the channel. */
 export interface LiveWord {
   readonly sessionId: string
   readonly workerId: string
@@ -49,7 +49,7 @@ function channelOf(namespace: string, sessionId: string): string {
 export class RedisLivePublisher implements LivePublisher {
   readonly #at: (channel: string) => Redis
   readonly #namespace: string
-  /** As followers announce it to this node. */
+  /** The sessions that followers have announced to this node. */
   readonly followed = new FollowedSessions()
 
   /** `at` gives the connection to where a channel is, one from `openLossyRedis`. */
@@ -78,7 +78,7 @@ export class RedisLivePublisher implements LivePublisher {
     try {
       text = jsonWithoutKnownSecrets(JSON.stringify({ worker: workerId, notes, ...(isRepeat && { isRepeat }) }))
     } catch {
-      // A tool may tell anything as its progress, a circle too.
+      // A tool may report anything as its progress, even an object that contains itself.
       return
     }
     redis.publish(channel, text).catch(() => {})
@@ -101,7 +101,7 @@ export class LiveTail {
     this.#announce = announce
   }
 
-  /** Has the nodes tell what they do now, and what follows, as long as somebody listens. It must listen already. */
+  /** Asks the nodes to publish what their turns do now, and from now on as long as somebody listens. This process must listen already. */
   announce(sessionId: string): void {
     const listened = this.#listeners.get(channelOf(this.#namespace, sessionId))
     if (listened === undefined) return
@@ -126,7 +126,7 @@ export class LiveTail {
     }
   }
 
-  /** Calls back for what is said of the session from now on; resolves when that is so. */
+  /** Calls the listener for each message about the session from now on; resolves once the subscription holds. */
   async listen(sessionId: string, listener: LiveListener): Promise<void> {
     const channel = channelOf(this.#namespace, sessionId)
     const listened = this.#listeners.get(channel) ?? { sessionId, all: new Set(), announcedAt: undefined, isNew: false }

@@ -47,16 +47,16 @@ export type CutAnswer =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'finished'; readonly state: string }
   | { readonly kind: 'too_many'; readonly workers: number }
-  /** Of one worker alone, or of all together. */
+  /** `worker`: the one that is too large by itself; null: all of them together are. */
   | { readonly kind: 'too_large'; readonly worker: string | null }
   | { readonly kind: 'restless' }
 
-/** A key of the copy, or a part of a list. `key`: behind the tag. */
+/** A key of the copy, or a part of a list. `key`: without the tag. */
 export interface Part {
   readonly key: string
   /** bytes: one piece of a string. */
   readonly sort: 'list' | 'hash' | 'set' | 'zset' | 'string' | 'bytes'
-  /** Of a list, or of a string in pieces: how long it is before. */
+  /** Of a list, or of a string in pieces: its length before this part is written. */
   readonly from: number
   readonly texts: readonly (string | Buffer)[]
 }
@@ -68,7 +68,7 @@ export interface AppearOrder {
     readonly id: string
     readonly queued: string | null
   }[]
-  /** All that was prepared, behind the tag: names of keys, and how large each is as Redis counts it. */
+  /** All keys that were prepared, without the tag, and how large each is as Redis counts it. */
   readonly keys: readonly { readonly key: string; readonly sort: string; readonly size: number }[]
   readonly due: readonly string[]
   readonly open: readonly string[]
@@ -79,7 +79,7 @@ export interface AppearOrder {
   readonly key?: string | undefined
 }
 
-/** again: another copy appeared under this key, and this one goes by itself. */
+/** again: another copy appeared under this key, and this one expires by itself. */
 export type AppearAnswer =
   | { readonly kind: 'ok'; readonly wakeups: readonly Wakeup[] }
   | { readonly kind: 'again'; readonly sessionId: string }
@@ -116,7 +116,7 @@ export class ForkStore {
   readonly #policy: Policy
   readonly #deadlineMs: number
   readonly #read: ReadStore
-  /** Of the original. */
+  /** The blobs of the original session. */
   readonly blobs: RedisBlobStore
 
   constructor(redis: Redis, caller: ScriptCaller, keys: PartitionKeys, policy: Policy, deadlineMs: number) {
@@ -144,7 +144,7 @@ export class ForkStore {
       }
       if (bytes > this.#policy.forkTotalBytesMax) return { kind: 'too_large', worker: null }
       if (reply[0] === 'ok') return cutOf(read, reply as unknown as CutReply)
-      // At first all are read, a part in each call. From then on those that have changed.
+      // The first calls read all workers, a part in each call. Later calls read only the workers that have changed.
       if (isRead) attempt++
       isRead ||= reply[2] === ''
       from = isRead ? 0 : Number(reply[2])
@@ -169,7 +169,7 @@ export class ForkStore {
     return guarded('reading a history to fork its session', read, this.#deadlineMs)
   }
 
-  /** Keys of the copy of this id. Made again, or much later, it changes nothing more. */
+  /** Writes keys of the copy of this id. A call that is repeated, or comes much later, changes nothing more. */
   async prepare(copyId: string, parts: readonly Part[]): Promise<void> {
     const reply = await this.#caller.call(
       prepareForkScript,
@@ -190,7 +190,7 @@ export class ForkStore {
     return guarded('reading what was forked under a key', read, this.#deadlineMs)
   }
 
-  /** The copy is there, as a whole, with wake-ups for its workers. */
+  /** Makes the whole copy appear, with wake-ups for its workers. */
   async appear({ sessionId, event, told, key, ...order }: AppearOrder): Promise<AppearAnswer> {
     const { tag, sessions, ends, events, timers, asks, cancelling } = this.#keys
     const workers: HeaderValue = order.workers.map(({ queued, ...worker }) => ({

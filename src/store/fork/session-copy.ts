@@ -48,7 +48,7 @@ export class SessionCopy {
     this.#ids = idsOf(cut, note.from, copyId)
   }
 
-  /** Writes all of it; what is returned lets it appear. */
+  /** Writes the whole copy. Returns what `appear` needs. */
   async write(): Promise<Omit<AppearOrder, 'event' | 'told'>> {
     const workers: Copied[] = []
     for (const worker of this.#cut.workers) workers.push(await this.#worker(worker))
@@ -133,7 +133,7 @@ export class SessionCopy {
     await this.#pieces(`${base}:originals`, 'hash', [...known, ...this.#ids.all.flat()])
   }
 
-  /** Blobs keep their names in the copy: these follow from what they hold. One that was kept since the cut is named by nothing in the copy. */
+  /** Blobs keep their names in the copy: these follow from what they hold. Nothing in the copy names a blob that was kept after the cut. */
   async #blobs(): Promise<void> {
     const base = `s:${this.#ids.sessionId}:blob`
     const index: string[] = []
@@ -223,7 +223,7 @@ function idsOf({ workers }: Cut, from: string, copyId: string): ForkedIds {
   return ids
 }
 
-/** The question of an approval shows a hash, which names the worker. */
+/** The question of an approval shows a hash that the worker's id goes into, so the copy needs a hash of its own. */
 function forkedBody(text: string, workerId: string): string {
   const body = decodeAskBody(text)
   const details = body && rehashed(body.details, workerId)

@@ -24,7 +24,7 @@ export interface HistoryPackerOptions {
 /** A history with entries that are not packed yet. */
 interface ColdHistory {
   readonly id: string
-  /** Of the pack that takes more entries; else as `first`. */
+  /** The position of the pack that takes more entries; without such a pack the same as `first`. */
   readonly start: number
   /** The first entry that is not packed. */
   readonly first: number
@@ -45,11 +45,11 @@ const restMost = 60
 
 export class HistoryPacker {
   readonly #o: HistoryPackerOptions
-  /** Up to here the walk is done, as the store says it. Empty: as the store knows. */
+  /** The point up to which the walk is done, in the form of the store. Empty: the store knows it. */
   #done = ''
-  /** Where the walk goes on once none waits; empty: it is over. */
+  /** The point where the walk goes on when no history waits; empty: the walk is over. */
   #next = ''
-  /** What the walk has found and is not packed. */
+  /** Histories that the walk has found and that are not packed yet. */
   #waiting: ColdHistory[] = []
   /** How long this walk has taken. */
   #spentMs = 0
@@ -107,7 +107,7 @@ export class HistoryPacker {
     }))
   }
 
-  /** Tells whether any of it was packed. What is left of it when the time is over waits. */
+  /** Returns whether any entry was packed. If entries are left when the time is over, the rest of the history waits. */
   async #pack({ id, start, first, length }: ColdHistory, until: number): Promise<boolean> {
     let isAny = false
     let before = start < first ? await this.#packAt(id, start) : []

@@ -4,7 +4,7 @@
  */
 import { Buffer } from 'node:buffer'
 
-/** The most frequent ones last. */
+/** The most frequent texts come last. */
 const common = [
   '{"takenOver":{"start":2,"node":"","lastWords":""},',
   '{"type":"askWithdrawn","v":1,"at":17,"toolCallId":"","ask":""}',

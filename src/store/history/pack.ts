@@ -30,9 +30,9 @@ const compress = promisify(zstdCompress)
 
 export interface PackHead {
   readonly entries: number
-  /** Of their texts, with a separator between two. */
+  /** How many bytes the texts of the entries have, with a separator between two. */
   readonly bytes: number
-  /** Of this head. */
+  /** The length of this head, in bytes. */
   readonly length: number
 }
 
@@ -46,7 +46,7 @@ function isPlaceholder([first = 0]: Buffer): boolean {
   return first >= zero && first <= nine
 }
 
-/** Of any codec. */
+/** True for a pack of any codec. */
 function isPack(element: Buffer): boolean {
   const [first = 0] = element
   return first >= a && first <= z && /^[a-z]\d+ \d+ /.test(startOf(element))
@@ -81,7 +81,7 @@ export function headOf(element: Buffer): PackHead | null {
   return head === undefined ? null : { entries: Number(entries), bytes: Number(bytes), length: head.length }
 }
 
-/** Null if these entries cannot be packed, or take no less room so. A pack is read back before it is used. */
+/** Null if these entries cannot be packed, or would take no less room. A pack is read back before it is used. */
 export async function packed(entries: readonly Buffer[]): Promise<Buffer | null> {
   if (entries.some((entry) => entry.includes(separator))) return null
   const text = Buffer.concat(entries.flatMap((entry, index) => (index === 0 ? [entry] : [Buffer.of(separator), entry])))

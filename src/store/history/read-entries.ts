@@ -30,7 +30,7 @@ async function unpack(redis: Redis, log: string, page: readonly Buffer[], from: 
     const known = packs.get(position)
     if (known !== undefined) return known
     const element = position < from ? await redis.lindexBuffer(log, position) : page[position - from]
-    // Pruned meanwhile: who reads gets what is left, as of any history that is gone.
+    // The history was pruned meanwhile: the reader gets what is left.
     if (element === null) return null
     const entries = element === undefined ? null : unpacked(element)
     if (entries === null)

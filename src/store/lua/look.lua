@@ -15,7 +15,7 @@ Returns {session, workers, pools of which a queue cannot be read}. session: empt
         time}, open asks as {id, worker, run, state, it expires, in the inbox, its expiry is timed, what is wrong with its record or nothing}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.
         Null: whether it stands there cannot be read.
 Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>, its blobs too; T:run and T:kind-queues of the pools; T:asks and T:ask:<id> of what was asked; T:gate:<gate> of their gates, its in and waiting.
-A key of another sort than it should be is told, and the rest is answered.
+A key of the wrong sort is named, and the rest is answered.
 Events  none. ]]
 local leasesKey, timersKey, sessionsKey, cancellingKey, endsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local header = readHeader(ARGV[1])
@@ -73,7 +73,7 @@ local function timersOf(id, record)
   return found
 end
 
--- One that is open as its worker says. Of a record that cannot be read it is told what is wrong.
+-- An ask that its worker holds open. If its record cannot be read, the answer says what is wrong with it.
 local function askOf(id, ask)
   local fine, record = pcall(readFields, askKey(tag, ask), 'worker', 'run', 'state', 'expires')
   if not fine then return { ask, '', '', '', 0, isIn(tag .. ':asks', ask), 0, brokenOf(record, 'hash', askKey(tag, ask)) } end
@@ -109,7 +109,7 @@ local function pictureOf(id)
   local record = workerKey(tag, id)
   local flat = redis.call('HGETALL', record)
   if #flat == 0 then return { id, listed(id) } end
-  -- Read by nobody here; of another sort it fails as the others do.
+  -- Nothing here needs this value, but a key of the wrong sort must be found like the others.
   redis.call('STRLEN', record .. ':state')
   local queued, fields = {}, {}
   for index = 1, #flat, 2 do fields[flat[index]] = flat[index + 1] end
@@ -129,7 +129,7 @@ local function pictureOf(id)
   if isIn(kindQueue, id) == 1 then queued[#queued + 1] = own end -- guard: a worker in the queue of its kind is queued
   if isThere and isKnown == 1 then queued[#queued + 1] = own end -- guard: a run queue that nobody knows is looked at for its own workers
   if fields.status == 'queued' then
-    -- A pause keeps its place. Without the pause nobody would put it back.
+    -- A pause keeps the worker's place. If its session is not paused, nobody would put the worker back.
     local of = sessionOf(id, fields.path1)
     if redis.call('ZSCORE', heldKeyOf(tag, of), id) and redis.call('HGET', rootKeyOf(tag, of), 'paused') then queued[#queued + 1] = fields.pool or atStart.pool end
   end
@@ -140,7 +140,7 @@ local function pictureOf(id)
   }
 end
 
--- Where the index of the blobs and what is kept disagree.
+-- The blobs for which the index and the stored bytes disagree.
 local function brokenBlobs(key)
   local found, sum, told = {}, 0, '0'
   local flat = redis.call('HGETALL', key .. ':blobs')
@@ -168,7 +168,7 @@ local function brokenPermissions()
 end
 
 local function aboutOf(key)
-  -- Read by nobody here; of another sort it fails as the others do.
+  -- Nothing here needs this value, but a key of the wrong sort must be found like the others.
   redis.call('HLEN', key .. ':results')
   redis.call('ZCARD', key .. ':asks')
   return {

@@ -9,7 +9,7 @@ local metaKey, channel = KEYS[1], ARGV[1]
 
 local function isRefused(reply)
   if type(reply) ~= 'table' or not reply.err then return false end
-  -- Redis 6.2, 7.0, and from 7.2 on.
+  -- The first words are those of Redis 6.2, then of 7.0, then of 7.2 and later.
   return string.find(reply.err, 'NOPERM', 1, true) or string.find(reply.err, 'user executing the script', 1, true) or
     string.find(reply.err, 'ACL failure', 1, true)
 end

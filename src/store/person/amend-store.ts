@@ -6,7 +6,7 @@ import type { Redis } from '../redis/redis.ts'
 import type { ScriptCaller } from '../script/script.ts'
 import { amendScript } from '../script/scripts.ts'
 
-/** What somebody outside adds, by what they read: the version of the record, and the history up to it. */
+/** What somebody outside adds to a history, and what they had read: the version of the record, and how long the history was. */
 export interface Amendment {
   readonly version: number
   readonly position: number

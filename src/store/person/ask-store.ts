@@ -6,7 +6,7 @@ import { askKey, sessionKeys, workerKeys } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
 import { repliesOf } from '../script/replies.ts'
 
-/** The record of an ask, with what is stored of its worker. */
+/** The record of an ask, with what Redis keeps of its worker. */
 export interface AskRow {
   readonly id: string
   readonly sessionId: string
@@ -53,7 +53,7 @@ export class AskStore {
 
   async #page(key: string, limit: number, after?: AskPlace): Promise<AskPlace[]> {
     if (after === undefined) return places(await this.#redis.zrange(key, 0, String(limit - 1), 'WITHSCORES'))
-    // Those of the same moment are ordered by their ids.
+    // Asks of the same moment are ordered by their ids.
     const beside = await this.#redis.zcount(key, after.askedAt, after.askedAt)
     const range = [after.askedAt, '+inf', 'WITHSCORES', 'LIMIT', 0, limit + beside] as const
     return places(await this.#redis.zrangebyscore(key, ...range))

@@ -53,7 +53,10 @@ export class Cancels {
     return { kind: reply[0] as 'ok' | 'not_found' }
   }
 
-  /** worker: for good, with its subtree; a root with its session. run: the one that is in progress. `digest`: names the call, which may be sent again. */
+  /**
+   * worker: the worker is cancelled for good, with its subtree; a root is cancelled with its session. run: only the run that is in progress.
+   * `digest`: names the call, which may be sent again.
+   */
   async worker(
     workerId: string,
     what: 'worker' | 'run',

@@ -27,10 +27,10 @@ export const noSignals: OpenSignals = { timers: 0, asks: 0, some: [] }
 
 /** How many asks of one worker are read. */
 const someMax = 10
-/** How many asks of one session are looked at in a list: the newest. */
+/** How many asks of one session a list looks at: the newest ones. */
 const ofSessionMax = 50
 
-/** In the order of `ids`. */
+/** The rows are in the order of `ids`. */
 export async function openSignalsOf(redis: Redis, tag: string, ids: readonly string[]): Promise<OpenSignals[]> {
   const reading = redis.pipeline()
   for (const id of ids) {

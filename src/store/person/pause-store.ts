@@ -19,7 +19,7 @@ export class PauseStore {
     this.#deadlineMs = deadlineMs
   }
 
-  /** `turns`: how many turns of the session run whose nodes were not told yet. Asking again tells how many are left. */
+  /** `turns`: how many turns of the session run on nodes that do not know of the pause yet. Calling it again tells how many of these turns are left. */
   async pause(
     sessionId: string,
     note: PauseNote,
@@ -40,7 +40,7 @@ export class PauseStore {
     return reply[0] === 'ok' ? { kind: 'ok', turns: Number(reply[1]) } : { kind: 'not_found' }
   }
 
-  /** For all sessions of the partition; null resumes them. The first pause stands. */
+  /** Pauses all sessions of the partition; null resumes them. The first pause stands. */
   async pauseAll(note: PauseNote | null): Promise<void> {
     await this.#caller.call(
       pauseAllScript,

@@ -1,4 +1,4 @@
-/** Duty: read which pauses hold workers back, and whose they are. It never writes. */
+/** Duty: read which pauses hold workers back, and to which session each belongs. It never writes. */
 import { type PartitionKeys, rootKey } from '../keys.ts'
 import { decodePauseNote, type PauseNote } from '../record/pause-note.ts'
 import type { WorkerRecord } from '../record/worker-record.ts'

@@ -29,7 +29,7 @@ type AssignmentReply = [
   large: string[] | null,
   spent: string | null,
   caps: string | null,
-  /** Permissions of the worker whose message began the run, or begins the runs of this turn. */
+  /** Permissions of the worker whose message began the run, or whose messages begin the runs of this turn. */
   limited?: string | null,
   approval?: string | null,
 ]
@@ -133,12 +133,12 @@ function mails(lane: Lane, base: number, texts: readonly string[]): Mail[] {
   return found
 }
 
-/** The head of a large result that a later claim brings. */
+/** True for the head of a large result, which a later claim brings. */
 function isHeadAlone(lane: Lane, text: string): boolean {
   return lane === 'results' && text.endsWith('\t')
 }
 
-/** How many of these results have been seen before the first whose head alone is here. */
+/** How many of these results come before the first of which only the head is here. */
 function seenIn(results: readonly string[]): number {
   const first = results.findIndex((text) => isHeadAlone('results', text))
   return first < 0 ? results.length : first
@@ -151,10 +151,13 @@ function callsAt(positions: ReadonlySet<number>, results: readonly Mail[]): Read
   return calls
 }
 
-/** Nearly all sessions have this: an agent that is alone keeps the count in its own record. */
+/** Nearly all sessions have these values: an agent that is alone keeps the count in its own record. */
 const silent: SessionSpending = { spent: null, allowed: defaultSpending }
 
-/** Of a session: used and allowed, as texts, or absent. A damaged text is read as absent: as a limit it would be no number, and no session would ever reach it. The audit names it. */
+/**
+ * What a session has used and what it may use, as texts, or absent. A damaged text is read as absent: as a limit it would be no number, and no
+ * session would ever reach it. The audit names it.
+ */
 export function decodeSpendings(spent?: string | null, caps?: string | null): SessionSpending {
   if (!spent && !caps) return silent
   return {

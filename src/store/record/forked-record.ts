@@ -10,7 +10,7 @@ import type { RecordFields } from '../script/replies.ts'
 import { permissionsName } from './kept-permissions.ts'
 import { epochIn } from './worker-record.ts'
 
-/** What the copy alone says, of itself. */
+/** What only the copy says, about itself. */
 export interface ForkNote {
   /** The session that it is a copy of, and when it was made. */
   readonly from: string
@@ -26,7 +26,7 @@ export interface ForkedRecord {
   readonly permissions: string | null
 }
 
-/** Of the original alone: where its result goes, its wake-ups, its places in run queues and at gates, and what its last node said. */
+/** Fields that only the original keeps: where its result goes, its wake-ups, its places in run queues and at gates, and what its last node said. */
 const left = /^(wakeups|startWakeups|token|lastWords|queuedAt|gates|score(:.*)?|resting|endFrom|notify)$/
 
 export function forkedRecord(fields: RecordFields, ids: ForkedIds, { from, at, isDryRun }: ForkNote): ForkedRecord {

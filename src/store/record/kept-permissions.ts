@@ -11,7 +11,7 @@ import { sessionOfRecord } from './worker-record.ts'
 
 const bytesMost = 64
 
-/** As a record has this text: itself, or `@` and its digest. */
+/** What a record has for this text: the text itself, or `@` and its digest. */
 export function permissionsName(text: string): string {
   return Buffer.byteLength(text) <= bytesMost ? text : `@${hash('sha1', text)}`
 }
@@ -27,7 +27,7 @@ export function withPermissions(fields: RecordFields, kept: RecordFields): Recor
   return text === undefined ? fields : { ...fields, permissions: text }
 }
 
-/** The same records with the texts of their permissions. Each session is asked once, and only for what is named. */
+/** The same records with the texts of their permissions. Each session is asked once, and only for the permissions that records name. */
 export async function readPermissions<Fields extends RecordFields | undefined>(
   redis: Redis,
   keys: PartitionKeys,

@@ -7,7 +7,7 @@ export interface PauseNote {
   readonly at: number
 }
 
-/** What cannot be read was written by another program: it pauses all the same, and says nothing. */
+/** A text that cannot be read was written by another program: it pauses all the same, and says nothing. */
 export function decodePauseNote(json: string): PauseNote {
   const note = fromJson(json)
   const { why, by, at } = (typeof note === 'object' && note !== null ? note : {}) as Record<string, unknown>

@@ -35,7 +35,7 @@ export function decodeNodeLine(id: string, line: string, seenAt?: string): NodeR
   }
 }
 
-/** What stands behind the pool in the line of a kind, `<pool> <facts>`. */
+/** The text behind the pool in the line of a kind, `<pool> <facts>`. */
 export function encodeKindFacts({
   description,
   window,

@@ -34,17 +34,17 @@ const ownFields = {
   /** How many of its workers were pruned; and how many at the head of its list are known to rest for good. */
   retired: counter('retired'),
   resting: counter('resting'),
-  /** How often somebody let a failed run of it go on. */
+  /** How often somebody let a failed run of the session go on. */
   retries: optional('retried', /^\d+ \S+ \S*$/, (text) => Number(text.split(' ')[0]), 0),
   /** The session that it is a copy of, and when it was copied; null if it is none. */
   forkedFrom: optional('forkedFrom', /^[0-9a-f-]{36} \d+$/, decodeFork),
   /** What its agents have used together. Null while one agent is alone: it keeps the count in its own record. */
   spent: optional('spent', spentForm, decodeSpending),
-  /** What the model calls of all its agents cost together. Null before the first. */
+  /** What the model calls of all its agents have cost together. Null before the first call. */
   cost: optional('sessionCost', costForm, decodeCost),
   /** Where its result goes when it ends; null: nowhere. */
   notify: optional('notify', anyText, decodeNotify),
-  /** What it says of approvals. */
+  /** What the session says of approvals. */
   approval: optional('approval', approvalForm, (text) => decodeApproval(text) ?? defaultApproval, defaultApproval),
   /** Its share of the slots, and how far in front its workers stand. */
   turnShare: withDefault('turnShare', encodeTurnShare(defaultTurnShare), turnShareForm, decodeTurnShare),
@@ -128,7 +128,7 @@ export function encodeResultLine({ status, position }: Omit<RunResultPlace, 'run
   return `${status} ${position}`
 }
 
-/** Of what a session is a copy. */
+/** Which session a copy was made of, and when. */
 export interface ForkOf {
   readonly sessionId: string
   /** In ms since 1970. */

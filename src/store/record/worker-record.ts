@@ -52,7 +52,7 @@ const noCommit: LastCommit = { id: '', version: 0 }
 
 const runStateForm = { test: (value: string) => runStates.includes(decodeRunState(value).run) }
 
-/** Each property, with its field. The path of a child has one field for each element (`path1`, `path2`, …); `readPath` reads it. */
+/** Each property of the record, with its field. The path of a child has one field for each element (`path1`, `path2`, …); `readPath` reads it. */
 export const workerFields = {
   kind: required('kind', /./s, '', text),
   /** The status of the worker in the store. */
@@ -64,7 +64,7 @@ export const workerFields = {
   /** The number of the call that spawned it. */
   call: optional('call', wholeNumber, Number),
   limits: withDefault('limits', encodeLimits(defaultWorkerLimits), limitsForm, decodeLimits),
-  /** What it may use; null if nothing restricts that. */
+  /** What the worker may use; null if nothing restricts that. */
   permissions: optional('permissions', { test: isPermissionsText }, readPermissions),
   /** What the worker whose message began the run may use; null if nothing restricts that. */
   runPermissions: optional('runPermissions', { test: isPermissionsText }, readPermissions),
@@ -89,9 +89,9 @@ export const workerFields = {
   signalsOpen: counter('signalsOpen'),
   /** How many steps of a handler this run has recorded. */
   steps: counter('steps'),
-  /** Of a kind that says how many of its children run at once: that number, how many run, and how many wait to start. */
+  /** Set if the kind says how many of its children run at once: that number, how many run, and how many wait to start. */
   atOnce: withDefault('atOnce', '', /^(\d+ \d+ \d+)?$/, decodeAtOnce),
-  /** Of a kind that says how many of its runs are in progress at once, or begin within a time: its gates, and how its run stands to them. */
+  /** Set if the kind says how many of its runs are in progress at once, or begin within a time: its gates, and whether its run is at them. */
   gates: withDefault('gates', '', gatesForm, decodeGates),
   /** How many messages have ever been taken out of each lane. */
   signalsTaken: counter('signals'),
@@ -103,7 +103,7 @@ export const workerFields = {
   configured: withDefault('configured', '', anyText, decodeConfiguration),
   /** How many isolated starts there were since the last commit. */
   isolatedStarts: counter('isolated'),
-  /** What its last node said before that died, or while code of this worker blocked it; since the last commit. */
+  /** What its last node said before it died, or while code of this worker blocked it; kept until the next commit. */
   lastWords: optional('lastWords', anyText, text),
   /** Since when it is in a run queue, in ms since 1970, if its status is queued. */
   queuedAt: optional('queuedAt', wholeNumber, Number),
@@ -115,7 +115,7 @@ export const workerFields = {
   begunRun: counter('onCancel'),
   /** The last run failed. Its failure has a key of its own. */
   hasFailed: flag('failed'),
-  /** Its session is a copy of another one; `dry`: tools with effects are not run in it. */
+  /** The session is a copy of another one; `dry`: tools with effects are not run in it. */
   copied: withDefault('copied', '', oneOf(['', '1', 'dry']), text),
   /** The state of a handler, or the tally of an agent. `@`: the state has a key of its own. */
   data: withDefault('data', '', anyText, text),

@@ -1,4 +1,4 @@
-/** Duty: how a connection logged in, and whether its user may replace code that other users of the server run. For doctor. */
+/** Duty: how a connection logged in, and whether its user may replace code that other users of the server run. Doctor shows this. */
 import type { Redis } from './redis.ts'
 
 export interface RedisAccess {
@@ -8,7 +8,7 @@ export interface RedisAccess {
   readonly mayLoadFunctions: boolean
 }
 
-/** Of no version of troupe, so that nothing is deleted. */
+/** The name of no version's library, so that nothing is deleted. */
 const noLibrary = 'troupe_none'
 
 export async function readAccess(redis: Redis): Promise<RedisAccess> {

@@ -1,6 +1,6 @@
 /**
  * Duty: listens on pub/sub channels. Messages may be lost, for example while the connection is away.
- * In a cluster each channel is listened to where the keys of its partition are: a script that publishes counts only who listens there.
+ * In a cluster each channel is listened to at the server that has its partition: a script that publishes counts only the listeners there.
  */
 import { guarded } from './guarded.ts'
 import type { Redis } from './redis.ts'

@@ -1,6 +1,6 @@
 /**
  * Duty: look at every server of a cluster, for doctor: what each says of itself and of the cluster, and which partitions it has.
- * CLUSTER-LOOK-1 A server that does not answer, or refuses the login, is told of like the others, and holds up the look for no longer than `answerMsMax`.
+ * CLUSTER-LOOK-1 A server that does not answer, or refuses the login, is listed like the others, and holds up the look for no longer than `answerMsMax`.
  */
 import type { Place } from '../keys.ts'
 import { nameOf, type Range, type Server } from './cluster-map.ts'
@@ -12,20 +12,20 @@ import { slotCount, slotOf } from './slot.ts'
 import { messageOf } from './store-error.ts'
 
 export interface ClusterServer {
-  /** Host and port, by which the servers know each other. */
+  /** The host and port by which the servers know each other. */
   readonly server: string
   readonly isReplica: boolean
-  /** Those of the namespace whose keys it has. */
+  /** The partitions of the namespace whose keys the server has. */
   readonly partitions: readonly number[]
-  /** For a primary: how many follow it, of those that are well. */
+  /** For a primary: how many healthy replicas follow it. */
   readonly replicas: number
-  /** Null if it did not answer. */
+  /** Null if the server did not answer. */
   readonly facts: ServerFacts | null
-  /** Why it could not be asked; null if it answered. */
+  /** Why the server could not be asked; null if it answered. */
   readonly unread: string | null
-  /** Whether it takes the cluster for whole; null if it did not answer. */
+  /** Whether the server takes the cluster for whole; null if it did not answer. */
   readonly seesWhole: boolean | null
-  /** Whether it refuses its own slots, too, while any slot is without a server; null if it does not say. */
+  /** Whether the server refuses commands for its own slots, too, while any slot is without a server; null if it does not say. */
   readonly needsAllSlots: boolean | null
 }
 

@@ -1,8 +1,9 @@
 /**
  * Duty: which server of a cluster has which slot, as the servers themselves say.
- * MAP-1 Every connection of a slot asks anew when it opens. So a server that took the slot over is found as a primary behind Sentinel is.
- * MAP-2 Somebody looks every `lookEveryMs`, too: a connection that still answers, or hangs, may be to a server that has the slot no longer.
- * MAP-3 The servers are asked in turn, as any of them may be away or behind; the one that a redirection names comes first, as it knows.
+ * MAP-1 Each time a connection of a slot opens, it asks anew which server has the slot. So a server that took the slot over is found as a primary
+ * behind Sentinel is.
+ * MAP-2 The map also looks every `lookEveryMs`: a connection that still answers, or hangs, may go to a server that has the slot no longer.
+ * MAP-3 The servers are asked in turn, as any of them may be away or out of date; the one that a redirection names is asked first.
  */
 import { Redis } from 'ioredis'
 import { otherServer, redisPlace, serversOf } from '../../core/redis-url.ts'
@@ -12,7 +13,7 @@ export interface Server {
   readonly port: number
 }
 
-/** Slots that a server has, and who follows it. */
+/** Slots that a server has, and the servers that follow it. */
 export interface Range extends Server {
   readonly from: number
   readonly to: number
@@ -22,15 +23,15 @@ export interface Range extends Server {
 /** A connection that follows a slot. */
 export interface Follower {
   readonly slot: number
-  /** Where it is now. */
+  /** The server that the connection goes to now. */
   readonly server: Server | undefined
-  /** Leaves the server where it is, and opens again. */
+  /** Leaves the server that the connection goes to, and opens it again. */
   moveOn(): void
 }
 
 const answerMsMax = 1_000
 const lookEveryMs = 2_000
-/** Connections that open at the same time share an answer that is no older. */
+/** Connections that open at the same time share one answer, if it is no older than this. */
 const freshMs = 50
 
 export class ClusterMap {
@@ -49,7 +50,7 @@ export class ClusterMap {
     this.#servers = [...serversOf(url)]
   }
 
-  /** Throws what the server that was asked last said, where none answers, or where none has the slot. */
+  /** If no server answers, or none has the slot, it throws what the server that was asked last said. */
   async serverOf(slot: number): Promise<Server> {
     if (performance.now() - this.#readAt > freshMs) await this.#readOnce()
     const range = this.#ranges.find(({ from, to }) => slot >= from && slot <= to)
@@ -162,7 +163,7 @@ export function nameOf({ host, port }: Server): string {
   return `${host}:${port}`
 }
 
-/** It gives up at the first failure. */
+/** The connection gives up at the first failure. */
 function openOnce(server: string): Redis {
   const redis = new Redis(redisPlace(server).url, {
     protocol: 2,
@@ -173,7 +174,7 @@ function openOnce(server: string): Redis {
     connectTimeout: answerMsMax,
     commandTimeout: answerMsMax,
   })
-  // The failure is that of the question.
+  // Whoever asks learns of the failure from the question.
   redis.on('error', () => {})
   return redis
 }

@@ -1,5 +1,5 @@
 /**
- * Duty: the connections of a node or a client to where keys are: one Redis, or a cluster. All are closed with it.
+ * Duty: the connections of a node or a client to the servers that have its keys: one Redis, or a cluster. Closing this closes all of them.
  * CONNECTIONS-1 In a cluster each partition has connections of its own, since each follows one slot. On a single Redis all partitions share them.
  * CONNECTIONS-2 Whether the address is that of a cluster is what its server says, never what the address looks like.
  */
@@ -11,10 +11,10 @@ import { awaitRedis, closeRedis, endRedis, openLossyRedis, openRedis, type Redis
 import { slotOf } from './slot.ts'
 import { followSlot } from './slot-connector.ts'
 
-/** What a connection is for, where one for all would be wrong: BullMQ's commands, pub/sub, what may be lost. */
+/** What a connection is for, where one connection for all would be wrong: BullMQ's commands, pub/sub, what may be lost. */
 type Purpose = 'commands' | 'queue' | 'subscriber' | 'lossy'
 
-/** A server that is asked may go on with a long answer, or be away. */
+/** A server that is asked may take long for its answer, or be away. */
 const askedMsMax = 60_000
 
 export interface ConnectionsOptions {
@@ -29,7 +29,7 @@ export class Connections {
   readonly #patienceMs: number | undefined
   readonly #map: ClusterMap | null
   readonly #opened = new Set<Redis>()
-  /** By purpose, and slot in a cluster. */
+  /** By purpose, and in a cluster by slot. */
   readonly #shared = new Map<string, Redis>()
 
   private constructor(url: string, map: ClusterMap | null, patienceMs: number | undefined) {
@@ -62,12 +62,12 @@ export class Connections {
     return this.#map !== null
   }
 
-  /** Which server of the cluster has which slots; null where there is no cluster. */
+  /** Which server of the cluster has which slots; null if there is no cluster. */
   async ranges(): Promise<readonly Range[] | null> {
     return this.#map === null ? null : this.#map.ranges()
   }
 
-  /** What each server that holds keys answers: in a cluster each of its primaries. */
+  /** What each server that holds keys answers: in a cluster, each of its primaries. */
   async each<T>(ask: (redis: Redis) => Promise<T>): Promise<T[]> {
     const ranges = await this.ranges()
     if (ranges === null) return [await ask(this.at(''))]
@@ -75,10 +75,10 @@ export class Connections {
     return Promise.all([...primaries].map((one) => this.asked(one, ask)))
   }
 
-  /** What one server of the cluster answers, over a connection that ends then, or when the time is over. */
+  /** What one server of the cluster answers, over a connection that is ended afterwards, or when the time is over. */
   async asked<T>({ host, port }: Server, ask: (redis: Redis) => Promise<T>, msMax = askedMsMax): Promise<T> {
     const redis = openRedis(otherServer(this.#url, host, port), this.#patienceMs)
-    // Its server may be away, and who asks may have stopped waiting.
+    // The server may be away, and the caller may have stopped waiting.
     this.#opened.add(redis)
     try {
       return await withDeadline(ask(redis), msMax)
@@ -88,22 +88,22 @@ export class Connections {
     }
   }
 
-  /** The connection of this purpose to where the key is, or the channel. */
+  /** The connection for this purpose to the server that has the key or the channel. */
   at(key: string, purpose: Purpose = 'commands'): Redis {
     return this.#shared.get(this.#nameOf(purpose, key)) ?? this.#share(purpose, key, this.#open(key, purpose))
   }
 
-  /** One of its own, for a caller that blocks it. The caller ends it. */
+  /** A connection of its own, for a caller that blocks it. The caller ends it. */
   another(key: string): Redis {
     return openRedis(this.#url, undefined, this.#finding(key))
   }
 
-  /** Ends all of them. What they are asked by then gets no answer. */
+  /** Ends all connections. Commands that were sent by then get no answer. */
   end(): void {
     for (const redis of this.#opened) endRedis(redis)
   }
 
-  /** As `end`; whoever waits, or asks later, is told that the client was closed. */
+  /** Like `end`; whoever waits, or asks later, gets the error that the client was closed. */
   close(): void {
     for (const redis of this.#opened) closeRedis(redis)
   }
@@ -129,7 +129,7 @@ export class Connections {
   }
 }
 
-/** To the address; or to the first of the servers in it that answers, where it names several. */
+/** Opens a connection to the address; if it names several servers, to the first of them that answers. */
 async function openFirst(url: string, deadlineMs: number, patienceMs: number | undefined): Promise<Redis> {
   const servers = serversOf(url)
   if (servers.length === 1) return answering(url, url, deadlineMs, patienceMs)

@@ -8,7 +8,7 @@ import { performance } from 'node:perf_hooks'
 import { type SwapItem, SwapList } from '../../core/swap-list.ts'
 
 const lookEveryMs = 25
-/** Between two looks at most so much counts. */
+/** Between two looks, at most this much time counts. */
 const countedMsMost = 4 * lookEveryMs
 
 interface Waiting extends SwapItem {
@@ -20,11 +20,11 @@ interface Waiting extends SwapItem {
 export class Deadlines {
   readonly #waiting = new SwapList<Waiting>()
   #timer: NodeJS.Timeout | undefined
-  /** Stands still while the process computes, and while nobody waits. */
+  /** The clock stands still while the process computes, and while nobody waits. */
   #clock = 0
   #lookedAt = 0
 
-  /** What the promise gives; rejects when it has given nothing within `ms`. What it gives later is dropped. */
+  /** Resolves with what the promise gives; rejects if it gives nothing within `ms`. A later result is dropped. */
   within<T>(promise: Promise<T>, ms: number): Promise<T> {
     return new Promise((resolve, reject) => {
       const now = performance.now()

@@ -1,4 +1,4 @@
-/** Duty: reads of Redis with a deadline. They are made again as the calls of scripts are (SCRIPT-1). */
+/** Duty: reads of Redis with a deadline. They are repeated like the calls of scripts (SCRIPT-1). */
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RuntimeError } from '../../core/errors.ts'
@@ -8,8 +8,9 @@ import { lastWord, messageOf, pauseAfter, storeError } from './store-error.ts'
 const pipelineLost = /aborted due to connection/i
 
 /**
- * What was read within the deadline, or an error that says what was being done and what to do. A Redis that says "not now" is asked
- * again, and one whose connection ended between the answers to a pipeline, which ioredis does not send again: reading twice does no harm.
+ * Resolves with what was read within the deadline; otherwise rejects with an error that says what was being done and what to do. A read is repeated
+ * if Redis says "not now", or if the connection ended between the answers to a pipeline, which ioredis does not send again: reading twice does no
+ * harm.
  */
 export async function guarded<T>(doing: string, read: () => Promise<T>, deadlineMs: number): Promise<T> {
   const give = performance.now() + deadlineMs

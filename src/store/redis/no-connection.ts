@@ -6,7 +6,7 @@ export const loginRefused = /NOAUTH|WRONGPASS|NOPERM/
 export const databaseRefused = /DB index|SELECT is not allowed/i
 const permissionRefused = /NOPERM|user executing the script|ACL failure in script/
 
-/** What to do about a user whom Redis does not know, or does not let do this. */
+/** What to do about a user whom Redis does not know, or who may not do this. */
 export function loginAdvice(reason: string): string {
   if (permissionRefused.test(reason)) {
     const place = /\b(?:keys?|channels?)\b/.test(reason) ? ' with ~{<namespace>.*}* and &{<namespace>.*}*' : ''
@@ -15,7 +15,7 @@ export function loginAdvice(reason: string): string {
   return reason.includes('WRONGPASS') ? 'correct user and password in the URL.' : 'put user and password into the URL.'
 }
 
-/** What TLS says of a certificate, and what to do. The first that fits counts. */
+/** What TLS says of a certificate, and what to do. The first pattern that fits counts. */
 const certificates: readonly (readonly [RegExp, string])[] = [
   [
     /certificate required/i,
@@ -26,19 +26,19 @@ const certificates: readonly (readonly [RegExp, string])[] = [
   [/certificate/i, 'let the variable NODE_EXTRA_CA_CERTS name the file of the authority that signed it'],
 ]
 
-/** What ioredis says of a sentinel that did not tell where the Redis is, and of all of them, which it may not even have asked again. */
+/** What ioredis says of a sentinel that did not tell where the Redis is, and of all of them, perhaps without having asked them again. */
 const sentinelFailed = /^failed to connect to sentinel (\S+) because (.*?)\.?$/s
 const sentinelsFailed = /^All sentinels are unreachable/
 const unknownMaster = /No such master/
 const notSentinel = /^ERR unknown command/
 
-/** What ioredis says of an answer that is none of a Redis, without its wish for a report; TLS begins an alert with this byte. */
+/** What ioredis says of an answer that no Redis gives, without its request to report it; TLS begins an alert with this byte. */
 const notRedis = /^Unknown RESP type \d+ ".*?"/s
 const tlsAlert = /^Unknown RESP type 21 /
 
 /**
- * How much it tells of why there is no connection. A Redis that has said a word hangs up, which is an error of its own; and a sentinel out of
- * reach is none while another answers.
+ * How much an error tells of why there is no connection. A Redis that has said a word then hangs up, which is an error of its own; and a sentinel out
+ * of reach is no error while another one answers.
  */
 export function weightOf({ name, message }: Error): number {
   const [, , why] = sentinelFailed.exec(message) ?? []
@@ -51,7 +51,7 @@ function isWord(why: string): boolean {
   return unknownMaster.test(why) || notSentinel.test(why) || loginRefused.test(why)
 }
 
-/** Why none of the sentinels told where the Redis is; nothing where one did. */
+/** Why none of the sentinels told where the Redis is; undefined if one did. */
 function noSentinel(url: string, reason: string): ConfigError | TransientError | undefined {
   const [, at, why] = sentinelFailed.exec(reason) ?? []
   if (why === undefined) return undefined
@@ -74,7 +74,7 @@ function noSentinel(url: string, reason: string): ConfigError | TransientError |
   )
 }
 
-/** What a Redis that is there says to a connection, and what to do. */
+/** What a Redis says when it refuses a connection, and what to do. */
 const refusals: readonly (readonly [RegExp, string])[] = [
   [/max number of clients/, 'Close connections, or raise maxclients'],
   [/^LOADING/, 'Wait: it answers when it has'],
@@ -96,7 +96,7 @@ export function noConnection(url: string, lastError: unknown, cause: unknown): C
   }
   if (loginRefused.test(reason)) {
     const what = permissionRefused.test(reason) ? 'refused' : 'refused the login'
-    // Without its cause, which holds the password as an argument of the command.
+    // The error gets no `cause`, because that holds the password as an argument of the command.
     return new ConfigError(`${at} ${what} (${reason}); ${loginAdvice(reason)}`)
   }
   const [unknownProtocol] = notRedis.exec(reason) ?? []
@@ -130,7 +130,7 @@ export function noConnection(url: string, lastError: unknown, cause: unknown): C
   )
 }
 
-/** Errors of OpenSSL say in a field of their own what their message buries among names of files. */
+/** Errors of OpenSSL have in a field of their own what their message buries among names of files. */
 function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown)
   const { reason, message, code = '' } = thrown as NodeJS.ErrnoException & { reason?: unknown }

@@ -10,7 +10,7 @@ import type { Deadlines } from './deadlines.ts'
 
 interface Unsent {
   readonly command: Command
-  /** One for all commands of a pipeline. */
+  /** All commands of a pipeline have the same one. */
   readonly stream?: unknown
 }
 
@@ -41,7 +41,7 @@ export function dropUnwaited(redis: Redis, patienceMs: number, deadlines: Deadli
   }
 }
 
-/** From the oldest command to the first that a caller may still wait for. */
+/** Takes out commands, from the oldest one to the first that a caller may still wait for. */
 function takeOut({ offlineQueue }: Inside, unwaited: WeakSet<Command>, error: Error): void {
   let stream: unknown
   for (let index = 0, item = offlineQueue.peekAt(0); item; item = offlineQueue.peekAt(index)) {

@@ -11,9 +11,9 @@ import { databaseRefused, loginRefused, noConnection, weightOf } from './no-conn
 import { dropUnwaited } from './offline-queue.ts'
 import { SilenceWatch } from './silence-watch.ts'
 
-/** How long a Redis is asked whether it still loads its file: as the last part of the time it has to answer, and half of that at most. */
+/** How long a Redis is asked whether it still loads its file: at the end of the time that it has to answer, and for half of that time at most. */
 const loadingMs = 500
-/** How long a connection that was ended waits for its other end: a Redis that stands still would keep a process that is done. */
+/** How long an ended connection waits for its other end: a Redis that stands still would keep alive a process that is done. */
 const endMsMax = 250
 const sentinelMsMax = 1_000
 const deadlines = new Deadlines()
@@ -21,12 +21,12 @@ const silence = new SilenceWatch()
 
 export type { Redis }
 
-/** Finds the server to which a connection goes, anew with each attempt to open it; without one, the address says it. */
+/** Finds the server to which a connection goes, again at each attempt to open it; without one, the address says where it goes. */
 export type Finding = Pick<RedisOptions, 'Connector' | 'reconnectOnError'>
 
 /**
- * A connection that never gives up by itself, but where its login is refused; who waits sets a deadline of their own, and `patienceMs` says
- * how long anybody does. Throws a ConfigError, and opens nothing, where the address is wrong.
+ * A connection that never gives up by itself, unless its login is refused. Callers set deadlines of their own, and `patienceMs` says how long any of
+ * them waits. If the address is wrong, this throws a ConfigError and opens nothing.
  */
 export function openRedis(url: string, patienceMs?: number, finding?: Finding): Redis {
   const redis = open(url, { enableOfflineQueue: true, autoResendUnfulfilledCommands: true, ...finding })
@@ -35,7 +35,7 @@ export function openRedis(url: string, patienceMs?: number, finding?: Finding): 
   return redis
 }
 
-/** Is it one to the server of a cluster that has a slot? Tests have parts of a connection alone. */
+/** Does the connection go to the server of a cluster that has a slot? Tests pass only parts of a connection. */
 export function followsSlot(redis: Redis): boolean {
   return (redis.options as Redis['options'] | undefined)?.Connector !== undefined
 }
@@ -58,10 +58,10 @@ function open(url: string, patience: Patience & Finding): Redis {
     sentinelRetryStrategy: pauseBefore,
     maxRetriesPerRequest: null,
     disconnectTimeout: endMsMax,
-    // Replies are plain in either protocol; the older one is decoded faster (bench/history.md).
+    // Replies are the same in either protocol; the older one is decoded faster (bench/history.md).
     protocol: 2,
     enableReadyCheck: true,
-    // Else what Redis says to a connection that it does not take would answer a command that nobody listens to.
+    // With client info, what Redis says to a connection that it refuses would answer a command that nobody listens to.
     disableClientInfo: true,
     retryStrategy: pauseBefore,
     reconnectOnError: (error) => (/(^|: -)READONLY/.test(error.message) ? 1 : false),
@@ -80,8 +80,8 @@ export function pauseBefore(attempt: number): number {
 }
 
 /**
- * Refused its database, ioredis would go on in database 0, and write there. Without a listener it also prints each failed reconnect; who needs
- * to know hears it from the call that fails.
+ * If Redis refuses the database, ioredis would go on in database 0, and write there. Without a listener ioredis also prints each failed reconnect;
+ * whoever needs to know learns it from the call that fails.
  */
 function stayInDatabase(redis: Redis): void {
   redis.on('error', (error: Error & { command?: { name?: string } }) => {
@@ -89,7 +89,7 @@ function stayInDatabase(redis: Redis): void {
   })
 }
 
-/** Those that BullMQ made after one of ours, to block on. */
+/** The connections that BullMQ made as copies of ours, to block on. */
 const copies = new WeakMap<Redis, Redis[]>()
 
 function watchSilence(redis: Redis): void {
@@ -108,8 +108,8 @@ function watchSilence(redis: Redis): void {
 }
 
 /**
- * Each of the commands that a replica refuses has the connection opened anew, which the first of them already does. ioredis would listen
- * for its end once for each, and Node warn of a leak.
+ * Each command that a replica refuses has ioredis open the connection anew; for the first of them it does so already. It would listen for the end of
+ * the connection once for each command, and Node would warn of a leak.
  */
 function leaveOnce(redis: Redis): void {
   const disconnect = redis.disconnect.bind(redis)
@@ -130,7 +130,7 @@ function endAloud(redis: Redis): void {
   }
 }
 
-/** Ends a connection for good. BullMQ, while it brings one back that was lost, would open it again after it has closed it. */
+/** Ends a connection for good. While BullMQ brings back a connection that was lost, it would open it again after it has closed it. */
 export function endRedis(redis: Redis): void {
   for (const copy of copies.get(redis) ?? []) {
     copy.connect = () => Promise.reject(connectionClosed())
@@ -142,14 +142,14 @@ export function endRedis(redis: Redis): void {
   if (isBetween) redis.status = 'end'
 }
 
-/** As ioredis says it. */
+/** The error that ioredis gives. */
 function connectionClosed(): Error {
   return new Error('Connection is closed.')
 }
 
 /**
- * A Redis that is busy with a script refuses what a new connection begins with. ioredis then connects again, and fails all that waits
- * for the connection; here that goes on waiting.
+ * A Redis that is busy with a script refuses the first commands of a new connection. ioredis then connects again, and fails all commands that wait
+ * for the connection; here they go on waiting.
  */
 function keepWaiting(redis: Redis): void {
   const recover = redis.recoverFromFatalError.bind(redis)
@@ -157,7 +157,7 @@ function keepWaiting(redis: Redis): void {
     recover(commandError, error, { ...options, offlineQueue: loginRefused.test(error.message) })
 }
 
-/** A packet that is this long goes out: Redis begins with it while this process still makes the next. */
+/** A packet of this length goes out at once: Redis begins with it while this process still makes the next. */
 const packetBytes = 4_096
 
 /**
@@ -182,8 +182,8 @@ function joinWrites(redis: Redis): void {
 }
 
 /**
- * ioredis subscribes again by itself when a connection is back, and looks at no answer: one that the end of the connection fails would
- * end the process, too, as a rejection that nobody handles.
+ * When a connection is back, ioredis subscribes again by itself and looks at no answer: if the connection ends before one, the rejection, which
+ * nobody handles, would end the process.
  */
 function subscribeAgainQuietly(redis: Redis): void {
   const subscribe = redis.subscribe.bind(redis)
@@ -194,18 +194,18 @@ function subscribeAgainQuietly(redis: Redis): void {
   }) as Redis['subscribe']
 }
 
-/** What a client says of itself from its end on. */
+/** The error for whatever a client is asked after it was closed. */
 export function clientClosed(): ConflictError {
   return new ConflictError('client_closed', 'this client was closed: connect again.')
 }
 
-/** What ioredis keeps to itself: commands without an answer, and what fails them. */
+/** Internals of ioredis: commands without an answer, and the method that fails them. */
 interface Unanswered {
   prevCommandQueue?: { shift(): { readonly command: { reject(error: Error): void } } | undefined } | null
   flushQueue(error: Error, options?: object): void
 }
 
-/** Ends a client's connection: what it is asked from now on, and what gets no answer any more, is told that the client was closed. */
+/** Ends a client's connection: whatever it is asked from now on, and whatever gets no answer any more, fails with the error that the client was closed. */
 export function closeRedis(redis: Redis): void {
   redis.sendCommand = (command) => {
     command.reject(clientClosed())
@@ -214,7 +214,7 @@ export function closeRedis(redis: Redis): void {
   endWith(redis, clientClosed)
 }
 
-/** Ends a connection, and fails what gets no answer any more. */
+/** Ends a connection, and fails the commands that get no answer any more. */
 function endWith(redis: Redis, error: () => Error): void {
   const inside = redis as unknown as Unanswered
   const flush = inside.flushQueue.bind(redis)
@@ -224,8 +224,8 @@ function endWith(redis: Redis, error: () => Error): void {
     for (let sent = inside.prevCommandQueue?.shift(); sent; sent = inside.prevCommandQueue?.shift())
       sent.command.reject(error())
   }
-  // What Redis is working on may still be answered, and fails with the connection. What was never sent to it fails now, as there may be
-  // no connection whose end would tell.
+  // A command that Redis is working on may still be answered, and fails with the connection otherwise. A command that was never sent fails now, as
+  // there may be no connection whose end would tell.
   const isAnswering = redis.status === 'ready'
   redis.disconnect()
   inside.flushQueue(error(), { commandQueue: !isAnswering })
@@ -257,7 +257,7 @@ export async function awaitRedis(redis: Redis, url: string, deadlineMs: number):
   }
 }
 
-/** ioredis waits in silence while Redis loads its file, and sends nothing but this question. */
+/** While Redis loads its file, ioredis waits in silence, and sends nothing but this question. */
 async function loadingError(redis: Redis, ms: number): Promise<Error | undefined> {
   if (redis.status !== 'connect') return undefined
   const info = await withDeadline(redis.info('persistence'), ms).catch(() => '')

@@ -1,4 +1,4 @@
-/** Duty: what a server of Redis says of itself, for doctor and metrics. Nothing is written. */
+/** Duty: what a server of Redis says of itself, for doctor and metrics. It writes nothing. */
 import type { RecordFields } from '../script/replies.ts'
 import { type RedisAccess, readAccess } from './access.ts'
 import type { Redis } from './redis.ts'

@@ -22,7 +22,7 @@ const patience: Patience = { lookEveryMs: 1_000, askAfterMs: 5_000, lostAfterMs:
 
 interface Watched extends SwapItem {
   readonly redis: Redis
-  /** Bytes that had come at the last look. */
+  /** How many bytes had come at the last look. */
   bytesSeen: number
   silentMs: number
 }
@@ -37,7 +37,7 @@ export class SilenceWatch {
     this.#patience = settings
   }
 
-  /** From its next connect on. */
+  /** Watches the connection from its next connect on. */
   watch(redis: Redis): void {
     const watched: Watched = { redis, bytesSeen: 0, silentMs: 0, index: -1 }
     redis.on('connect', () => {

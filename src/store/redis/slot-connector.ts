@@ -1,8 +1,8 @@
 /**
  * Duty: connects a connection to the server of a cluster that has a slot. All keys of a partition are in one slot, so such a connection is one to
  * a single Redis for everybody who uses it, BullMQ included: no command needs to be sent to one of several servers.
- * REDIRECT-1 A command that a server refuses because the slot is not there, or is on its way, is not redirected: the connection moves on, and the command
- *     is made again. A redirected script (ASK) would take keys that are not there yet for keys that do not exist.
+ * REDIRECT-1 If a server refuses a command because the slot is elsewhere, or is being moved, the command is not redirected: the connection moves on,
+ * and the command is sent again. A script that was redirected (ASK) would take keys that have not moved yet for keys that do not exist.
  */
 import { connect as connectPlain, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,7 +13,7 @@ import { type Finding, pauseBefore } from './redis.ts'
 
 type Emit = (type: string, error: Error) => void
 
-/** How a connection finds its server, and each that BullMQ makes after it. */
+/** How a connection finds its server, and each copy that BullMQ makes of it. */
 export function followSlot(map: ClusterMap, slot: number): Finding {
   return {
     Connector: class extends SlotConnector {
@@ -56,7 +56,7 @@ class SlotConnector extends AbstractConnector implements Follower {
     return stream
   }
 
-  /** Asks for as long as nobody ends the connection: at the first error ioredis would end it for good. */
+  /** It asks for as long as nobody ends the connection: at the first error ioredis would end it for good. */
   async #find(emit: Emit): Promise<Server> {
     for (let attempt = 1; ; attempt++) {
       const found = await this.#map.serverOf(this.slot).catch((error: Error) => error)

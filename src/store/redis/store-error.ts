@@ -6,22 +6,22 @@ import { ConfigError, InvariantError, RuntimeError, TransientError } from '../..
 import { loginAdvice } from './no-connection.ts'
 
 /**
- * Errors that say "not now": nothing was written, the same call may succeed later. Redis 6.2 wraps those of a script. A server of a cluster says
- * `MOVED` and `ASK`, and of a script's own commands that a key is not local, while a slot is on its way to another.
+ * Errors that say "not now": nothing was written, the same call may succeed later. Redis 6.2 wraps such errors of a script. A server of a cluster
+ * says `MOVED` and `ASK`, and for commands of a script that a key is not local, while a slot is being moved to another server.
  */
 const refusedNow =
   /(?:^|: -)((OOM|READONLY|LOADING|TRYAGAIN|BUSY|MASTERDOWN|CLUSTERDOWN|MISCONF|NOREPLICAS|MOVED|ASK)\b.*)|(Script attempted to access a non local key\b.*)/s
-/** What a script says of something stored that it cannot work with, before its first write: behind the mark of lua/shared/checks.lua. */
+/** What a script says of damage that it finds before its first write: the text behind the mark of lua/shared/checks.lua. */
 const damage = /\bDAMAGED (.*?)(?= script: |$)/s
-/** What Redis says to a user whom it does not know, or does not let do this. In a script it has no code for it before 7.0, and since 7.0 other words. */
+/** What Redis says to a user whom it does not know, or who may not do this. For scripts it has no error code before 7.0, and other words since 7.0. */
 const userRefused =
   /(?:^|: -)((?:NOAUTH|WRONGPASS|NOPERM)\b.*)|((?:The user executing the script can't|ACL failure in script:) .*)/s
-/** What a Redis says whose configuration took a command away. Scripts do not say which. */
+/** What a Redis says if its configuration took a command away. Scripts do not say which. */
 const commandMissing = /Unknown (?:Redis )?command called from \w+|\bunknown command [`']?\w+['`]?/i
 const connectionLost =
   /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|Connection is closed|no answer within|max retries|aborted due to connection/i
 
-/** What a reader says of something stored that it cannot work with. */
+/** A reader throws this for something stored that it cannot work with. */
 export class StoredDamage extends Error {}
 
 export function storeError(thrown: unknown, doing: string): RuntimeError {
@@ -39,7 +39,7 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
   const [, byCode, inScript] = userRefused.exec(message) ?? []
   const forbidden = byCode ?? inScript
   if (forbidden !== undefined) {
-    // Without its cause, which holds the password where the login was refused.
+    // The error gets no `cause`, because that holds the password if the login was refused.
     return new ConfigError(`Redis refused (${what}: ${firstSentence(forbidden)}); ${loginAdvice(forbidden)}`)
   }
   const unfit = unfitBy(message)
@@ -62,7 +62,7 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
   return new InvariantError(`the store failed (${what}: ${message}).`, { cause: thrown })
 }
 
-/** Why Redis takes no write now, and what to do; null where it says something else. */
+/** Why Redis takes no writes now, and what to do; null for another error. */
 export function refusalOf(thrown: unknown): { readonly why: string; readonly todo: string } | null {
   const refused = refusedNow.exec(messageOf(thrown))
   if (refused === null) return null
@@ -74,17 +74,17 @@ function refusedWords([, why, code = 'TRYAGAIN', notLocal = '']: RegExpExecArray
   return [why ?? notLocal, code]
 }
 
-/** Refusals that no other user and no waiting mends. */
+/** Refusals that remain for any user, however long one waits. */
 function unfitBy(message: string): { why: string; todo: string } | undefined {
   const [missing] = commandMissing.exec(message) ?? []
   if (missing === undefined) return undefined
   return { why: missing, todo: 'its configuration takes that command away (rename-command): troupe needs it.' }
 }
 
-/** By the first letter of the command that reads it. */
+/** The sort of key that a command reads, by the first letter of the command. */
 const sorts: Readonly<Record<string, string>> = { h: 'hash', l: 'list', s: 'set', z: 'zset', x: 'stream', g: 'string' }
 
-/** A key of another sort was read. Redis does not say which; the command does, where the error names it. */
+/** The error for a key of the wrong sort. Redis does not say which; the command does, where the error names it. */
 function wrongSort(thrown: unknown, message: string, what: string): InvariantError {
   const { name = '', args = [] } = (thrown as { command?: { name?: string; args?: readonly unknown[] } }).command ?? {}
   const sort = sorts[name.charAt(0)]
@@ -136,7 +136,7 @@ function adviceFor(code: string): string {
   }
 }
 
-/** In milliseconds. `attempt` is counted from 0. */
+/** How long to wait before the call is repeated, in ms. `attempt` is counted from 0. */
 export function pauseAfter(attempt: number): number {
   return Math.min(20 * 2 ** attempt, 1_000) * (0.5 + Math.random() / 2)
 }

@@ -1,5 +1,5 @@
 /**
- * Duty: sends calls of one moment together, as one script.
+ * Duty: send calls that are made in one pass of the event loop together, as one script.
  * BATCHER-1 A script holds Redis for as long as it runs: one script takes a limited number of calls and bytes.
  * BATCHER-2 Calls leave in the order in which they were made.
  */
@@ -17,7 +17,7 @@ export class Batcher<Item extends Batched> {
   readonly #later: (leave: () => void) => void
   #waiting: Item[] = []
 
-  /** `later` says when the moment is over. */
+  /** `later` calls back when the pass is over. */
   constructor(send: (items: readonly Item[]) => void, later: (leave: () => void) => void) {
     this.#send = send
     this.#later = later
@@ -26,7 +26,7 @@ export class Batcher<Item extends Batched> {
   add(item: Item): void {
     if (this.#waiting.length === 0) this.#later(() => this.flush())
     this.#waiting.push(item)
-    // Redis begins with a full one while others are still being made.
+    // Redis begins with a full batch while further calls are still being made.
     if (this.#waiting.length === callsMost) this.flush()
   }
 
@@ -37,7 +37,7 @@ export class Batcher<Item extends Batched> {
   }
 }
 
-/** As few as possible, in order; each goes into one script. */
+/** Splits these items, in their order, into as few batches as possible; each goes into one script. */
 export function* batchesOf<Item extends Batched>(all: readonly Item[]): Generator<readonly Item[]> {
   for (let from = 0; from < all.length; ) {
     const count = countOf(all, from)
@@ -46,7 +46,7 @@ export function* batchesOf<Item extends Batched>(all: readonly Item[]): Generato
   }
 }
 
-/** How many of these, from this one on, go into one script. */
+/** How many items, from this one on, go into one script. */
 function countOf(all: readonly Batched[], from: number): number {
   let bytes = 0
   for (let count = 0; ; count++) {
@@ -57,7 +57,7 @@ function countOf(all: readonly Batched[], from: number): number {
   }
 }
 
-/** About: text that is not ASCII has more. */
+/** About how many bytes these have: text that is not ASCII has more. */
 export function bytesOf(words: readonly Argument[]): number {
   let bytes = 0
   for (const word of words) if (typeof word === 'string') bytes += word.length

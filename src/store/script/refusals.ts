@@ -6,7 +6,7 @@ import type { WorkerLog } from '../../core/definition/worker-log.ts'
 
 export class Refusals {
   readonly #log: WorkerLog | undefined
-  /** The files of scripts whose last call was refused. A full Redis takes meanwhile those that write nothing. */
+  /** The files of scripts whose last call was refused. A full Redis goes on to take scripts that write nothing. */
   readonly #files = new Set<string>()
 
   constructor(log: WorkerLog | undefined) {

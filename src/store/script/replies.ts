@@ -1,12 +1,12 @@
-/** Duty: what Redis answers, as objects; and where a key may be of another sort, what is taken instead. */
+/** Duty: turn what Redis answers into objects; and if a key may be of another sort, say what is taken instead. */
 import type { ChainableCommander } from 'ioredis'
 import type { RawEvent } from '../../core/event/event.ts'
 import { decodeEvents } from '../../core/event/event-notes.ts'
 
-/** Of a hash or of a stream entry. */
+/** The fields of a hash, or of an entry of a stream. */
 export type RecordFields = Readonly<Record<string, string>>
 
-/** What a key holds, or this when somebody made it another sort. */
+/** What a key holds, or `instead` if somebody made it another sort. */
 export async function orElse<Read, Instead>(reading: Promise<Read>, instead: Instead): Promise<Read | Instead> {
   try {
     return await reading
@@ -24,28 +24,28 @@ export async function repliesOf(pipeline: ChainableCommander): Promise<unknown[]
   })
 }
 
-/** Members with their scores. */
+/** The members of a zset with their scores. */
 export function scored(flat: readonly string[]): [member: string, score: number][] {
   const found: [string, number][] = []
   for (let index = 0; index + 1 < flat.length; index += 2) found.push([flat[index] as string, Number(flat[index + 1])])
   return found
 }
 
-/** A hash: names and values in turn. */
+/** The fields of a hash, from names and values in turn. */
 export function toFields(flat: readonly string[]): Record<string, string> {
   const fields: Record<string, string> = {}
   for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index] as string] = flat[index + 1] as string
   return fields
 }
 
-/** The fields of a hash that were asked for by these names, but those that are not there. */
+/** The fields that were asked for by these names, without those that the hash does not have. */
 export function fieldsNamed(names: readonly string[], values: readonly (string | null)[]): Record<string, string> {
   const fields: Record<string, string> = {}
   for (const [index, name] of names.entries()) if (values[index] != null) fields[name] = values[index]
   return fields
 }
 
-/** What an entry of the event stream tells of one commit, as core/event/event-notes.ts reads it; those of one script share an entry. */
+/** What an entry of the event stream tells of one commit, as core/event/event-notes.ts reads it; the commits of one script share an entry. */
 export interface EventEntry {
   readonly id: string
   /** Number within the entry. */
@@ -55,7 +55,7 @@ export interface EventEntry {
   readonly notes: string
 }
 
-/** What another program wrote tells nothing, and keeps nobody from what is told beside it. */
+/** An entry that another program wrote tells nothing, and hides no other event. */
 export function eventsOf({ id, about, notes, part }: EventEntry): RawEvent[] {
   try {
     return decodeEvents(id, about, notes, part)

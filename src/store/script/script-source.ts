@@ -1,6 +1,6 @@
 /**
- * Duty: scripts as text. The library is all of them, as functions that Redis keeps (bench/history.md); a source is one of them by itself, with what
- * it uses of lua/shared/ in front, directly or through others.
+ * Duty: scripts as text. The library is all of them, as functions that Redis keeps (bench/history.md). A source is one script by itself: in front of
+ * it stands what it uses of lua/shared/, directly or through others.
  */
 import { createHash } from 'node:crypto'
 import { InvariantError } from '../../core/errors.ts'
@@ -15,20 +15,20 @@ const scripts: ReadonlyMap<string, string> = new Map(
 
 const read = (file: string) => withoutComments(readMarked(file))
 
-/** A file of the folder as it is, with its comments. */
+/** The text of a file, with its comments. */
 function readMarked(file: string): string {
   const text = scripts.get(file) ?? luaFiles[file]
   if (text === undefined) throw new InvariantError(`there is no script ${file}.`)
   return text
 }
 
-/** A statement at the beginning of a line, `local …` to the next of its kind, and the names it declares. */
+/** A statement that begins a line, from `local …` to the next such statement, and the names that it declares. */
 interface Piece {
   readonly names: readonly string[]
   readonly text: string
 }
 
-/** Each file builds on those before it. */
+/** Each of these files uses only the files before it. */
 const parts = [
   'defaults',
   'checks',
@@ -67,10 +67,10 @@ export function markedSource(file: string): string {
   )
 }
 
-/** A script with the pieces that it uses in front, directly or through others: those of each file as a block. */
+/** A script with the pieces that it uses in front of it, directly or through others; the pieces of each file are one block. */
 function linked(text: string, all: readonly (readonly Piece[])[]): string {
   const used = new Set(wordsOf(text))
-  // What a piece uses stands before it.
+  // A piece uses only pieces before it.
   const front = all.toReversed().map((pieces) => {
     const needed: Piece[] = []
     for (const piece of pieces.toReversed()) {
@@ -93,7 +93,7 @@ export interface ScriptLibrary {
   readonly text: string
 }
 
-/** They write nothing: a Redis that is told so has them called where it is full or a replica, too. */
+/** Scripts that write nothing. Redis is told so, and then calls them even if it is full or a replica. */
 const readers: ReadonlySet<string> = new Set(['look'])
 
 export const scriptLibrary: ScriptLibrary = linkLibrary()
@@ -124,14 +124,14 @@ function linkLibrary(): ScriptLibrary {
 }
 
 /**
- * A file as a block of its own: what only it uses is a local of the block. Lua has at most 200 locals in one function, and the library is one.
+ * Makes a file a block of its own: names that only this file uses are local to the block. Lua has at most 200 locals in one function, and the library is one.
  * `others`: the words of all other texts.
  */
 function blockOf(pieces: readonly Piece[], others: readonly ReadonlySet<string>[]): string {
   const isUsed = (name: string) => others.some((words) => words.has(name))
   const outer = pieces.filter(({ names }) => names.some(isUsed))
   const names = outer.flatMap((piece) => piece.names)
-  // Declared before the block, and set in it.
+  // These names are declared before the block, and set in it.
   const inner = pieces.map((piece) =>
     outer.includes(piece) ? { ...piece, text: piece.text.replace(/^local /, '') } : piece,
   )
@@ -154,7 +154,7 @@ function withoutComments(text: string): string {
   return withoutHeaders(text).replace(/ -- guard: .*$/gm, '')
 }
 
-/** Without the comment at the top of a file, and lines that are comments. */
+/** The text without the comment at the top of the file, and without lines that are comments. */
 function withoutHeaders(text: string): string {
   return text.replace(/--\[\[[\s\S]*?\]\]/g, '').replace(/^\s*--.*\n/gm, '')
 }

@@ -22,37 +22,40 @@ export interface ScriptNames {
 /** wait: for a call that is made again (TRANSPORT-2). loaded: as a function, once more, after the library was loaded. */
 export type Way = 'wait' | 'function' | 'load' | 'loaded' | 'digest' | 'source'
 
-/** Room for the name of the script, the count of keys, then keys and arguments. */
+/** The words of a command: first the script, then the number of keys, then keys and arguments. */
 export type Words = [script: string, keyCount: number, ...(string | number | Buffer)[]]
 
-/** A call that is repeated, and how many wait behind it. A new call waits too, until all of these have gone on. */
+/** A call that is being repeated, and how many calls wait behind it. A new call waits too, until all of these have gone on. */
 interface Again extends PromiseWithResolvers<void> {
   readonly words: Words
   isAnswered: boolean
   waiting: number
 }
 
-/** As the address says. Without a word of it: the user `default` is the owner of the server, others are made to share it. */
+/**
+ * Whether this user may use functions, as the address says. If the address says nothing: the user `default` is taken for the owner of the server, and
+ * any other user for one of several.
+ */
 function mayUseFunctions(redis: Redis): boolean {
-  // Tests have parts of a connection alone. The client has unknown options of an address as they are.
+  // Tests pass only parts of a connection. The client keeps unknown options of an address as they are.
   const { username, functions } =
     (redis.options as (Partial<Redis['options']> & { readonly functions?: string }) | undefined) ?? {}
   if (functions !== undefined) return functions === 'yes'
   return username === undefined || username === null || username === '' || username === 'default'
 }
 
-/** If Redis does not keep the library, it is not sent again with each call. */
+/** How long scripts go by their digests if Redis does not keep the library: it is not sent again with each call. */
 const loadAgainMs = 1_000
 
 export class ScriptTransport {
   readonly #redis: Redis
   #hasFunctions: boolean
   #withoutUntil = 0
-  /** One load, however many calls find at the same moment that the library is missing. */
+  /** There is one load, however many calls find at the same moment that the library is missing. */
   #loading: Promise<void> | undefined
   #again: Again | undefined
 
-  /** `hasFunctions`: absent, as TRANSPORT-3 says. */
+  /** `hasFunctions`: by default as TRANSPORT-3 says. */
   constructor(redis: Redis, hasFunctions = mayUseFunctions(redis)) {
     this.#redis = redis
     this.#hasFunctions = hasFunctions
@@ -116,7 +119,7 @@ export class ScriptTransport {
       case 'function':
       case 'loaded':
         if (/^ERR function not found/i.test(message)) return way === 'function' ? 'load' : this.#withoutForNow()
-        // Not every server, or proxy before one, says it in the words of Redis.
+        // Not every server, or proxy in front of one, uses the words of Redis.
         return /^(?:NOPERM|ERR)\b.*\bfcall\b/i.test(message) ? this.#withoutFunctions() : null
       case 'load':
         return /^(?:NOPERM|ERR)\b/.test(message) ? this.#withoutFunctions() : null
@@ -152,7 +155,7 @@ export class ScriptTransport {
     if (isAnswered && waiting === 0) this.#again = undefined
   }
 
-  /** It takes no library, lost it again at once, or has another of this name. */
+  /** Redis takes no library, lost it again at once, or has another one of this name. */
   #withoutForNow(): Way {
     this.#withoutUntil = performance.now() + loadAgainMs
     return 'digest'
@@ -167,7 +170,7 @@ export class ScriptTransport {
     try {
       await this.#redis.function('LOAD', scriptLibrary.text)
     } catch (error) {
-      // Somebody else was faster.
+      // Another process loaded the library first.
       if (String(error).includes('already exists')) return
       this.#withoutForNow()
       throw error

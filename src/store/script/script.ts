@@ -3,8 +3,9 @@
  * by name, and the descriptor alone says in which order they are sent. test/lua-headers.test.ts holds file and descriptor together.
  * SCRIPT-1 A script is sent again as a whole after an error that came before its first write (LOADING, READONLY, OOM, TRYAGAIN), and after a
  *     lost connection, until the caller's deadline: no script does harm when it runs twice (docs/protocol.md).
- * SCRIPT-2 In a cluster each call names one more key, which never exists. While the slot is on its way to another server, a server refuses a script of
- *     whose keys some are not there: so it refuses each, before its first command. Keys that scripts build themselves are not looked at by anybody else.
+ * SCRIPT-2 In a cluster each call names one more key, which never exists. While a slot is being moved to another server, a server refuses a script if
+ *     some of its keys are missing: with this key it refuses every such script, before the script's first command. Nothing else looks at the keys
+ * that scripts build themselves.
  */
 
 import { createHash } from 'node:crypto'
@@ -44,7 +45,7 @@ export interface ScriptDescriptor<
   readonly header?: readonly Field[]
   /** The fields of each list or object within the header, by its name. */
   readonly fields?: Readonly<Record<string, readonly string[]>>
-  /** Behind the header, where there is one. The last of them may be a list. */
+  /** Arguments behind the header, if there is one. The last argument may be a list. */
   readonly args: readonly Arg[]
 }
 
@@ -63,7 +64,7 @@ export function defineScript<const Key extends string, const Arg extends string,
     header: [],
     ...descriptor,
     functionName: functionNameOf(descriptor.file),
-    // A Redis that keeps functions needs neither, and a process starts faster.
+    // A Redis that keeps functions needs neither, and the process starts faster without them.
     get source() {
       source ??= scriptSource(descriptor.file)
       return source
@@ -96,7 +97,7 @@ export class ScriptCaller {
   }
 
   /**
-   * Gives up after `deadlineMs`. The script may still run later: what a claim takes then, its slot is given with its next claim.
+   * Gives up after `deadlineMs`. The script may still run later: what a claim takes then, its slot gets with its next claim.
    */
   async call<Key extends string, Arg extends string, Field extends string>(
     script: Script<Key, Arg, Field>,
@@ -164,7 +165,7 @@ function wordsOf<Key extends string, Arg extends string, Field extends string>(
 export function encodeHeader(fields: readonly (readonly [name: string, value: HeaderValue | undefined])[]): string {
   const header = Object.fromEntries(fields)
   const text = JSON.stringify(header)
-  // Half of a character pair: Lua's decoder refuses it. Any other argument is sent with U+FFFD in its place, too.
+  // JSON with half of a surrogate pair is refused by Lua's decoder. In any other argument, too, U+FFFD is sent in its place.
   return text.includes('\\ud') ? JSON.stringify(header, wellFormed) : text
 }
 

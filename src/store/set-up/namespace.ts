@@ -22,7 +22,7 @@ export async function checkNamespace(
   return partitions
 }
 
-/** The same for a caller that does not set up. `willWrite`: the caller changes what is there. */
+/** The same checks for a caller that does not set up. `willWrite`: the caller changes what the namespace holds. */
 export async function lookAtNamespace(
   connections: Connections,
   namespace: string,

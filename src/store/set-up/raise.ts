@@ -1,9 +1,9 @@
 /**
  * Duty: raise the number of partitions of a namespace, whether it is in use or not.
  * RAISE-1 Sessions stay where they are, as their ids say. What is created from then on goes to the new partitions, too.
- * RAISE-2 A key of a caller begins one session. Before anybody is told of the new number, every partition refuses to begin a session under a key for who
- *     knows the old one (create-sessions.lua). Who knows the new one looks where the key led before.
- * RAISE-3 The new number is told last, at one moment. A raise that ended half way is finished by another one to the same number.
+ * RAISE-2 A key of a caller creates one session. Before anybody learns the new number, every partition refuses to create a session under a key for a
+ * caller that knows the old one (create-sessions.lua). A caller that knows the new number looks where the key led before.
+ * RAISE-3 The new number is published last, at one moment. A raise that stopped half way is finished by another raise to the same number.
  */
 import { ConfigError } from '../../core/errors.ts'
 import { partitionsMax } from '../../core/ids.ts'
@@ -17,7 +17,7 @@ import { StoredDamage } from '../redis/store-error.ts'
 import { checkEach } from './namespace.ts'
 import { schemaVersion } from './set-up.ts'
 
-/** Returns how many there were before. */
+/** Returns how many partitions there were before. */
 export async function raisePartitions(
   connections: Connections,
   namespace: string,
@@ -30,7 +30,7 @@ export async function raisePartitions(
   const from = Number(await doing(() => first.hget(meta, 'partitions')))
   refuse(namespace, from, to)
   if (from === to) return from
-  // All that is needed of the servers is seen to before anything is written.
+  // Everything that the servers must allow is checked before anything is written.
   await checkEach(connections, namespace, to, deadlineMs)
   await doing(() => begin(first, meta, to))
   const places = openPlaces(connections, namespace, to)

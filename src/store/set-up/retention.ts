@@ -1,5 +1,5 @@
 /**
- * Duty: how long a namespace keeps finished sessions. It is the namespace's and no node's: each node prunes, also one that only helps a
+ * Duty: how long a namespace keeps finished sessions. It belongs to the namespace and not to a node: each node prunes, also one that only helps a
  * command, and would remove what others mean to keep.
  */
 import { partitionKeys, tagOf } from '../keys.ts'
@@ -8,7 +8,7 @@ import { StoredDamage } from '../redis/store-error.ts'
 
 const field = 'retentionMs'
 
-/** What was said last, in ms; undefined where nobody said anything. */
+/** What somebody set last, in ms; undefined if nobody set anything. */
 export async function retentionOf(redis: Redis, namespace: string): Promise<number | undefined> {
   const { meta } = partitionKeys(tagOf(namespace, 0))
   const stored = await redis.hget(meta, field)
@@ -17,7 +17,7 @@ export async function retentionOf(redis: Redis, namespace: string): Promise<numb
   return Number(stored)
 }
 
-/** Counts for who starts from now on; who runs already keeps to what it knew. */
+/** It counts for processes that start from now on; a process that runs keeps the value that it read. */
 export async function setRetention(redis: Redis, namespace: string, ms: number): Promise<void> {
   await redis.hset(partitionKeys(tagOf(namespace, 0)).meta, field, ms)
 }

@@ -7,10 +7,10 @@ import { ScriptCaller } from '../script/script.ts'
 import { rightsScript } from '../script/scripts.ts'
 import { wrongAt } from './set-up.ts'
 
-/** Of no script. */
+/** The digest of no script. */
 const noDigest = '0'.repeat(40)
 
-/** Throws a ConfigError that names the commands. The namespace must have been set up. `partition`: one whose keys the server has. */
+/** Throws a ConfigError that names the commands. The namespace must have been set up. `partition`: one whose keys this server has. */
 export async function checkRights(redis: Redis, namespace: string, deadlineMs: number, partition = 0): Promise<void> {
   const { meta, cancelNotices } = partitionKeys(tagOf(namespace, partition))
   const [[kind, names]] = await Promise.all([
@@ -26,7 +26,7 @@ export async function checkRights(redis: Redis, namespace: string, deadlineMs: n
   )
 }
 
-/** BullMQ has its scripts run in this way alone; ours are where a function is refused. Without it the system goes on by its sweeps, slowly. */
+/** BullMQ runs its scripts in this way alone; ours run so if a function is refused. Without this right the system goes on by its sweeps, slowly. */
 async function checkAsked(asked: Promise<unknown>, deadlineMs: number): Promise<void> {
   try {
     await withDeadline(asked, deadlineMs)

@@ -25,7 +25,7 @@ export function unfit(info: string): string | null {
   return `this Redis may evict keys (maxmemory-policy ${eviction}), which loses work: set it with \`redis-cli config set maxmemory-policy noeviction\`.`
 }
 
-/** What is wrong with a server, which is named where it is one of a cluster. */
+/** The error for a problem of a server; it names the server if it is one of a cluster. */
 export function wrongAt(redis: Redis, problem: string): ConfigError {
   if (!followsSlot(redis)) return new ConfigError(problem)
   const { remoteAddress, remotePort } = redis.stream
@@ -61,7 +61,7 @@ export async function checkRedis(
   return readSetUp(redis, namespace, partitions, look, setUp)
 }
 
-/** The same checks for a caller that does not set up. A namespace that nobody set up is taken to have the wanted number. */
+/** The same checks for a caller that does not set up. A namespace that nobody set up counts as having the wanted number of partitions. */
 export async function lookAtRedis(
   redis: Redis,
   namespace: string,

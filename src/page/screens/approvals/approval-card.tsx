@@ -19,9 +19,9 @@ interface CardProps {
   readonly mode: Mode
   readonly onMode: (mode: Mode) => void
   readonly isChosen?: boolean
-  /** Within its session it does not say where it comes from. */
+  /** True within its session, where it does not say which session it belongs to. */
   readonly isInSession?: boolean
-  /** At the beginning of its head. */
+  /** Shown at the beginning of the card's head. */
   readonly children?: ReactNode
 }
 

@@ -35,7 +35,7 @@ export function ApprovalsScreen(): ReactNode {
     setMode('look')
   }
   const chosen = approvals[index]
-  // It belongs to the approval for which it was opened: another one may move into its place.
+  // The mode belongs to the approval for which it was opened: another approval may move into its place.
   const open = (next: Mode, id = chosen?.id ?? null) => {
     setChosenId(id)
     setMode(next)

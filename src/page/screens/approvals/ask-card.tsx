@@ -9,7 +9,7 @@ import { Text } from '../../parts/text.tsx'
 import { Age } from '../../parts/time.tsx'
 import { ApprovalCard, type Mode } from './approval-card.tsx'
 
-/** Nothing for an ask that is no longer open. */
+/** Shows nothing for an ask that is no longer open. */
 export function AskCard({ id }: { readonly id: string }): ReactNode {
   const [mode, setMode] = useState<Mode>('look')
   const approval = useApprovals().data?.approvals.find((one) => one.id === id)

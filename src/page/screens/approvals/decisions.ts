@@ -16,7 +16,7 @@ export interface Choice {
   readonly trust?: 'tool'
 }
 
-/** The same choice about all of these. */
+/** One choice about all of these approvals. */
 interface Decided {
   readonly approvals: readonly Approval[]
   readonly choice: Choice
@@ -26,10 +26,10 @@ interface Decided {
 }
 
 const undoMs = 5_000
-/** What the server takes in one request. */
+/** How many decisions the server takes in one request. */
 const sentAtOnce = 100
 const waiting = new Set<Decided>()
-/** By the id of the approval. */
+/** The choices, by the id of the approval. */
 const choices = newStore<ReadonlyMap<string, Choice>>(new Map())
 
 function notify(): void {

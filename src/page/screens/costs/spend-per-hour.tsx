@@ -21,7 +21,7 @@ function clockText(at: number): string {
   return formatTime(at).slice(0, 5)
 }
 
-/** By the beginning of its hour. */
+/** The rows, by the beginning of the hour. */
 function useHours(): ReadonlyMap<number, UsageRow> | undefined {
   const rows = useUsage('hour').data?.usage
   return rows && new Map(rows.map((row) => [Date.parse(row.hour ?? ''), row]))

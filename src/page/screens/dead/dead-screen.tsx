@@ -88,7 +88,7 @@ export function DeadScreen(): ReactNode {
 interface LetterCardProps {
   readonly letter: DeadLetter
   readonly isChosen: boolean
-  /** At the beginning of its head. */
+  /** Shown at the beginning of the card's head. */
   readonly children: ReactNode
 }
 
@@ -149,7 +149,7 @@ function LetterCard({ letter, isChosen, children }: LetterCardProps): ReactNode 
   )
 }
 
-/** Its worker, as the evidence says. */
+/** Whose letter it is, as the evidence says. */
 function whoseText({ evidence: { name, kind }, killedBy }: DeadLetter): string {
   return typeof name === 'string' && typeof kind === 'string' ? nameAndKind(name, kind) : killedBy
 }

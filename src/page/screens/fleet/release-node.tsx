@@ -12,7 +12,7 @@ import { Command } from '../../parts/command.tsx'
 import { say, sayError } from '../../parts/notes.tsx'
 import { Text } from '../../parts/text.tsx'
 
-/** A node reports every second while there is work, and every five seconds while there is none. */
+/** A node that has not reported for this long stands still: it reports every second while there is work, and every five seconds while there is none. */
 const silentMs = 6_000
 
 export function isSilent({ lastSeenMs }: Pick<NodeSummary, 'lastSeenMs'>): boolean {
@@ -23,7 +23,7 @@ function processText({ host, pid }: Pick<NodeSummary, 'host' | 'pid'>): string {
   return pid === null ? 'its process' : `process ${pid} on ${host ?? 'its host'}`
 }
 
-/** Nothing once it reports again, or is forgotten. */
+/** Shows nothing once the node reports again, or is forgotten. */
 export function StandingNode({ id }: { readonly id: string }): ReactNode {
   const query = useNode(id)
   const hasOthers = useNodes().data?.nodes.some((one) => !isSilent(one)) ?? true

@@ -21,7 +21,7 @@ export function KindsScreen(): ReactNode {
   const choose = (kind: string | undefined) => {
     if (kind !== undefined) void navigate({ search: { kind }, replace: true })
   }
-  // In a narrow window it stands below the list.
+  // In a narrow window the playground stands below the list.
   const playground = useRef<HTMLElement>(null)
   useEffect(() => {
     if (search.kind !== undefined) playground.current?.scrollIntoView({ block: 'nearest' })

@@ -77,7 +77,7 @@ export function Playground({ kind }: { readonly kind: PlayedKind }): ReactNode {
   )
 }
 
-/** JSON where it is JSON, else the text. */
+/** The value as JSON if it is JSON, else the text. */
 function readInput(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value
   try {

@@ -72,7 +72,7 @@ function Numbers(): ReactNode {
   )
 }
 
-/** A price that is not known is named, and is no zero. */
+/** If a price is not known, the model is named; it does not count as zero. */
 function Spent(): ReactNode {
   const spent = useSpentThisHour()
   const unknown = spent?.unpricedModelCalls ?? 0
@@ -92,7 +92,7 @@ function Spent(): ReactNode {
 
 interface NumberBoxProps {
   readonly name: string
-  /** What the number is, if its name changes with it. */
+  /** What the number counts, if its name changes with it. */
   readonly of?: string
   readonly value: number | undefined
   readonly text?: string | undefined
@@ -178,7 +178,7 @@ function AskRow({ ask }: { readonly ask: Ask }): ReactNode {
   )
 }
 
-/** A worker that waits for somebody and asks nobody: for a higher limit. */
+/** A worker that waits for somebody without an ask: for a higher limit. */
 function HeldUpRow({ id }: { readonly id: string }): ReactNode {
   const worker = useWorker(id).data
   const now = useNow()
@@ -193,5 +193,5 @@ function HeldUpRow({ id }: { readonly id: string }): ReactNode {
   )
 }
 
-/** The list has these one by one. */
+/** Findings that the list shows one by one. */
 const saidBelow: ReadonlySet<string> = new Set(['workers_held_up', 'dead_letters'])

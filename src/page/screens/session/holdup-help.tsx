@@ -19,7 +19,7 @@ const wordsOfAsks: Partial<Record<HoldupReason, string>> = { approval: 'Decide',
 
 export function HoldupHelp(props: HoldupHelpProps): ReactNode {
   const { holdup, worker, session } = props
-  // Nothing of a session in a file can be changed, and nothing of it is asked elsewhere.
+  // A session in a file cannot be changed, and nothing about it is asked elsewhere.
   if (isInFile(`sessions/${session.id}`)) return <HoldupLine holdup={holdup} worker={worker} />
   const isUnhosted = holdup.reason === 'no node' && worker !== undefined
   return (

@@ -15,7 +15,7 @@ export interface LiveText {
   readonly request: string
   readonly reasoning: string
   readonly text: string
-  /** The reply is recorded: the history will show it. */
+  /** True once the reply is recorded: the history will show it. */
   readonly isDone: boolean
 }
 
@@ -23,7 +23,7 @@ const eventsMost = 1_000
 /** A follower gets the events of the last minutes first. */
 const pastMs = 600_000
 const readMsLeast = 100
-/** What is shown is read again at the earliest after this many times the time that reading it took. */
+/** The report is read again at the earliest after this many times the time that reading it took. */
 const readPause = 3
 
 const endsReply: ReadonlySet<string> = new Set([
@@ -67,7 +67,7 @@ export class LiveSession {
     return this.#changes.get(workerId) ?? 0
   }
 
-  /** The history of this worker was read: what it holds is no longer live. */
+  /** Forgets live text of a worker whose history was read: what the history holds is no longer live. */
   forgetText(workerId: string): void {
     if (this.#texts.get(workerId)?.isDone !== true) return
     this.#texts.delete(workerId)
@@ -105,7 +105,7 @@ export class LiveSession {
     this.#texts.set(workerId, { ...now, [field]: before + text })
   }
 
-  /** What is shown of the session. Reading one of thousands of workers takes a while, so it is not read for each event. */
+  /** Reads the report that is shown, after a while. To read a session of thousands of workers takes long, so it is not read for each event. */
   #readSoon(): void {
     this.#timer ??= setTimeout(
       () => {

@@ -140,7 +140,7 @@ function enoughIn(command: string): Partial<SpendingTexts> {
   return name === undefined ? {} : { [name]: most }
 }
 
-/** `wanted`: what the fields hold at first in place of the limits of now. */
+/** `wanted`: what the fields hold at first, in place of the present limits. */
 function useLimits({ limits }: SessionReport, wanted: Partial<SpendingTexts> = {}) {
   const [texts, setTexts] = useState<SpendingTexts>({
     modelCalls: String(limits.modelCalls),

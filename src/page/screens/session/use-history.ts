@@ -8,7 +8,7 @@ import { get } from '../../api/http.ts'
 import { useLiveness } from '../../api/liveness.ts'
 
 const pageSize = 100
-/** What is new comes in pieces of at most so many. */
+/** New entries come in pieces of this many at most. */
 const newMost = 1_000
 
 export interface LoadedHistory {
@@ -26,8 +26,10 @@ async function read(workerId: string, after: number, limit: number): Promise<rea
 }
 
 /**
- * Of one worker: a component that shows another one is another component (`key`). `length`: of the history, as the newest report says. `changes`
- * grows when something of the worker was recorded. `onRead`: what is new was read. What a silent server did not give is read when it answers again.
+ * It is for one worker: a component that shows another one is another component (`key`). `length`: how many entries the history has, as the newest
+ * report says.
+ * `changes` grows when something of the worker was recorded. `onRead`: called when new entries were read. Entries that a silent server did not give
+ * are read when it answers again.
  */
 export function useHistory(workerId: string, length: number, changes: number, onRead: () => void): LoadedHistory {
   const [items, setItems] = useState<readonly HistoryItem[] | undefined>()
@@ -77,7 +79,7 @@ export function useHistory(workerId: string, length: number, changes: number, on
   }
 }
 
-/** Both in the order of their positions, each once. */
+/** Both lists in the order of their positions, each entry once. */
 function joined(before: readonly HistoryItem[], found: readonly HistoryItem[]): readonly HistoryItem[] {
   const [first, last] = [before[0]?.position, before.at(-1)?.position]
   if (first === undefined || last === undefined) return found

@@ -55,7 +55,7 @@ export function WorkerActions({ worker }: { readonly worker: WorkerReport }): Re
   const deeds = [
     ...(usage.modelCalls === undefined ? [] : ofAgent),
     ...(lifecycle === 'busy' ? [ofRun] : []),
-    // The root has the button of its session.
+    // The cancel button of the root is that of its session.
     ...(parentId === null ? [] : [ofWorker]),
   ]
   return (

@@ -18,7 +18,7 @@ export function NoSessions(): ReactNode {
   )
 }
 
-/** A job goes on by a node that hosts the kind of its root. Nothing is known before the kinds are. */
+/** A job goes on at a node that hosts the kind of its root. Before the kinds are known, nothing is known of this. */
 type IsUnhosted = (session: ListedSession) => boolean
 
 function useUnhosted(): IsUnhosted {
@@ -74,7 +74,7 @@ const columnsOf = (isUnhosted: IsUnhosted): readonly Column<ListedSession>[] => 
 interface SessionTableProps {
   readonly sessions: readonly ListedSession[]
   readonly chosen: number
-  /** Absent: none can be picked. */
+  /** Absent: no session can be picked. */
   readonly picked?: Picked<ListedSession>
 }
 

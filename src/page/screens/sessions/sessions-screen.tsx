@@ -22,7 +22,7 @@ export function SessionsScreen(): ReactNode {
   useTitle('Sessions')
   const search = route.useSearch()
   const [limit, setLimit] = useState(pageSize)
-  // An id is no part of a name.
+  // An id is not searched for in names.
   const filter: SessionsFilter = { ...search, limit, ...(uuid.test(search.name ?? '') && { name: undefined }) }
   const query = useSessions(filter)
   const sessions = query.data?.sessions ?? []
@@ -64,7 +64,7 @@ function Filters(): ReactNode {
     void navigate({ search: (before) => ({ ...before, ...change }), replace: true })
   const found = name?.trim() ?? ''
   const isId = uuid.test(found)
-  // The id of a worker says by its version what it is.
+  // The version in an id tells the id of a worker from that of a session.
   const to = isId && found[14] === '8' ? '/workers/$id' : '/sessions/$id'
   const onKeyDown = ({ key }: KeyboardEvent) => {
     if (key === 'Enter' && isId) void navigate({ to, params: { id: found }, search: {} })

@@ -1,4 +1,4 @@
-/** Duty: ask for the address and the wishes of a new endpoint. What the server refuses is said here, and nothing that was typed is lost. */
+/** Duty: ask for the address and the wishes of a new endpoint. If the server refuses something, the dialog says so, and nothing that was typed is lost. */
 import { type ReactNode, useState } from 'react'
 import type { AddWebhook, NoticeType, WebhookWithSecret } from '../../../client/webhook/webhook.ts'
 import { noticeTypes, noticeTypesAtStart } from '../../../core/webhook/notice.ts'

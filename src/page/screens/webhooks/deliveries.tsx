@@ -1,4 +1,4 @@
-/** Duty: requests that told of something, or are to: to one endpoint, or to all; and what each was answered. */
+/** Duty: requests that told an endpoint of something, or are to: for one endpoint, or for all; and what each was answered. */
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { Delivery, DeliveryState, Webhook } from '../../../client/webhook/webhook.ts'
@@ -14,10 +14,10 @@ import { DeliveryDialog, redeliver } from './delivery-dialog.tsx'
 const states: readonly DeliveryState[] = ['waiting', 'sending', 'retrying', 'delivered', 'failed']
 
 interface DeliveriesProps {
-  /** To this endpoint alone. Else to all, with the addresses of `webhooks`. */
+  /** Only deliveries to this endpoint. Else to all endpoints, with the addresses of `webhooks`. */
   readonly webhookId?: string
   readonly webhooks?: readonly Webhook[]
-  /** Only those; from the address of the page. */
+  /** Only deliveries in this state; from the address of the page. */
   readonly state: string | undefined
   readonly onState: (state: string | undefined) => void
 }
@@ -77,7 +77,7 @@ function KeyedTable({ deliveries, onShow }: RowsProps): ReactNode {
 }
 
 interface DeliveryTableProps extends RowsProps {
-  /** With these, it says to whom each went. */
+  /** With these endpoints, each row says to which of them it went. */
   readonly webhooks?: readonly Webhook[]
   readonly chosen?: number
 }

@@ -12,7 +12,7 @@ import { SecretDialog } from './secret-dialog.tsx'
 
 const undoMs = 10_000
 
-/** All that is shown of endpoints is read again. */
+/** Reads again everything that is shown of endpoints. */
 function readAgain(): Promise<void> {
   return queries.invalidateQueries({ predicate: ({ queryKey: [path] }) => String(path).startsWith('webhooks') })
 }

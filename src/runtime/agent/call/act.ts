@@ -33,7 +33,8 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
   const { pending } = container
   const isWaiting = (id: string) => pending.delegated.has(id) || pending.asked.has(id)
   const open = new Set(pending.calls.map(({ toolCallId }) => toolCallId).filter((id) => !isWaiting(id)))
-  // The number of a recorded reply was checked when it was recorded. 0 is within any limit. A run that was retried may have failed by it.
+  // The number of calls in a recorded reply was checked when the reply was recorded. 0 is within any limit. A run that was retried may have failed
+  // because of that number.
   const isRetried = container.run.retriedAfter !== null
   const used = isRetried ? container.run : { iterations: 0, toolCalls: 0 }
   const iteration = agentTurn.iteration ?? iterate(agentTurn, tools, container.lastReply ?? { content: [] }, used)
@@ -68,7 +69,7 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
   if (agentTurn.isOver || agentTurn.turn.steers.interrupts) return null
   if (ended === null || container.run.failure) return null
   if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended)
-  // What a pause kept from beginning is still open: the next turn begins it.
+  // A call that a pause kept from beginning is still open: the next turn begins it.
   const isLeft = agentTurn.turn.pausing.isOn && container.pending.calls.some(({ toolCallId }) => open.has(toolCallId))
   if (isLeft) return { for: goOn }
   const answers = waitForAnswers(journal)

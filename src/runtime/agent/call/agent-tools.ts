@@ -94,15 +94,18 @@ function sourceOf({ tools }: AgentDefinition): ToolSource {
 export class AgentTools {
   readonly #definition: AgentDefinition
   readonly #registry: ToolRegistry
-  /** The list for a worker without restrictions that may not spawn. */
+  /** The list of tools for a worker without restrictions that may not spawn. */
   readonly #own: readonly ToolSpec[]
-  /** The same, for a conversation that has had a long result. */
+  /** The same list, for a conversation that has had a long result. */
   readonly #ownAndLater: readonly ToolSpec[]
   /** Tools of troupe that run like those of the kind. */
   readonly #ownTools: ReadonlyMap<string, Tool>
-  /** By the names of permitted tools and the descriptions of kinds. Adapters keep what they build from a list, so it must be the same array. */
+  /**
+   * Lists of tools, by the names of permitted tools and the descriptions of kinds. Adapters keep what they build from a list, so it must be the same
+   * array.
+   */
   readonly #specs = new Map<string, readonly ToolSpec[]>()
-  /** Tools of single calls, by the ids of the calls: what a resolver says. */
+  /** The tools that a resolver gave for single calls, by the ids of the calls. */
   readonly #resolved: ReadonlyMap<string, Tool>
 
   /** Throws a ConfigError that names the tool. */
@@ -124,7 +127,7 @@ export class AgentTools {
     this.#ownAndLater = later?.length ? [...this.#own, ...new ToolRegistry(later).specs()] : this.#own
   }
 
-  /** The same tools, and these for single calls. */
+  /** The same tools, with these for single calls. */
   resolving(resolved: ReadonlyMap<string, Tool>): AgentTools {
     return new AgentTools(this.#definition, [], this.#registry, resolved)
   }
@@ -136,7 +139,7 @@ export class AgentTools {
     return resolved ?? this.#registry.get(toolName) ?? this.#ownTools.get(toolName)
   }
 
-  /** Of its own tools, and of that to ask a person. */
+  /** The names of the kind's own tools, and of the tool that asks a person. */
   get ownNames(): readonly string[] {
     return this.#own.map(({ name }) => name)
   }
@@ -217,7 +220,7 @@ export class AgentTools {
     if (!fit.ok) {
       const text = invalidArgumentsText(toolName, fit.reasons)
       const tool = this.toolOf(call)
-      // A text is no JSON, and need not be.
+      // A text is no JSON, and a tool whose argument is a text needs none.
       const isText = tool !== undefined && inputFormOf(tool).isText
       return isUnreadable(call) && !isText
         ? { kind: 'invalid', call, text: `${text}. ${smallerText}`, isBroken: true }
@@ -226,7 +229,7 @@ export class AgentTools {
     return { kind: 'accepted', call, input: fit.value, verdict: mayRun }
   }
 
-  /** Does this call need an approval? One that is forbidden is invalid. */
+  /** Does this call need an approval? A call that is forbidden is invalid. */
   approve(one: AcceptedCall, approval: SessionApproval, context: ApprovalContext): CheckedCall {
     const { call, input } = one
     const tool = this.toolOf(call) ?? ({ name: call.toolName, effect: 'pure' } as const)
@@ -237,7 +240,7 @@ export class AgentTools {
     return { ...one, verdict }
   }
 
-  /** Of the arguments of a tool of the kind; built-in tools check theirs by themselves. */
+  /** The schema of the arguments of a tool of the kind; built-in tools check theirs by themselves. */
   inputSchema(call: ToolCallBlock): Readonly<Record<string, unknown>> {
     const tool = this.toolOf(call)
     return tool === undefined ? {} : inputFormOf(tool).inputSchema

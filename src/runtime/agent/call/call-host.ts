@@ -32,7 +32,7 @@ export interface LocalCall {
   readonly call: ToolCallBlock
   readonly tool: Tool
   readonly input: unknown
-  /** True if an earlier turn started it: LOCAL-2 decides whether it runs again. */
+  /** True if an earlier turn started the call: LOCAL-2 decides whether it runs again. */
   readonly wasStarted: boolean
   readonly isLost: false
 }
@@ -42,7 +42,7 @@ export interface LostCall {
   readonly call: ToolCallBlock
   /** Undefined when the kind no longer has the tool. */
   readonly tool: Tool | undefined
-  /** As the model wrote it. */
+  /** The arguments as the model wrote them. */
   readonly input: unknown
   readonly isLost: true
 }
@@ -51,13 +51,13 @@ export interface LostCall {
 export interface Retry {
   readonly kind: 'retry'
   readonly error: RuntimeError
-  /** The longest wait that their tools say. */
+  /** The longest wait that the tools of these calls ask for. */
   readonly retryMs: number
   /** Calls of `once` tools that were started and reported that nothing took effect. */
   readonly toolCallIds: readonly string[]
 }
 
-/** All that must be tried again, as one: after the longest wait. */
+/** One retry for all of these: after the longest wait. */
 export function asOneRetry(first: Retry, retries: readonly Retry[]): Retry {
   return {
     kind: 'retry',
@@ -79,7 +79,7 @@ export interface CallsHost {
   /** The wait before a call of this tool is tried again. Null if it has no further attempt. */
   retryMs(tool: Tool, error: RuntimeError): number | null
   readonly telemetry: Telemetry
-  /** Of a step of a recipe: may it run, and with which tool? */
+  /** For a step of a recipe: may it run, and with which tool? */
   step(call: ToolCallBlock): { readonly checked: CheckedCall; readonly tool: Tool | undefined }
 }
 
@@ -165,7 +165,7 @@ export function noteThrown(
   outcome: ToolOutcome,
 ): void {
   if (outcome.kind === 'done' || outcome.kind === 'unfinished' || outcome.kind === 'aborted') return
-  // A tool that returned an error threw none.
+  // A tool that returned an error threw nothing.
   if (outcome.kind === 'failed' && !('thrown' in outcome)) return
   const thrown = outcome.kind === 'failed' ? outcome.thrown : outcome.error
   const { toolCallId } = call
@@ -178,7 +178,7 @@ interface ResultParts {
   readonly ms?: number
   readonly failure?: Failure
   readonly thrown?: unknown
-  /** What holds all of a long output. */
+  /** The blob that holds the whole of a long output. */
   readonly blob?: BlobRef | undefined
 }
 

@@ -23,10 +23,10 @@ import type { AgentTurn } from '../agent-turn.ts'
 import { runHook } from '../hook/run-hook.ts'
 import type { AgentTools } from './agent-tools.ts'
 
-/** What the resolver says of a call. */
+/** What the resolver says of a call: its tool, or why it is refused. */
 type Found = { readonly tool: Tool } | { readonly refused: string }
 
-/** True if code of the kind decides about calls. Then nothing is known of a reply before it is asked. */
+/** True if code of the kind decides about calls. Then nothing is known of a reply before the code is asked. */
 export function decidesCalls({ kind }: Pick<AgentTurn, 'kind'>): boolean {
   const { tools, hooks } = kind.definition
   return isResolver(tools) || hooks?.toolBefore !== undefined
@@ -51,7 +51,7 @@ export async function decideCalls(agentTurn: AgentTurn, tools: AgentTools): Prom
   return all
 }
 
-/** The tools, with those that the resolver found. Of a call that was decided about, only the tool that was recorded. */
+/** The tools, with those that the resolver found. A call that was decided about keeps the tool that was recorded. */
 function withFound(
   tools: AgentTools,
   calls: readonly ToolCallBlock[],
@@ -81,7 +81,7 @@ function decisionOf({ toolCallId, toolName }: ToolCallBlock, found: Found | unde
   return { toolCallId, ...(found.tool.name !== toolName && { tool: found.tool.name }) }
 }
 
-/** By the id of the call. Tools that troupe gives to agents are not resolved. */
+/** The tools that were found, by the ids of the calls. Tools that troupe gives to agents are not resolved. */
 async function resolveAll(
   agentTurn: AgentTurn,
   tools: AgentTools,
@@ -145,7 +145,7 @@ async function checkCall(
   return decisionBy(end.value, decision, toolName)
 }
 
-/** What the hook says, on top of what the resolver decided. */
+/** Combines what the hook says with what the resolver decided. */
 function decisionBy(verdict: unknown, decision: CallDecision, toolName: string): CallDecision {
   const { toolCallId } = decision
   if (verdict === null || verdict === undefined) return decision

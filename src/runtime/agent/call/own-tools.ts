@@ -23,7 +23,7 @@ export function longResultsOf({
   return { over, preview }
 }
 
-/** What such a kind may call, whether its model was told of it or not. */
+/** The tools that agents of this kind may call, whether their model was told of them or not. */
 export function ownToolsOf(definition: AgentDefinition): readonly Tool[] {
   const skills = skillsOf(definition)
   return [...(skills === null ? [] : [skills.tool]), ...(definition.longResults === false ? [] : [readResultTool])]
@@ -31,7 +31,7 @@ export function ownToolsOf(definition: AgentDefinition): readonly Tool[] {
 
 const known = new WeakMap<AgentDefinition, KindSkills | null>()
 
-/** Read once. Throws a ConfigError that names a file which is no skill. */
+/** The skills of the kind, which are read once. Throws a ConfigError that names a file which is no skill. */
 export function skillsOf(definition: AgentDefinition): KindSkills | null {
   if (definition.skills === undefined) return null
   let skills = known.get(definition)
@@ -42,7 +42,7 @@ export function skillsOf(definition: AgentDefinition): KindSkills | null {
   return skills
 }
 
-/** What its model is told of from the beginning. The others come with the first long result. */
+/** True for a tool that the model is told of from the beginning. The others come with the first long result. */
 export function isOfferedAtOnce({ longResults }: AgentDefinition, { name }: Tool): boolean {
   return name !== readResultName || longResults !== undefined
 }

@@ -21,7 +21,7 @@ function propertiesOf(schema: ToolSpec['inputSchema']): Properties {
   return isObject(schema.properties) ? schema.properties : {}
 }
 
-/** The tools as a model sees them that may say so. */
+/** The tools as a model sees them, with the argument `terminate` where they may have it. */
 export function withTerminate(specs: readonly ToolSpec[]): readonly ToolSpec[] {
   return specs.map((spec) => {
     const properties = propertiesOf(spec.inputSchema)
@@ -30,7 +30,7 @@ export function withTerminate(specs: readonly ToolSpec[]): readonly ToolSpec[] {
   })
 }
 
-/** The call with the arguments that are its tool's. */
+/** The call with only the arguments of its tool. */
 export function withoutTerminate(call: ToolCallBlock, tool: Tool): ToolCallBlock {
   const { input } = call
   if (!isObject(input) || !(field in input) || field in propertiesOf(inputFormOf(tool).inputSchema)) return call

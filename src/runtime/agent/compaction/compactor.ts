@@ -21,7 +21,7 @@ import type { Journal } from '../journal.ts'
 import type { ContextLimit } from './context-limit.ts'
 import { type Handoff, writeHandoff } from './handoff.ts'
 
-/** What a kind says of compaction, with what this node knows. */
+/** How a kind compacts, and what this node knows of its model. */
 export interface Compaction {
   readonly settings: CompactionSettings
   readonly model: Model
@@ -30,13 +30,13 @@ export interface Compaction {
 
 const atDefault = 0.85
 const keepDefault = 6
-/** Of a window that is filled so far the next reply may not fit. */
+/** If the window is filled to this share, the next reply may not fit. */
 const fullShare = 0.97
-/** Fewer parts are not worth a request. */
+/** To summarize fewer parts is not worth a request. */
 const leastParts = 4
 /** Old results are cleared if that makes so much of the prompt free. Less would only put the summary off. */
 const clearShare = 0.2
-/** Of a summary that somebody asks for. */
+/** The same for a summary that somebody asks for. */
 const leastPartsByHand = 2
 /** A provider that calls each prompt too long is not asked for ever. */
 const overflowsMost = 2
@@ -59,7 +59,7 @@ interface ByHand {
   readonly keepLast?: number | undefined
 }
 
-/** What it needs of the turn of its agent. */
+/** What the compactor needs of the turn of its agent. */
 interface CompactorHost {
   readonly turn: Turn
   readonly journal: Journal
@@ -81,19 +81,19 @@ export class Compactor {
     this.#compaction = compaction
   }
 
-  /** How often in this turn a prompt was too long: the next request of the same reply is another one. */
+  /** How often in this turn a prompt was too long: each time, the next request of the same reply is another one. */
   get overflows(): number {
     return this.#overflows
   }
 
-  /** Before a request. Returns a promise only if the request has to wait for the summary. */
+  /** Called before a request. Returns a promise only if the request has to wait for the summary. */
   beforeRequest(): Promise<boolean> | null {
     this.#record()
     this.#beginIfLarge()
     return this.#writing !== null && this.#share() >= fullShare ? this.finish() : null
   }
 
-  /** After a reply that ended its run: the conversation goes on later. */
+  /** Called after a reply that ended its run: the conversation goes on later. */
   afterAnswer(): void {
     const { assignment } = this.#host.turn
     if (!assignment.isJob && assignment.parentId === null) this.#beginIfLarge()
@@ -163,7 +163,7 @@ export class Compactor {
     const boundary = clearResults ? container.history.boundary(keep, 1) : null
     if (boundary === null) return false
     const { results, bytes } = clearableIn(boundary.before)
-    // A provider counts otherwise than this estimate: compared are two estimates.
+    // A provider counts otherwise than this estimate, so two estimates are compared.
     const free = tokensIn(bytes) / Math.max(1, promptTokens(container.history.prompt()))
     if (results === 0 || free < clearShare) return false
     const tokensBefore = container.size.tokens
@@ -212,7 +212,7 @@ export class Compactor {
     if (written === null || isOver || this.#compaction === null) return false
     this.#written = null
     if ('error' in written) {
-      // What somebody asked for says nothing of what the window will need.
+      // The failure of a summary that somebody asked for says nothing of what the window will need.
       this.#hasFailed ||= written.order === undefined
       const [model, reason] = [this.#compaction.model.id, written.error.message]
       journal.tally = { ...journal.tally, ...addUsage(journal.tally, { modelCalls: 1, failedModelCalls: 1 }) }

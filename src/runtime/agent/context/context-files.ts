@@ -38,7 +38,7 @@ export class ContextFiles {
     this.#settings = settings
   }
 
-  /** Empty if there is none. `workspace`: null for a worker without a folder. */
+  /** The text of the files; empty if there is none. `workspace`: null for a worker without a folder. */
   async text(workspace: Workspace | null, log: WorkerLog): Promise<string> {
     const { files: patterns = [] } = this.#settings
     if (workspace === null) {
@@ -68,12 +68,12 @@ export class ContextFiles {
     return parts.join('\n\n')
   }
 
-  /** None is read, because the folder cannot be opened. */
+  /** Notes that no file is read, because the folder cannot be opened. */
   leaveOut(log: WorkerLog, error: unknown): void {
     this.#skip(log, (this.#settings.files ?? []).join(', '), toRuntimeError(error).message)
   }
 
-  /** Paths from the folder on, with slashes. */
+  /** The paths of the files, from the folder on, with slashes. */
   async #paths(patterns: readonly string[], workspace: Workspace, log: WorkerLog): Promise<ReadonlySet<string>> {
     const paths = new Set<string>()
     let names: readonly string[] | null = null
@@ -151,7 +151,7 @@ export class ContextFiles {
   }
 }
 
-/** Whole characters, with a note where the file goes on. */
+/** The text in whole characters, with a note if the file goes on. */
 function textOf(bytes: Buffer, size: number, most: number): string {
   if (bytes.length <= most) return bytes.toString('utf8').trimEnd()
   let end = most

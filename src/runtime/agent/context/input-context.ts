@@ -29,7 +29,7 @@ export async function inputContext(agentTurn: AgentTurn, context: ContextSetting
   return parts.length === 0 ? undefined : parts.join('\n\n')
 }
 
-/** Of an input that joins a run: when it came. Facts go with the input that begins a run. */
+/** The context of an input that joins a run: when it came. Facts go with the input that begins a run. */
 export function timeContext(context: ContextSettings | undefined): string | undefined {
   return context?.time === true ? `Current time: ${timeText(new Date())}` : undefined
 }

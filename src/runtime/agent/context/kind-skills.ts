@@ -13,12 +13,12 @@ import { ConfigError, InputError, toRuntimeError } from '../../../core/errors.ts
 export const readSkillName = 'read_skill'
 
 export interface KindSkills {
-  /** For the system prompt. */
+  /** The text for the system prompt. */
   readonly prompt: string
   readonly tool: Tool
 }
 
-/** Null without skills. Throws a ConfigError that names a file which is none. */
+/** Null for a kind without skills. Throws a ConfigError that names a file which is no skill. */
 export function kindSkills(skills: readonly Skill[] | undefined): KindSkills | null {
   if (skills === undefined || skills.length === 0) return null
   const read = new Map<string, ReadSkill>()

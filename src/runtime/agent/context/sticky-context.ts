@@ -22,7 +22,7 @@ interface Folder {
   pair: readonly PromptMessage[]
 }
 
-/** Of one kind. */
+/** The sticky context of one kind. */
 export class StickyContext {
   readonly #settings: ContextSettings
   readonly #model: string

@@ -21,7 +21,7 @@ import { runHook } from './run-hook.ts'
 /** The model call, or the calls of its reply. */
 type Doing = (agentTurn: AgentTurn, tools: AgentTools) => Promise<Pause | null>
 
-/** What was there before: the rest follows from the difference. */
+/** What there was before the step: what the step did follows from the difference. */
 interface Before {
   /** The position of the reply among the messages. */
   readonly at: number
@@ -126,7 +126,7 @@ function responseOf({ reply }: Iteration): IterationResponse {
   return { content, model, finishReason, usage }
 }
 
-/** The stages behind `approve`: those that record as they go. */
+/** What the stages behind `approve` did, which record as they go. */
 function traceOf(
   newest: Iteration,
   results: readonly ToolResultMessage[],
@@ -135,7 +135,7 @@ function traceOf(
 ): string[] {
   if (newest.decision === 'blank') return type === 'done' ? ['loop_done_fallback'] : []
   if (newest.decision === 'done') return type === 'continue' ? ['loop_continue'] : []
-  // Arguments that do not fit what the kind puts out are told to the model.
+  // The model is told of arguments that do not fit the output of the kind.
   if (newest.decision === 'terminal') return type === 'continue' ? ['inject_results', 'loop_continue'] : []
   if (newest.decision === null || newest.error) return []
   const kept = new Set(results.flatMap(({ toolCallId, approval }) => (approval === undefined ? [] : [toolCallId])))

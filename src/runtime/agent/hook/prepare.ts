@@ -35,7 +35,7 @@ export function needsPreparing({ kind, journal }: AgentTurn): boolean {
   return (hooks.spawn !== undefined && !isSpawnHooked) || run.processed < processorsOf(hooks.prompt).length
 }
 
-/** Calls the next one. Returns null when the turn goes on. */
+/** Calls the next hook or processor. Returns null when the turn goes on. */
 export async function prepare(agentTurn: AgentTurn): Promise<Pause | null> {
   const { kind, journal } = agentTurn
   const { container } = journal
@@ -113,7 +113,7 @@ function obey(
   }
 }
 
-/** What is recorded of a step, and the text that the model gets with it. */
+/** Records a step, and the text that the model gets with it. */
 function record({ journal }: AgentTurn, parts: EntryParts<'hooked'>, text: string | null): void {
   const hooked = journal.entry('hooked', parts)
   journal.add(text === null ? [hooked] : [hooked, textEntry(journal, text, 1)])
@@ -171,7 +171,7 @@ function suspend(
   return { for: forSignal }
 }
 
-/** PREPARE-2: as if the model call had failed that follows. */
+/** PREPARE-2: the run goes on as if the model call that follows had failed. */
 function failed(agentTurn: AgentTurn, by: string, cause: RuntimeError): Pause | null {
   const { journal, who } = agentTurn
   const message = `processor ${by} of ${who} failed: ${cause.message}`

@@ -17,7 +17,7 @@ export function mayAskForMore({ kind, journal, turn }: AgentTurn, { used, most }
   return used.iterations < most.iterations && journal.container.run.held < turn.host.policy.heldAnswers
 }
 
-/** Returns true if the model is asked once more, or if the turn is over. `entry`: of the reply. */
+/** Returns true if the model is asked once more, or if the turn is over. `entry`: the entry of the reply. */
 export async function asksForMore(
   agentTurn: AgentTurn,
   { content, finishReason }: AcceptedReply,

@@ -29,7 +29,7 @@ export async function obey(agentTurn: AgentTurn, mail: Mail, order: Order): Prom
   return goOnWithOrder(agentTurn)
 }
 
-/** Begins what an order asks for that is in the history and not done. Returns null if the turn goes on. */
+/** Begins what an order in the history asks for, if it was not done yet. Returns null if the turn goes on. */
 export function goOnWithOrder({ compactor, journal, turn }: AgentTurn): Pause | null {
   const { owedOrder } = journal.container
   if (owedOrder === null || compactor.isPending) return null

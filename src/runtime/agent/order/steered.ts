@@ -23,7 +23,7 @@ interface Before {
   readonly parts: StepParts
 }
 
-/** Those that wait and fit the kind. */
+/** The inputs that wait and fit the kind. */
 export function readSteers(agentTurn: AgentTurn): Promise<readonly Mail[]> {
   return agentTurn.turn.steers.read((mail) => readInput(agentTurn, mail).ok)
 }

@@ -33,7 +33,7 @@ function stop(agentTurn: AgentTurn, { model, finishReason }: ModelReply, blanks:
   const said = journal.container.lastReply
   if (said !== null && !said.interrupted && finishReason === 'stop' && textOf(said.content).trim() !== '') {
     const note: EventNote = ['model.blanked', { model, blanks, finishReason }]
-    // What was cut off stands in the run already.
+    // The run already holds what was cut off.
     const content = journal.container.run.cut.length > 0 ? [] : said.content
     answer(agentTurn, { content, finishReason }, entry, { notes: [note], ...noFailure(agentTurn) })
     return

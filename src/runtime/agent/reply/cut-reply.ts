@@ -23,7 +23,7 @@ export function goOnAfterCut(
 ): boolean {
   const { journal } = agentTurn
   const isLastCall = used.iterations >= most.iterations
-  // What waits is more than the rest of a text.
+  // The waiting input is more important than the rest of a text.
   if (agentTurn.kind.definition.mergeInput && agentTurn.inbox.nextInput() !== null) return false
   if (!isCutText(reply) || isLastCall || journal.container.run.cut.length >= continuesOf(agentTurn)) return false
   journal.machine.apply('replyCut')

@@ -1,5 +1,5 @@
 /**
- * Duty: end a run after a call with which its model said so.
+ * Duty: end a run after a call with which its model said that it ends.
  * LAST-CALL-1 Whether the run ends follows from the recorded reply and its results, so a node that takes over ends it too.
  */
 import { type ToolResultMessage, textOf, toolCallsOf } from '../../../core/history/chat/chat-message.ts'

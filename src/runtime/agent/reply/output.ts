@@ -51,7 +51,7 @@ export function readOutput(output: z.ZodType, text: string): Fit<unknown> {
   return fitOutput(output, value)
 }
 
-/** The value as the schema returns it. */
+/** The value as the schema of the kind returns it. */
 export function fitOutput(output: z.ZodType, value: unknown): Fit<unknown> {
   if (isDeeperThan(value, policy.jsonDepthMax))
     return { ok: false, reasons: [`it is nested deeper than ${policy.jsonDepthMax} levels`] }

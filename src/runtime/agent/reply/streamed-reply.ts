@@ -28,18 +28,18 @@ class StreamedText {
     this.#kept += text
     if (this.#kept.length <= keptMax + overMax) return
     let cut = this.#kept.length - keptMax
-    // Not between the two halves of a character.
+    // The cut must not come between the two halves of a character.
     if (/[\uDC00-\uDFFF]/.test(this.#kept.charAt(cut))) cut++
     this.#kept = this.#kept.slice(cut)
     this.#from += cut
   }
 
-  /** What was not published yet. */
+  /** Takes the text that was not published yet. */
   take(): { readonly type: 'text.delta' | 'reasoning.delta'; readonly text: string; readonly offset: number } | null {
     return this.#since(Math.max(this.#published, this.#from))
   }
 
-  /** All that is kept. */
+  /** The text that is kept. */
   whole() {
     return this.#since(this.#from)
   }

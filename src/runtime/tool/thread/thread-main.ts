@@ -59,7 +59,7 @@ function logOver(port: MessagePort): WorkerLog {
     try {
       post(port, { type: 'log', level, message, fields })
     } catch {
-      // A field cannot be cloned. The message is logged without its fields.
+      // A field of the log line cannot be cloned. The message is logged without its fields.
       post(port, { type: 'log', level, message, fields: undefined })
     }
   }

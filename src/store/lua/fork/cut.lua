@@ -72,7 +72,7 @@ local function dueOf(id, recordKey, wait)
   return due, records
 end
 
--- What a worker has, in a few characters: they are others when anything of it that a copy takes is another. Mails come and go, asks end and timers fire
+-- Describes a worker in a few characters, which change when anything changes that a copy takes. Mails come and go, asks end and timers fire
 -- only with a change of its record or of the length of a lane.
 local function readSeen(recordKey)
   local flat = redis.pcall('HGETALL', recordKey)

@@ -55,7 +55,7 @@ for index = 1, #workers do
 end
 if not workers[1] or workerKey(tag, workers[1].id) ~= rootKey then error('the first worker should be the root', 0) end
 
--- A Redis that failed over, or that took longer than these keys live, may have lost some of them, or the end of some.
+-- A Redis that failed over, or that took longer than these keys live, may have lost some keys, or the expiry of some.
 local isThere = {}
 for index = 1, #keys do
   local sort, size, name = string.match(keys[index], '^(%l+) (%d+) (.+)$')

@@ -37,7 +37,7 @@ local owner = readRecord(workerKey(tag, worker))
 if not owner.status then return { 'not_found' } end
 checkRecord(workerKey(tag, worker), owner)
 local plan = planMail(tag, worker, 'signals', signalMail('answer', ask, answer))
--- A cancel holds from its own script on, though a later one withdraws the ask.
+-- A cancel holds from its own script on, although another script withdraws the ask later.
 local isOver = state or not plan or plan.open ~= '1' or plan.run ~= field[2] or readCancellation(tag, owner, worker) -- guard: an ask of a cancelled run takes no answer
 local now = nowMs()
 if isOver then return { 'withdrawn', state and endedAt or digits(now) } end

@@ -19,11 +19,11 @@ checkArguments(wakeupMs)
 checkLast(event)
 local held = redis.call('ZRANGE', heldKey, 0, -1)
 redis.call('HDEL', rootKey, 'paused')
--- In the order of their places, but from now on: those that were held back do not come all at once before everybody else.
+-- In the order of their places, but from now on: workers that a pause held back do not all come before everybody else.
 local woke = newWakes()
 for index = 1, #held do
   local field = redis.pcall('HMGET', workerKey(tag, held[index]), 'status', 'pool')
-  -- A cancel may have ended it. One whose record cannot be read goes where sweeps look at it.
+  -- A cancel may have ended the worker meanwhile. A worker whose record cannot be read goes into the pool of those that sweeps look at.
   local pool = field.err and 'unhosted' or (field[2] or atStart.pool)
   if field.err or field[1] == 'queued' then -- guard: a resume queues only workers that wait
     writeWoken(tag, { id = held[index], session = sessionId, pool = pool }, woke) -- guard: a resume brings workers back into their run queues

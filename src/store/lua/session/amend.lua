@@ -38,7 +38,7 @@ if (record.version or '0') ~= header.version or lengthOf(logKey) ~= header.posit
 
 -- The first write, so it may fail.
 redis.call('RPUSH', logKey, entry)
--- It counts as a commit, but as that of nobody: who knows the history reads it again.
+-- It counts as a commit that no turn made: a node that keeps the history in memory reads it again.
 redis.call('HSET', recordKey, 'commit', (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)) -- guard: an amendment is a new version of the record
 if idemKey then redis.call('SET', idemKey, digits(header.position), 'PX', digits(header.keyMs)) end
 writeEvents(eventsKey, { header.worker == rootOf(session) and session or (session .. ' ' .. header.worker), event })

@@ -21,7 +21,7 @@ checkSort('set', cancelledKey, cancellingKey)
 checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a count that Redis cannot count up tears no cancel
 checkLast(event)
 if state == 'active' then redis.call('HSET', rootKey, 'cancel', reason) end
--- Of an ended session this may be the second time.
+-- A session that has ended may be cancelled for the second time.
 local isFirst = redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*') == 1 -- guard: a cancel is written into the set of its session
 if isFirst then -- guard: an ended session is cancelled once
   redis.call('HINCRBY', rootKey, 'cancelCount', 1)

@@ -124,7 +124,7 @@ for index = 1, #ids do
     -- Where all are looked at, children stand behind their parents.
     parents = parents or (isAwaiting and not from)
     local signals, results = writeRunLeftovers(tag, id, record, isAwaiting, now)
-    -- One that stays in a run queue it cannot be taken from is passed over by claims.
+    -- If a worker cannot be taken from its run queue, it stays there, and claims pass it over.
     leaveQueue(tag, record.pool or atStart.pool, record.kind, id)
     if paused then redis.pcall('ZREM', heldKey, id) end -- guard: a cancel ends what a pause keeps
     local waiting, gone = 0, 0
@@ -142,7 +142,7 @@ for index = 1, #ids do
       for index = answer.from, answer.to do redis.call('RPUSH', recordKey .. ':log', texts[index]) end
       local last = digits(redis.call('RPUSH', recordKey .. ':log', entryWith(entry, dropped)) - 1)
       local run = record.run or atStart.run
-      -- It counts as a commit, but as that of nobody: a turn that sends its last one again, or another, is answered as it was before.
+      -- It counts as a commit that no turn made: a turn that sends its last commit again, or another one, is answered as before.
       local commit = (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)
       local more = { 'run', digits(tonumber(run) + 1), 'commit', commit, 'calls', atStart.calls }
       for index = 1, #more do changes[#changes + 1] = more[index] end
@@ -165,7 +165,7 @@ for index = 1, #ids do
     if report then writeMail(tag, report, now, woke) end -- guard: the parent of a worker that was cancelled while nobody ran it gets a result
     if status == 'queued' then writeWokenRecord(tag, { id = id, session = sessionId, pool = record.pool or atStart.pool, root = id == root and record }, now, woke) end
   end
-  -- At once also because a parent that got a result may be ended next, and leaves its run queue then.
+  -- The queues are written now, because a parent that got a result here may be ended next, and then leaves its run queue.
   writeQueues(tag, woke)
 end
 local wakeups = next(woke.pools) and writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) or ''
@@ -185,7 +185,7 @@ elseif reached then
 elseif from and #answered == 0 then
   redis.call('HDEL', rootKey, 'endFrom')
 end
--- Answers end no look at all of them.
+-- A call that brought answers is followed by another one, until all workers were looked at.
 local looksOn = reached or (from and #answered > 0)
 if #agents > 0 or parents or looksOn then return { 'more', agents, wakeups } end
 if redis.call('SCARD', endingKey) > 0 then return { (from or ended > 0) and 'more' or 'wait', {}, wakeups } end -- guard: a cancel is finished when all of it has ended

@@ -16,7 +16,7 @@ checkNumbers(header, 'knownMs')
 if header.knownMs == 0 then error('the header should have a number knownMs above 0', 0) end
 checkSort('hash', givenKey)
 checkSort('string', requestKey)
--- Nothing where the text is not four whole numbers, or this word in the place of one.
+-- Four whole numbers from this text, where `word` may stand in the place of one; nothing for another text.
 local function fourIn(text, word)
   local four = { string.match(text, '^(%S+) (%S+) (%S+) (%S+)$') }
   for index = 1, 4 do

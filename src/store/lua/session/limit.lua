@@ -36,7 +36,7 @@ local function leftSome()
   while tonumber(workers or atStart.workers) > 1 do
     local ids = redis.call('LRANGE', workersKey, digits(from), digits(from + 499))
     for index = 1, #ids do
-      -- One that is damaged may go on.
+      -- A damaged worker may go on.
       local fine, does = pcall(goesOn, ids[index])
       if does and (fine or damageOf(does)) then return true end
     end

@@ -52,7 +52,7 @@ local isSame = (record.version or '0') == header.version and record.run == digit
 if not isSame or record.status ~= 'idle' or record.open == '1' then return { 'moved' } end -- guard: a retry goes on from the record that its caller read
 if (record.retired or atStart.retired) ~= '0' then return { 'not_found' } end -- guard: a session that is being pruned is not retried
 local letter = header.letter
--- Children of the run that goes on must not be born into its cancel.
+-- The children that the run spawns from now on must not fall under the cancel of its earlier children.
 if not letter then record.run = digits(header.run) end
 local hit = readCancellation(tag, record, root)
 if hit == 'whole' then return { 'not_failed', 'cancelled' } end -- guard: a session whose workers were cancelled is not retried
@@ -101,7 +101,7 @@ else
   if header.steps then set('steps', digits(header.steps)) end -- guard: a retried run keeps the steps that it recorded
   set('attempt', atStart.attempt)
   set('failed', atStart.failed)
-  -- It counts as a commit, but as that of nobody.
+  -- It counts as a commit that no turn made.
   set('commit', (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)) -- guard: a retry is a new version of the record
 end
 redis.call('HDEL', rootKey, 'ended', 'resting') -- guard: a retried session has not ended

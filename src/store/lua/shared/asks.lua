@@ -5,7 +5,7 @@ local function askKey(tag, id)
   return tag .. ':ask:' .. id
 end
 
--- In the set of timers, beside `<worker>:<timer>` and `<worker>:retry`.
+-- The name of an ask's expiry in the set of timers, beside `<worker>:<timer>` and `<worker>:retry`.
 local function expiryOf(worker, ask)
   return worker .. ':ask:' .. ask
 end
@@ -15,7 +15,7 @@ local function checkAskKeys(tag, recordKey, session)
   checkSort('set', recordKey .. ':asks')
 end
 
--- The sets in which these asks stand: all at once, one by one they cost as much as their records.
+-- Writes these asks into the sets in which they stand, all at once: one by one they cost as much as their records.
 local function writeToSets(tag, turn, asks, first, last, at)
   local scored, ids = {}, {}
   for index = first, last do
@@ -27,7 +27,7 @@ local function writeToSets(tag, turn, asks, first, last, at)
   redis.call('SADD', turn.recordKey .. ':asks', unpack(ids))
 end
 
--- The asks of a step. The keys were checked.
+-- Writes the asks of a step. The keys were checked.
 local function writeAsks(tag, turn, now)
   local commit, at, listens = turn.commit, digits(now), hasEndpoints(tag)
   for index = 1, #commit.asks do

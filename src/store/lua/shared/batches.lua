@@ -1,6 +1,7 @@
---[[ batches – commits of one script: what is done once for all of them. Each commit is independent. They have one time, one entry of events
-and one command each that takes the leases of turns that ended, notes the ends of sessions, and counts what calls of one model used; the slots claim behind the last of them, one after the other, so that no lease is
-taken from a worker that was claimed a moment before; and the wake-up rule is applied once, at the end. ]]
+--[[ batches – commits of one script: what is done once for all of them. Each commit is independent. They share one time and one entry of events. One
+command each takes away the leases of turns that ended, notes the ends of sessions, and counts what the calls of one model used. The slots claim
+after the last commit, one after the other, so that no lease is taken from a worker that was claimed a moment before. The wake-up rule is applied
+once, at the end. ]]
 
 -- `last` is the answer of the last commit that was recorded, and `lastKey` its record, which keeps the wake-ups of all. `ended`: workers whose turns
 -- ended. `ends`: of sessions that ended, the time and the id in turn. `usage`: by kind and model, what their calls used.
@@ -13,7 +14,7 @@ local function timeOf(batch)
   return batch.now
 end
 
--- The slots' next workers. A claim that meets an error (a key that may not be touched while its slot migrates) must not undo what was
+-- Claims the slots' next workers. A claim that meets an error (a key that may not be touched while its slot migrates) must not undo what was
 -- written before: its slot finds nothing, and asks again when its next wake-up comes.
 local function writeClaims(tag, batch)
   for index = 1, #batch.claims do

@@ -1,29 +1,29 @@
 --[[ checks – what is looked at before a script's first write. ]]
 
--- Another program wrote over something that is stored. The word in front tells callers that the error is such a one (script/script.ts).
+-- Another program wrote over something that is stored. The word in front of an error tells callers that it is of this kind (script/script.ts).
 local damageMark = 'DAMAGED '
 local function throwDamage(what)
   error(damageMark .. what, 0)
 end
 
--- Nothing may fail after the first write. What could is checked before it: that keys are of the sort they should be, and that fields and
--- arguments to count with are whole numbers. Each check throws, and names what is wrong. A check is a command, so scripts that every turn
--- runs do without where they can: the first write may fail by itself, what was read is of its sort, and what may be missed (events,
--- wake-ups, scores) or has a second place (the run queue) is written by pcall: the sweeps, which have time, check those keys.
+-- Nothing may fail after the first write. What could fail is checked before it: that keys are of the sort they should be, and that fields and
+-- arguments to count with are whole numbers. Each check throws, and names what is wrong. A check is a command, so scripts that every turn runs do
+-- without it where they can. The first write may fail by itself. What was read is known to be of its sort. What may be missed (events, wake-ups,
+-- scores) or has a second place (the run queue) is written by pcall, and the sweeps, which have time, check those keys.
 local sizes = { hash = 'HLEN', list = 'LLEN', set = 'SCARD', zset = 'ZCARD', stream = 'XLEN', string = 'STRLEN' }
 local function checkSort(sort, ...)
   local keys = { ... }
   for index = 1, #keys do
     local size = redis.pcall(sizes[sort], keys[index])
     if type(size) == 'table' then
-      -- Whatever else it is says so itself.
+      -- Any other error says by itself what it is.
       if not string.find(size.err, 'WRONGTYPE', 1, true) then redis.call(sizes[sort], keys[index]) end
       throwDamage('key ' .. keys[index] .. ' is a ' .. redis.call('TYPE', keys[index]).ok .. ' and should be a ' .. sort)
     end
   end
 end
 
--- What an idempotency key was answered, in parts by this pattern; nothing where it is new.
+-- The answer that was kept under an idempotency key, in parts by this pattern; nothing for a new key.
 local function readAnswer(idemKey, pattern)
   local known = redis.pcall('GET', idemKey)
   if not known then return nil end
@@ -47,7 +47,8 @@ local function isWhole(number)
   return number and number >= 0 and number <= 9007199254740992 and number == math.floor(number)
 end
 
--- Six at most. Written out, since every script does this: a loop over them costs four times as much.
+-- Checks that these arguments, six at most, are whole numbers. The comparisons are written out, since every script does this: a loop over them costs
+-- four times as much.
 local wholeMost = 9007199254740992
 local function checkArguments(...)
   local count, a, b, c, d, e, f = select('#', ...), ...
@@ -60,7 +61,7 @@ local function checkArguments(...)
   if not fine or count > 6 then error('each number among the arguments should be a whole number', 0) end
 end
 
--- Arguments that are missing are missing from the end.
+-- If arguments are missing, the last one is missing, so this checks the last one.
 local function checkLast(argument)
   if not argument then error('the arguments should be as many as the header says', 0) end
 end
@@ -148,7 +149,7 @@ local limitsForm = '^(%d+) (%d+) (%d+) (%d+)$'
 -- Fields of a record that scripts count with; absent ones are at their start. All are looked at together: one by one they cost twice as much.
 local function checkRecord(recordKey, record)
   local depth = record.depth or atStart.depth
-  -- One that nothing was recorded of yet has none of them but its depth.
+  -- A record to which no turn has written yet has none of these fields but its depth.
   local isCounted = record.run or record.signals or record.results or record.inbox or record.isolated or record.crashes
   local all = isCounted and (record.run or atStart.run) .. ' ' .. (record.signals or atStart.signals) .. ' ' ..
     (record.results or atStart.results) .. ' ' .. (record.inbox or atStart.inbox) .. ' ' .. (record.isolated or atStart.isolated) .. ' ' .. (record.crashes or atStart.crashes)
@@ -166,7 +167,7 @@ local function checkRecord(recordKey, record)
   if record.limits and not string.find(record.limits, limitsForm) then throwDamage('field limits of ' .. recordKey .. ' should be one number for each limit') end
 end
 
--- A field that is counted up; absent: 0. As Redis writes it: it counts nothing up that begins with a zero or is too large.
+-- A field that is counted up; absent: 0. It must have the form that Redis writes: Redis counts up no number that begins with a zero or is too large.
 local function checkCount(hashKey, name, text)
   local count = tonumber(text or 0)
   if not isWhole(count) or string.format('%.0f', count) ~= (text or '0') then -- guard: a count that Redis cannot count up tears no pruning
@@ -174,7 +175,7 @@ local function checkCount(hashKey, name, text)
   end
 end
 
--- Mails that are taken, by their positions in the lane for ever, are in it. `gone`: how many have left it.
+-- Checks that the mails which a run takes, named by their positions, are in the lane. `gone`: how many mails have left the lane.
 local function checkPlaces(laneKey, gone, taken)
   local length = lengthOf(laneKey)
   for index = 1, #taken do
@@ -183,7 +184,7 @@ local function checkPlaces(laneKey, gone, taken)
   end
 end
 
--- Results that are consumed, by their positions in the lane for ever, are in it.
+-- Checks that the results which a commit consumes, named by their positions, are in the lane.
 local function checkResults(recordKey, record, consumed)
   checkPlaces(recordKey .. ':mail:results', tonumber(record.results or atStart.results), consumed)
 end

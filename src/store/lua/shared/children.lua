@@ -19,7 +19,7 @@ local function refuseWider(tag, own, born, refused)
   end
 end
 
--- The permissions of children as their records have them: `named` by their texts, `permissions` the texts by these.
+-- The permissions of children as their records have them. `named`: by each text, its name in the record; `permissions`: by that name, the text.
 local function nameAll(tag, own, others)
   others.named, others.permissions = {}, {}
   for index = 1, #others.born do
@@ -56,7 +56,7 @@ local function planChildren(tag, own, spawns, others, refused, most)
   end
   for index = 1, #spawns do
     local spawn = spawns[index]
-    -- A child that is there already was spawned by the same call before: it is looked for one by one only when there is one.
+    -- A child that exists already was spawned by the same call before: this looks for it one by one only when there is one.
     if known == 0 or redis.call('EXISTS', workerKey(tag, spawn.id)) == 0 then -- guard: a child is born once
       born[#born + 1] = spawn
       others.byId[spawn.id] = spawn
@@ -85,7 +85,7 @@ end
 local noneBorn = {}
 
 -- What a step would write of other workers and for all of its session: its children, in `mails` its mail, and in `spent` what the session has
--- spent then. Reads and checks all of it. Returns as well what is refused, or nil. A worker that is alone does without.
+-- spent then. Reads and checks all of it. Returns as well what is refused, or nil. A worker that has neither parent nor children needs none of this.
 local function planOthers(tag, own, commit, waitsForOne)
   local record, refused = own.record, nil
   local others = { born = noneBorn, byId = noneBorn, mails = noneBorn, out = noneBorn, root = false, spent = false }
@@ -110,8 +110,8 @@ local function planOthers(tag, own, commit, waitsForOne)
   return others, refused and #refused > 0 and refused or nil
 end
 
--- What the records of children have in common, of those that are detached or not, and run, wait to start, or neither: kept in `others.common`.
--- parent: id, record, session, run, depth.
+-- The fields that the records of children share. They differ for detached children, and for children that run, wait to start, or do neither: each
+-- form is kept in `others.common`. parent: id, record, session, run, depth.
 local function commonFields(parent, others, isDetached, token, waits, queuedAt)
   local which = (isDetached and 1 or 0) + (token and 2 or 0) + (waits and 4 or 0)
   local common = others.common[which]
@@ -162,7 +162,7 @@ local function isInline(inline, spawn)
   return inline and spawn.offered and #spawn.mails == 1 and not spawn.waits -- guard: a child with more mail than its input enters the run queue | no slot takes a child that waits to start
 end
 
--- Children. Returns the ids of those that the slot takes at once, or false.
+-- Writes the children. Returns the ids of those that the slot takes at once, or false.
 local function writeChildren(tag, own, others, now, woke)
   local inline, assigned, leases = own.inline, {}, {}
   local token, ends = inline and '1:' .. inline.nonce, inline and digits(now + inline.leaseMs)
@@ -199,7 +199,7 @@ local function readInline(tag, commit)
   return assigned
 end
 
--- Children and mail, as planned; `ofRoot` gets what the root's record is to say of them. Returns how many mails the worker sent to itself,
+-- Writes children and mail as planned; `ofRoot` gets what the root's record is to say of them. Returns how many mails the worker sent to itself,
 -- and the ids of the children that slots took, or false.
 local function writeOthers(tag, own, others, ofRoot, now, woke)
   local ids, toItself = {}, 0

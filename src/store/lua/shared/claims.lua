@@ -1,4 +1,4 @@
---[[ claims – the next worker for a slot, with all that its node needs to run it. A claim of its own, or at the end of a commit. ]]
+--[[ claims – the next worker for a slot, with all that its node needs to run it. A script claims by itself, or at the end of a commit. ]]
 
 -- No turn receives more timers and inputs than this: it ends after fewer steps, and what follows comes with the next assignment.
 local mailsMost = 48
@@ -70,13 +70,13 @@ local function readAssignment(tag, id, record, flat, token, purpose, suspect, mo
   if state == '@' then state = redis.call('GET', base .. ':state') or '' end
   -- The record as one string: many short ones cost Redis and the node several times as much. No value holds a zero byte.
   local reply = { 'assigned', id, purpose, token, suspect and '1' or '0', table.concat(withPermissions(tag, id, record, flat), '\0'), state, signals, results, inbox, large, spent, caps, limited }
-  -- Nearly all sessions have none.
+  -- Nearly all sessions have no such text.
   if approval then reply[15] = approval end -- guard: an assignment holds what the session says of approvals
   return reply
 end
 
 -- Lists of kinds, by the digest with which a claim names them, and where words were found in them. What follows from its name never changes, so a
--- function of Redis may keep it from call to call. A few, or nodes that come and go would fill it.
+-- function of Redis may keep it from call to call. Only a few lists are kept, or nodes that come and go would fill the table.
 local kindLists, kindListsCount = {}, 0
 local function readKinds(tag, claim)
   local digest, text = string.match(claim.kinds, '^@(%x+)(.*)$')
@@ -113,9 +113,9 @@ local function isChildless(claim, record)
   return from and (record.pendingCalls or atStart.pendingCalls) == '' and place and place > from -- guard: a worker with children is not started again, whatever its kind spawns by now
 end
 
--- Of a worker whose last turn could not commit: is there something that a commit of it could not write to, or count with? Then it is not to
--- blame. To whom it sends nobody knows here, and one of those refuses its mail by itself; but its result goes to its parent. Who has no
--- children writes to nothing that is of the session for their sake.
+-- Of a worker whose last turn could not commit: is there a key or a field that a commit of it could not write to, or count with? Then the worker is
+-- not to blame. This script does not know to whom the worker sends, and a damaged recipient refuses its mail by itself; but its result goes to its
+-- parent. A worker without children writes nothing about children into its session.
 local function checkWritten(tag, id, record, cancelCount, spent, childless)
   local session = sessionOf(id, record.path1)
   local recordKey, base, rootKey = workerKey(tag, id), sessionKey(tag, session), rootKeyOf(tag, session)
@@ -192,7 +192,7 @@ local function mayFit(tag, claim, id)
   return field.err or startsOf({ token = field[1] or nil, commit = field[2] or nil }) < claim.suspectAfter
 end
 
--- The first worker of one queue that this node can run; nil: there is none. What else was met there is added to `met`.
+-- Plans to take the first worker of one queue that this node can run; nil: there is none. Other workers that the search met are added to `met`.
 local function planFrom(tag, claim, queueKey, met)
   local from = 0
   while from < lookMost do
@@ -225,7 +225,7 @@ local function planFrom(tag, claim, queueKey, met)
   end
 end
 
--- The first queued worker that this node can run. Reads before it writes, also when it follows a commit in one script. One whose keys
+-- Plans to take the first queued worker that this node can run. Reads before it writes, also when it follows a commit in one script. A worker whose keys
 -- cannot be read or written is damaged: it must not keep others from running.
 local function planClaim(tag, claim)
   local queues, hasOthers = queuesOf(tag, claim.pool, claim.kinds)
@@ -240,7 +240,7 @@ local function planClaim(tag, claim)
   return { tag = met.unfit and 'unfit' or 'empty', met = met }
 end
 
--- Takes a worker out of its queue: sweeps put such a worker back, so that it is looked at about once a second until it is mended.
+-- Takes damaged workers out of their queue. Sweeps put such a worker back, so that it is looked at about once a second until it is mended.
 local function writeDamaged(tag, pool, damaged)
   for index = 1, #damaged do
     takeFrom(tag, pool, damaged[index].key, damaged[index].id)
@@ -248,8 +248,8 @@ local function writeDamaged(tag, pool, damaged)
   end
 end
 
--- What a claim has met before it found its worker, or nothing. Workers of paused sessions leave their queues, each with its place, so that they
--- cost no claim more until their sessions are resumed.
+-- Writes what a claim met before it found its worker, or found nothing. Workers of paused sessions leave their queues, each with its place, so that
+-- they cost no claim more until their sessions are resumed.
 local function writeMet(tag, pool, met)
   writeDamaged(tag, pool, met.damaged)
   for index = 1, #met.held do
@@ -261,7 +261,7 @@ local function writeMet(tag, pool, met)
   writeToKindQueues(tag, pool, met.foreign)
 end
 
--- In the record: the worker runs, and what its last run failed with is gone when a new one starts.
+-- Writes into the record that the worker runs. When a new run starts, the failure of the last one goes.
 local function writeClaimed(tag, claim, plan)
   local record, recordKey = plan.record, workerKey(tag, plan.id)
   local changes = { 'status', 'running', 'token', plan.token }
@@ -291,7 +291,7 @@ local function writeClaimed(tag, claim, plan)
   redis.call('HSET', recordKey, unpack(changes))
 end
 
--- As T:claims keeps it of a slot.
+-- What T:claims keeps of a slot.
 local function heldOf(claim, plan)
   return claim.nonce .. ' ' .. plan.id .. (plan.purpose == 'run' and '' or (' ' .. plan.purpose))
 end

@@ -1,7 +1,7 @@
---[[ commits – what one turn records, and its end. Commits of one script know nothing of each other: they share a batch, which has their
-time, and does behind the last of them what is done once (batches.lua). ]]
+--[[ commits – what one turn records, and its end. Commits of one script know nothing of each other. They share a batch: it has their time, and after
+the last commit it does what is done once for all (batches.lua). ]]
 
--- A field of the record that is to become this.
+-- Notes that a field of the record is to become this value.
 local function change(turn, name, value)
   if (turn.record[name] or atStart[name]) ~= value then
     local changes = turn.changes
@@ -10,8 +10,8 @@ local function change(turn, name, value)
   end
 end
 
--- The entries: the first write of a turn, so it may fail, also because Redis takes none just now; a log that is none is named.
--- Returns the error of that, where there is one.
+-- Writes the entries. This is the first write of a turn, so it may fail, also because Redis takes no writes just now. If the key of the history is no
+-- list, the error names it. Returns the error, if there is one.
 local function writeEntries(turn)
   local commit, last, logKey = turn.commit, 0, turn.recordKey .. ':log'
   local to = commit.texts + commit.entries - 1
@@ -26,9 +26,9 @@ local function writeEntries(turn)
   turn.last = commit.outcome and digits(last)
 end
 
--- Inputs of a worker that was steered. Those that a run takes before their turn are emptied where they stand, and go when all before them have
--- gone: the first one of the lane is never empty. What steers the worker then are those that are left, and after the end of a run none: they wait
--- for the next run like any other.
+-- Takes inputs out of the inbox of a worker that was steered. An input that a run takes before its turn is emptied where it stands, and goes when all
+-- before it have gone: so the first input of the lane is never empty. The other inputs still steer the worker; when its run ends, none does: they
+-- wait for the next run like any other input.
 local function writeInputsTaken(turn, consumed)
   local record, taken, inboxKey = turn.record, turn.commit.steersTaken, turn.inboxKey
   local from, gone, isTaken, left = tonumber(record.inbox or atStart.inbox), 0, {}, {}
@@ -59,14 +59,14 @@ local function hasUnseen(steered, seen)
   return false
 end
 
--- Mail that was received: out of the lanes; of an input that is put aside with the evidence, where it is kept.
+-- Takes the mail that was received out of its lanes. An input that is put aside goes to the dead letters, with the evidence.
 local function writeTaken(tag, turn, batch)
   local commit, recordKey, inboxKey = turn.commit, turn.recordKey, turn.inboxKey
   local inputsConsumed, signalsConsumed = commit.inputsConsumed or 0, commit.signalsConsumed or 0
   local resultsConsumed, results = commit.resultsConsumed, turn.results
   if signalsConsumed > 0 then redis.call('LPOP', recordKey .. laneKeys.signals, digits(signalsConsumed)) end
   if commit.dead then
-    -- Without an input that is put aside, the evidence alone: what was killed by is a step that is recorded.
+    -- Without such an input the letter holds the evidence alone: a recorded step, and no message, was being worked on.
     local letter = { 'session', turn.session, 'worker', commit.worker, 'evidence', commit.dead }
     if inputsConsumed > 0 then letter[7], letter[8] = 'mail', redis.call('LINDEX', inboxKey, 0) or '' end
     local id = redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', digits(commit.deadKept), '*', unpack(letter))
@@ -96,7 +96,7 @@ local function writeTaken(tag, turn, batch)
   turn.results = results
 end
 
--- What the step says of the run, and the handler's state. Fields that are mostly empty exist only when they were ever needed.
+-- Writes what the step says of the run, and the handler's state. Fields that are mostly empty exist only when they were ever needed.
 local function writeState(turn)
   local record, commit, recordKey = turn.record, turn.commit, turn.recordKey
   change(turn, 'runState', commit.runState)
@@ -124,7 +124,7 @@ local function writeState(turn)
   end
 end
 
--- Children, sends, timers, asks; in `ofRoot` what they change of the session.
+-- Writes children, sends, timers and asks. What they change of the session is added to `ofRoot`.
 local function writeConcerned(tag, turn, batch)
   local others, ofRoot, commit = turn.others, turn.ofRoot, turn.commit
   local worker, spawns, timers = commit.worker, commit.spawns, commit.timers
@@ -144,7 +144,7 @@ local function writeConcerned(tag, turn, batch)
     change(turn, 'atOnce', turn.own.atOnce)
   end
   if not commit.outcome then
-    -- Many at once: one by one, thousands of them held Redis for more than twice as long.
+    -- Many timers go in one command: one by one, thousands of them held Redis for more than twice as long.
     for from = 1, #timers, 500 do
       local values, due = {}, {}
       for index = from, math.min(from + 499, #timers) do
@@ -160,13 +160,13 @@ local function writeConcerned(tag, turn, batch)
   end
 end
 
--- A cancel does not know all that it is to end: sweeps look at each worker of the session once.
+-- The cancel does not know all workers that it is to end: sweeps look at each worker of the session once.
 local function lookAtAll(turn)
   turn.ofRoot[#turn.ofRoot + 1] = 'endFrom'
   turn.ofRoot[#turn.ofRoot + 1] = '0'
 end
 
--- Children whose results nobody waits for any more, although the run goes on. What they report is dropped with it.
+-- Cancels children whose results nobody waits for any more, although the run goes on. What they report is dropped with it.
 local function writeCancels(tag, turn)
   local cancels, base = turn.commit.cancels, sessionKey(tag, turn.session)
   if #cancels == 0 then return end
@@ -182,7 +182,7 @@ local function writeCancels(tag, turn)
   redis.pcall('PUBLISH', tag .. ':cancel-notices', turn.session)
 end
 
--- The end of a run: its result went to the parent, or goes to the session; what still runs below it is cancelled.
+-- Writes the end of a run: its result went to the parent, or goes to the session; what still runs below it is cancelled.
 local function writeRunEnd(tag, turn, batch)
   local commit, record, session, run, ofRoot, last = turn.commit, turn.record, turn.session, turn.run, turn.ofRoot, turn.last
   local worker, outcome, isAwaiting = commit.worker, commit.outcome, (commit.pendingCount or 0) > 0
@@ -219,16 +219,16 @@ local function writeRunEnd(tag, turn, batch)
   end
 end
 
--- The end of the turn: is a message there that wakes the worker? Then it is queued again, in this same script.
+-- Writes the end of the turn: is a message there that wakes the worker? Then it is queued again, in this same script.
 local function writeTurnEnd(tag, turn, batch)
   local commit, record, recordKey, hit, ended = turn.commit, turn.record, turn.recordKey, turn.hit, turn.ended
   local worker, open, wait, outcome = commit.worker, commit.open, commit.wait, commit.outcome
   local results, inboxLeft = turn.results, turn.inboxLeft
   local again = false
-  -- The turn began no run behind the last one.
+  -- The turn began no run after the last one.
   if wait == 'any' and not (open or outcome) and awaitsLastStep(record) then change(turn, 'onCancel', digits(tonumber(turn.run) - 1)) end -- guard: a run that has not begun gets no last step
   if hit == 'whole' then
-    -- Cancelled for good: its mail is kept for reading, and nothing of it runs again.
+    -- The worker was cancelled for good: its mail is kept for reading, and nothing of it runs again.
     wait = 'any'
   elseif wait == 'retry' then
     redis.call('ZADD', tag .. ':timers', timeOf(batch) + (commit.retryMs or 0), worker .. ':retry')
@@ -241,10 +241,10 @@ local function writeTurnEnd(tag, turn, batch)
     again = redis.call('EXISTS', recordKey .. laneKeys.signals) == 1 -- guard: end-of-turn test of the signals lane
     if not again then again = hasUnseen(turn.steered, commit.steersSeen or 0) end -- guard: end-of-turn test of what steers a run
     if not again and turn.waitsForOne then
-      -- An ended run may have dropped results that this turn has not seen: then all that is there is unseen.
+      -- An ended run may have dropped results that this turn has not seen: then all results that are there are unseen.
       local seen = math.max(commit.resultsSeen or 0, results)
       local laneKey, most = recordKey .. laneKeys.results, countAwaited(wait)
-      -- Where results are counted, none is read: there may be thousands.
+      -- For a wait that counts results, none is read: there may be thousands.
       local length = most and redis.call('LLEN', laneKey)
       if most then again = length > seen - results and results + length >= most end -- guard: end-of-turn test of results that are counted
       local unseen = most and {} or redis.call('LRANGE', laneKey, digits(seen - results), '-1')
@@ -268,14 +268,14 @@ local function writeTurnEnd(tag, turn, batch)
   else
     change(turn, 'status', hit == 'whole' and 'terminal' or (open or wait == 'retry') and 'parked' or 'idle')
   end
-  -- Closed between its last run and this end of its turn: close ends a conversation that rests. No other root has this mode.
+  -- The conversation was closed between its last run and the end of this turn: `close` ends only a conversation that rests. No other root is in this mode.
   if record.mode == 'job' and not (again or outcome or hit or open) and wait == 'any' and not (record.cancel or record.ended) then -- guard: a closed conversation ends with the turn that it was closed in
     turn.ended = 'completed'
     change(turn, 'ended', turn.ended .. ' ' .. digits(timeOf(batch)))
   end
 end
 
--- What the node says happened, and as the last that the session ended with it: kept for the entry that tells of all turns of the script.
+-- Keeps what the node says happened, and after it the end of the session, if it ended: one entry tells of all turns of the script.
 local function tellEvent(turn, batch)
   local commit, ended = turn.commit, turn.ended
   local event = commit.event
@@ -289,7 +289,7 @@ local function tellEvent(turn, batch)
   facts[#facts + 1] = event
 end
 
--- What this slot does next: it claims, once all commits of the script are written (`finishBatch`), or its wake-up goes.
+-- Notes what this slot does next: it claims, once all commits of the script are written (`finishBatch`); or it leaves, and its wake-up goes.
 local function writeSlotEnd(tag, turn, batch, answer)
   local commit, pool = turn.commit, turn.pool
   if commit.claim then
@@ -301,7 +301,7 @@ local function writeSlotEnd(tag, turn, batch, answer)
   end
 end
 
--- The commit of one turn. Returns its answer, which gets the slot's claim once all commits of the script are written.
+-- Writes the commit of one turn. Returns its answer, which gets the slot's claim once all commits of the script are written.
 local function commitTurn(tag, turn, batch)
   local commit, recordKey = turn.commit, turn.recordKey
   local instead = guardTurn(tag, turn, batch) or planTurn(tag, turn, batch)
@@ -310,7 +310,7 @@ local function commitTurn(tag, turn, batch)
   local version = digits(commit.version + 1)
   turn.changes = { 'commit', commit.token .. ':' .. digits(commit.sequence) .. ':' .. version }
   turn.woke = newWakes(batch.pools)
-  -- What is said of the whole session stands in its root.
+  -- What concerns the whole session is written to the record of its root.
   turn.ofRoot = record.parent and {} or turn.changes
   local failed = writeEntries(turn)
   if failed then return failed end

@@ -12,7 +12,7 @@ local function readCosts(commit)
   return costs
 end
 
--- What stands in a record, with what is added to it.
+-- The cost in a record, with these costs added.
 local function costWith(hashKey, field, text, costs)
   local micros, unpriced = string.match(text or '0 0', '^(%d+) (%d+)$')
   if not micros then throwDamage('field ' .. field .. ' of ' .. hashKey .. ' should be two numbers') end
@@ -22,7 +22,7 @@ local function costWith(hashKey, field, text, costs)
   return digits(tonumber(micros)) .. ' ' .. digits(tonumber(unpriced))
 end
 
--- What the worker and its session have cost with this commit. Reads and checks all that is counted with.
+-- Plans what the worker and its session have cost after this commit. Reads and checks all that is counted with.
 local function planCosts(turn, costs)
   local record, rootKey = turn.record, turn.rootKey
   local ofSession = record.parent and redis.call('HGET', rootKey, 'sessionCost') or not record.parent and record.sessionCost -- guard: the cost of other agents stays
@@ -42,7 +42,8 @@ local function countUsage(usage, kind, costs)
   end
 end
 
--- To what stands there of the hour. The hours of a day share a key. One that another program wrote over holds up no work: this is a statistic.
+-- Adds the usage to what is stored for this hour. The hours of a day share a key. A key that another program wrote over holds up no work: this is a
+-- statistic.
 local function writeUsage(tag, usage, now)
   local msOfHour, msOfDay, daysKept = 3600000, 86400000, 400
   local usageKey, hour = tag .. ':usage:' .. digits(math.floor(now / msOfDay)), digits(math.floor(now % msOfDay / msOfHour))

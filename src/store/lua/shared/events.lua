@@ -1,6 +1,6 @@
 --[[ events – what a script reports: one entry of the partition's stream, and a message for those who follow one of its sessions now. ]]
 
--- Sharded where the server has it: in a cluster a message then goes to the nodes of its slot alone.
+-- SPUBLISH where the server has it: in a cluster the message then goes to the nodes of its slot alone.
 local publishCommand = redis.REDIS_VERSION_NUM and 'SPUBLISH' or 'PUBLISH'
 
 -- `events`: subjects and notes in turn. They may be missed (docs/protocol.md), so nothing here fails. The message of a session is the id of the

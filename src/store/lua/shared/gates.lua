@@ -4,7 +4,7 @@ T:gate:<gate>:in the workers whose runs are in progress, T:gate:<gate>:begun whe
 their order. T:gates says when a sweep looks at each gate. In the record of a worker, `gates` is "<state> <id of runs> <id of rate>", - for none: its
 run is `in`, waits at `runs` or at `rate`, or is `out`. Who waits has the wait `gate`, and holds neither a slot nor a lease nor a place at another gate. ]]
 
--- So often a sweep looks at a gate at which nothing else is due: what is not in progress any more, whatever became of it, goes then.
+-- How often a sweep looks at a gate at which nothing else is due: then it removes runs that are not in progress any more, whatever became of them.
 local gateLookMs = 30000
 
 local function gateOf(kind, sort, id)
@@ -33,7 +33,7 @@ local function checkGate(tag, gate)
   checkSort('list', key .. ':begun')
 end
 
--- Those of a record whose run ends.
+-- Checks the gates of a record whose run ends.
 local function checkGatesOf(tag, record)
   local own = readGates(record.gates)
   if not own then return end
@@ -42,12 +42,13 @@ local function checkGatesOf(tag, record)
   checkSort('zset', tag .. ':gates')
 end
 
--- When a run began, as the list of its gate has it. What nobody can read began long ago: it holds nobody.
+-- When a run began, as the list of its gate has it. A time that cannot be read counts as long ago: it holds nobody back.
 local function beganAt(text)
   return tonumber(text) or 0
 end
 
--- Runs that began ahead of the clock, which was set back, have begun now: else their gate would stay closed until the clock is there again.
+-- If the clock was set back, runs seem to have begun in the future. They are taken to have begun now: else their gate would stay closed until the
+-- clock is there again.
 local function bringBegunNear(begunKey, most, now)
   local function isAhead(place) return beganAt(redis.call('LINDEX', begunKey, digits(place))) > now end
   if not isAhead(-most) and not isAhead(-1) then return end
@@ -57,7 +58,7 @@ local function bringBegunNear(begunKey, most, now)
   end
 end
 
--- When the next run may begin, in ms: 0 is now, and math.huge when one that is in progress has ended.
+-- When the next run may begin, in ms: 0 is now, and math.huge is when a run that is in progress has ended.
 local function opensAt(key, most, perMs, now)
   if not perMs then return redis.call('ZCARD', key .. ':in') < most and 0 or math.huge end -- guard: no more runs are in progress than a gate allows
   local before = redis.call('LINDEX', key .. ':begun', digits(-most))
@@ -66,7 +67,7 @@ local function opensAt(key, most, perMs, now)
   return opens > now and opens or 0 -- guard: no more runs begin within a time than a gate allows
 end
 
--- The numbers of a gate as its last run had them. One whose numbers were lost holds nobody.
+-- The numbers of a gate as its last run had them. A gate that has lost its numbers holds nobody back.
 local function numbersOf(key)
   local field = redis.call('HMGET', key, 'most', 'perMs')
   return tonumber(field[1] or nil) or 1e9, tonumber(field[2] or nil)
@@ -77,12 +78,12 @@ local function opensNext(key, now)
   return opensAt(key, most, perMs, now)
 end
 
--- A sweep looks at the gate at this time, or earlier.
+-- Has a sweep look at the gate at this time, or earlier.
 local function noteGate(tag, gate, at, now)
   redis.call('ZADD', tag .. ':gates', 'LT', digits(at == math.huge and now + gateLookMs or math.max(at, now)), gate)
 end
 
--- A run begins: in progress at the one gate, begun at the other.
+-- Notes at the gates that a run begins: in progress at the one, begun at the other.
 local function writeBegun(tag, id, kind, gates, now)
   if gates.runs then
     local gate = gateOf(kind, 'runs', gates.runs)
@@ -99,7 +100,7 @@ local function writeBegun(tag, id, kind, gates, now)
   end
 end
 
--- The run of this record is over. Returns what the record says then, and whether somebody waits for its place.
+-- Removes a run that is over from its gates. Returns what the record says then, and whether somebody waits for the run's place.
 local function writeLeft(tag, id, record, now)
   local own = readGates(record.gates)
   if not own or own.state == 'out' then return record.gates or atStart.gates, false end
@@ -130,7 +131,8 @@ local function readWaiting(tag, id, sort, gateId)
   return { id = id, session = session, pool = field[5] or atStart.pool, kind = field[4], gates = gates, recordKey = recordKey }
 end
 
--- Those that are in progress there by the set, and not by their records: a lost past of Redis, or another program. A part of them, elsewhere each time.
+-- Removes runs that are in progress by the set of the gate, and not by their records: Redis lost some of its past, or another program wrote here. It
+-- looks at a part of them, elsewhere each time.
 local function healPlaces(tag, key, gateId, now)
   local most = 32
   local from = now % (math.max(0, redis.call('ZCARD', key .. ':in') - most) + 1)
@@ -144,8 +146,8 @@ local function healPlaces(tag, key, gateId, now)
   end
 end
 
--- Lets those begin that may, in the order in which they came, and says when a sweep looks again. Who must wait at the other gate of its kind goes there,
--- with its place in the order. Returns how many began.
+-- Lets workers begin that may, in the order in which they came, and notes when a sweep looks again. A worker that must wait at the other gate of its
+-- kind goes there, with its place in the order. Returns how many workers began.
 local function writeAdmitted(tag, gate, now, woke)
   local looksMost = 32
   local kind, sort, gateId = string.match(gate, '^(%S+):(%l+):(%S+)$')
@@ -185,7 +187,7 @@ local function writeAdmitted(tag, gate, now, woke)
   end
   local newest = perMs and beganAt(redis.call('LINDEX', key .. ':begun', '-1'))
   if redis.call('EXISTS', key .. ':waiting') == 1 then
-    -- Where all that were looked at are damaged, a sweep looks again some time later.
+    -- If all workers that it looked at are damaged, a sweep looks again some time later.
     local at = opens == 0 and (left > 0 and now or now + gateLookMs) or opens == math.huge and now + gateLookMs or opens
     redis.call('ZADD', tag .. ':gates', digits(at), gate)
   elseif perMs and newest + perMs > now then

@@ -10,7 +10,7 @@ local function dispositionOf(redrivenKey, letter, at)
   end
 end
 
--- Nothing of one that is not there; of one that somebody wrote and that names no worker, an empty name.
+-- Reads a dead letter; nothing if there is none. A letter that another program wrote, and that names no worker, has an empty name.
 local function readLetter(deadKey, letter)
   local found = redis.call('XRANGE', deadKey, letter, letter)[1]
   local fields = found and { worker = '' } or {} -- guard: a missing letter is not dismissed
@@ -18,7 +18,7 @@ local function readLetter(deadKey, letter)
   return fields
 end
 
--- A disposition goes when its letter was trimmed, and every other of that millisecond.
+-- Writes a disposition. It goes when its letter was trimmed, and every other letter of that millisecond.
 local function writeDisposition(redrivenKey, deadKey, letter, at, disposition)
   redis.call('ZADD', redrivenKey, at, letter .. ' ' .. disposition)
   local oldest = redis.call('XRANGE', deadKey, '-', '+', 'COUNT', 1)[1]

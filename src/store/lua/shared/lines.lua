@@ -1,5 +1,6 @@
 --[[ lines – the run queues, and who is next in them. A worker's place in a run queue is a virtual time, in µs. T:clocks has the virtual time of each
-pool: the place of the worker that was taken last. Who comes gets that place. But the workers of one session stand behind each other, as far apart as
+pool: the place of the worker that was taken last. A worker that comes gets that place. But the workers of one session stand behind each other, as far
+apart as
 its turns last on average, over its weight. So a session with few workers waits for about one turn of any other, however many stand in the queue.
 A claim that finds a worker of a kind that its node does not host moves it to the queue of that kind, T:kind-queues:<pool>:<kind>, with its
 place. T:kind-queues:<pool> is the set of these kinds. So no claim looks at that worker again but those of nodes that host its kind.
@@ -26,8 +27,8 @@ local function queuedKinds(tag, pool)
   return kinds.err and {} or kinds
 end
 
--- Workers that a claim has met, and whose kinds its node does not host: their ids, places and kinds. If another program overwrote the key of a queue,
--- its workers stay where they are.
+-- Moves workers that a claim met, and whose kinds its node does not host, to the queues of their kinds. `met`: their ids, places and kinds. If
+-- another program overwrote the key of a queue, its workers stay where they are.
 local function writeToKindQueues(tag, pool, met)
   for index = 1, #met do
     local one = met[index]
@@ -39,7 +40,7 @@ local function writeToKindQueues(tag, pool, met)
   end
 end
 
--- Takes a worker out of this queue. Tells whether it was there. A queue of one kind that is empty is forgotten, or it would count as work.
+-- Takes a worker out of this queue. Returns whether it was there. A queue of one kind that is empty is forgotten, or it would count as work.
 local function takeFrom(tag, pool, queueKey, id)
   local wasThere = redis.pcall('ZREM', queueKey, id) == 1
   local kindsKey = tag .. ':kind-queues:' .. pool
@@ -48,14 +49,14 @@ local function takeFrom(tag, pool, queueKey, id)
   return wasThere
 end
 
--- The same, out of whichever it stands in.
+-- Takes a worker out of whichever queue it stands in.
 local function leaveQueue(tag, pool, kind, id)
   if takeFrom(tag, pool, tag .. ':run:' .. pool, id) then return end
   takeFrom(tag, pool, kindQueueKey(tag, pool, kind), id) -- guard: a worker leaves the queue of its kind
 end
 
 -- The queues of a pool in which a node may find work: the run queue, and those of kinds that it hosts, in the order of their first places. Also
--- tells whether there are others, of kinds that it does not host.
+-- returns whether there are queues of kinds that the node does not host.
 local function queuesOf(tag, pool, kinds)
   local runKey, queued = tag .. ':run:' .. pool, queuedKinds(tag, pool)
   if #queued == 0 then return { runKey }, false end
@@ -76,17 +77,17 @@ local function queuesOf(tag, pool, kinds)
   return queues, hasOthers
 end
 
--- The virtual time of a pool goes on with the places that are taken.
+-- Moves the virtual time of a pool on to a place that was taken.
 local function writeClock(tag, pool, place)
   redis.pcall('ZADD', tag .. ':clocks', 'GT', place, pool) -- guard: the virtual time of a pool goes on with the places that are taken
 end
 
--- The place of the first of so many who come one after the other: each of them moves the virtual time by one, so that they stand in this order.
+-- The first of `count` places that follow each other: each moves the virtual time by one, so that the workers stand in this order.
 local function nextPlaces(tag, pool, count)
   local last = redis.pcall('ZINCRBY', tag .. ':clocks', count, pool)
   last = type(last) == 'string' and tonumber(last) or count
   if last > count then return last - count + 1 end
-  -- Of this pool nothing was ever taken, or its time was lost: then it is that of the first one in the queue.
+  -- No worker of this pool was ever taken, or its virtual time was lost: then it is the place of the first worker in the queue.
   local first, place = redis.pcall('ZRANGE', tag .. ':run:' .. pool, 0, 0, 'WITHSCORES'), 1
   if not first.err then place = math.max(place, tonumber(first[2]) or 1) end -- guard: a virtual time that was lost is that of the first in the queue
   writeClock(tag, pool, digits(place + count - 1))
@@ -97,7 +98,7 @@ local function nextPlace(tag, pool)
   return nextPlaces(tag, pool, 1)
 end
 
--- In each pool a session has places of its own.
+-- The field that holds the last place of a session: it has one in each pool.
 local function scoreField(pool)
   return pool == atStart.pool and 'score' or ('score:' .. pool)
 end
@@ -113,7 +114,7 @@ local function inFront(place, lead)
   return digits(math.max(0, place - lead)) -- guard: a session of a higher priority stands further in front
 end
 
--- What the root's record says of its session's places. Whatever another program wrote there, the session gets places.
+-- What the root's record says of its session's places. If another program wrote over these fields, the session gets places all the same.
 local turnLeast, turnMost = 1000, 3600000000
 -- `root`: the fields of that record, where the caller has read them.
 local function readStanding(tag, session, pool, root)
@@ -129,9 +130,9 @@ local function newWakes(pools)
   return { woken = {}, queued = {}, pools = pools or {} }
 end
 
--- A worker that is to run gets a place in its run queue when the script ends: all of them at once, since one by one their places cost as much as
--- their records. Its record says so too; that of a worker whose other fields change at the same time is the caller's to write. `plan`: id,
--- session, pool, and root as above.
+-- Puts a worker that is to run into `woke`: it gets a place in its run queue when the script ends. All workers get their places at once, since one by
+-- one these cost as much as their records. Its record says so too; if other fields of the record change at the same time, the caller writes it.
+-- `plan`: id, session, pool, and root as above.
 local function writeWoken(tag, plan, woke)
   woke.woken[plan.id] = true
   local queued = woke.queued[plan.pool] or {}
@@ -156,8 +157,8 @@ local function placesOf(tag, pool, queued, standings)
   return placed
 end
 
--- Puts all that were woken into their run queues, and remembers the last place of each of their sessions. A script that works through many, one
--- after the other, does so after each: where a later one meets an error, none before it is without its place.
+-- Puts all that were woken into their run queues, and remembers the last place of each of their sessions. A script that works through many workers,
+-- one after the other, calls this after each: if a later one meets an error, none before it is left without its place.
 local function writeQueues(tag, woke)
   for pool, queued in pairs(woke.queued) do
     local standings = {}
@@ -169,7 +170,7 @@ local function writeQueues(tag, woke)
   woke.queued = {}
 end
 
--- The average turn of a session, when one more has lasted this long.
+-- The average turn of a session, after one more turn that lasted this long.
 local function averageTurn(turnUs, turnMs)
   local before, turn = tonumber(turnUs or atStart.turnUs) or 0, turnMs * 1000
   if before == 0 then return digits(turn) end

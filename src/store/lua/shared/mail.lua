@@ -6,8 +6,8 @@ local function signalMail(sort, id, value)
   return signalLetters[sort] .. '\t' .. id .. '\t' .. value
 end
 
--- What a recipient must show before mail is written to it. Returns a plan, or nil and a tag word that says why not. The plan for a
--- root also has what its record says of the session: its places, and where the mail is an input, the state.
+-- Reads what must be known of a recipient before mail is written to it. Returns a plan, or nil and a tag word that says why not. The plan for a root
+-- also has what its record says of the session: its places, and for an input the state of the session.
 local planFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score', 'turnUs', 'turnShare', 'atOnce' }
 local inputFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score', 'turnUs', 'turnShare', 'cancel', 'ended' }
 local function planMail(tag, id, lane, text)
@@ -28,14 +28,14 @@ local function planMail(tag, id, lane, text)
   }
 end
 
--- Does a run in progress take this input before it ends? One of a restricted sender waits for a run of its own, with the rights of that sender.
+-- Does a run in progress take this input before it ends? An input of a restricted sender waits for a run of its own, with the rights of that sender.
 local function maySteer(plan)
   local isBusy = plan.open == '1' or (plan.status ~= 'idle' and plan.length > 0) -- guard: a worker at rest is not steered
   return isBusy and isWhole(plan.consumed) and not permissionsInMail(plan.text) -- guard: an input of a restricted sender steers no run
 end
 
--- A message that a step sends: a plan, or nil, why not, and the limit, or the state of a session that is over. `ahead` counts what waits for
--- each recipient with what this step sends.
+-- A message that a step sends: a plan, or nil, why not, and the limit, or the state of a session that is over. `ahead` counts the mails that wait for
+-- each recipient, those of this step included.
 local function planSend(tag, id, text, ahead, when)
   local plan, why = planMail(tag, id, 'inbox', text)
   if not plan then return nil, why end
@@ -48,7 +48,7 @@ local function planSend(tag, id, text, ahead, when)
   return plan
 end
 
--- The result of a run for its parent: a plan, or nothing where nobody waits for it.
+-- The result of a run for its parent: a plan, or nothing if nobody waits for it.
 local function planReport(tag, record, result)
   local plan = planMail(tag, record.parent, 'results', result)
   if plan and plan.open == '1' and plan.run == record.parentRun then -- guard: a result goes only to the run that spawned the child
@@ -57,13 +57,13 @@ local function planReport(tag, record, result)
   end
 end
 
--- Values of a copy name workers by the ids that they had before: what is sent to them stays within the copy.
+-- In a copied session, values name workers by the ids that they had in the original: what is sent to them stays within the copy.
 local function recipientOf(tag, own, id)
   local found = redis.pcall('HGET', originalsKeyOf(tag, own.session), id)
   return type(found) == 'string' and found or id
 end
 
--- Of a worker, by its id; of the keys with a tag.
+-- The partition in the id of a worker.
 local function partitionOf(id)
   local last = tonumber(string.sub(id, -3), 16)
   return last and digits(last)
@@ -77,8 +77,8 @@ local function outboxKey(tag, partition)
   return tag .. ':out:' .. partition
 end
 
--- Mail for a worker of another partition, of which nothing is known here: where it goes, or nil and why not. `ahead` counts what waits in each outbox
--- with what this step sends.
+-- Mail for a worker of another partition, of which nothing is known here: where it goes, or nil and why not. `ahead` counts the mails that wait in
+-- each outbox, those of this step included.
 local function planSendOut(tag, own, send, ahead)
   local partition, outboxMost = partitionOf(send.worker), 10000
   local key, sentKey = outboxKey(tag, partition), tag .. ':sent'
@@ -89,15 +89,15 @@ local function planSendOut(tag, own, send, ahead)
   return { partition = partition, text = own.id .. '\t' .. send.worker .. '\t' .. (send.when or '') .. '\t' .. send.mail }
 end
 
--- Numbers of an outbox grow, also where a Redis lost a little of its past: they are times in µs, of the clock of Redis.
+-- The numbers of an outbox grow, even in a Redis that lost a little of its past: they are times in µs, of the clock of Redis.
 local function writeOut(tag, out, now)
   local number = math.max(tonumber(redis.call('HGET', tag .. ':sent', out.partition) or '0') + 1, now * 1000)
   redis.call('HSET', tag .. ':sent', out.partition, digits(number))
   redis.call('RPUSH', outboxKey(tag, out.partition), digits(number) .. '\t' .. out.text)
 end
 
--- All that a step sends. Of children it spawns in the same step (`byId`) their first mails grow. Returns the plans, and those for other partitions; what
--- may not be sent is added to `refused`.
+-- Plans all that a step sends. Mail for a child that the same step spawns (`byId`) becomes one of its first mails. Returns the plans, and those for
+-- other partitions; what may not be sent is added to `refused`.
 local function planMails(tag, own, sends, byId, refused)
   local plans, out, ahead, rules = {}, {}, {}, sendRulesOf(tag, own)
   local here = partitionOfTag(tag)
@@ -116,7 +116,7 @@ local function planMails(tag, own, sends, byId, refused)
       if isOut then fine, plan, why, what = pcall(planSendOut, tag, own, send, ahead)
       else fine, plan, why, what = pcall(planSend, tag, send.worker, send.mail, ahead, send.worker ~= own.id and send.when) end
       if not fine then
-        -- Its sender is not to blame, and would be taken for poison if this went on as an error.
+        -- The sender is not to blame, and would be taken for poison if this went on as an error.
         what = damageOf(plan) -- guard: a damaged recipient refuses its mail, and stops nothing else of its sender
         if not what then error(plan, 0) end
         plan, why = nil, 'damaged'
@@ -134,7 +134,7 @@ local function writeWokenRecord(tag, plan, now, woke)
   redis.call('HSET', workerKey(tag, plan.id), 'status', 'queued', 'queuedAt', digits(now))
 end
 
--- Children that start because a sibling has ended, as planned with its result.
+-- Starts the children that may start because a sibling has ended, as planned with its result.
 local function writeStarts(tag, plan, now, woke)
   redis.call('HSET', plan.record, 'atOnce', plan.atOnce)
   if plan.taken > 0 then redis.call('LTRIM', waitingKey(plan.record), plan.taken, -1) end -- guard: a child starts once
@@ -145,8 +145,8 @@ local function writeStarts(tag, plan, now, woke)
   end
 end
 
--- Notes that the run in progress takes this input, by its position; of one that interrupts the run with a ! behind it. The nodes are told, so that
--- a turn that lasts hears of it.
+-- Notes that the run in progress takes this input, by its position, with a ! behind it if the input interrupts the run. The nodes are told, so that a
+-- long turn learns of it.
 local function writeSteered(plan, length)
   local place = digits(plan.consumed + length - 1) .. (plan.when == 'interrupt' and '!' or '')
   local before = redis.call('HGET', plan.record, 'steered') or atStart.steered
@@ -194,7 +194,8 @@ local function writeInput(tag, plan, event, seed, wakeupMs)
   return position, wakeups
 end
 
--- What is written of the message that a cancelled run was to begin with, when the run has not received it: else its next run would. Nil: nothing.
+-- The message with which a cancelled run was to begin, if the run has not received it: it is written with the end of the run, or the next run would
+-- receive it. Nil: there is none.
 local function readDropped(recordKey, record, hit)
   if hit ~= 'own' or record.open == '1' then return nil end -- guard: a worker that is cancelled for good keeps its mail for reading
   local mail = lengthOf(recordKey .. laneKeys.inbox) > 0 and redis.call('LINDEX', recordKey .. laneKeys.inbox, 0)
@@ -219,7 +220,7 @@ local function planCancelled(tag, id, record, now)
 end
 
 -- Drops what only the ended run could have used: its open timers and asks, and signals and results nobody received.
--- Returns how many mails went from the control and the results lane.
+-- Returns how many mails left the lanes of signals and of results.
 local function writeRunLeftovers(tag, id, record, awaited, now)
   local base = workerKey(tag, id)
   if (record.attempt or atStart.attempt) ~= '0' then redis.call('ZREM', tag .. ':timers', id .. ':retry') end

@@ -13,7 +13,7 @@ local function permissionsNamed(text)
   return #text <= permissionBytesMost and text or '@' .. redis.sha1hex(text)
 end
 
--- The text of what a record has.
+-- The text of the permissions that a record names.
 local function permissionsIn(tag, session, named)
   local digest = string.match(named, '^@(%x+)$')
   if not digest then return named end
@@ -40,7 +40,7 @@ local function writePermissions(tag, session, texts)
   end
 end
 
--- Permissions by the first word of their lines: the path of a folder, or a set of names. Of a word that comes twice the last one counts.
+-- Permissions by the first word of their lines: the path of a folder, or a set of names. If a word comes twice, the last line counts.
 local function permissionsOf(text)
   local permissions = {}
   for what, words in string.gmatch(text .. '\n', '(%S+) ?([^\n]*)\n') do
@@ -53,14 +53,14 @@ local function permissionsOf(text)
   return permissions
 end
 
--- Not by a pattern, which would begin anew at each of many slashes.
+-- A loop and no pattern, because a pattern would begin anew at each of many slashes.
 local function withoutLastSlashes(path)
   local last = #path
   while last > 0 and string.byte(path, last) == 47 do last = last - 1 end
   return string.sub(path, 1, last)
 end
 
--- Is this path the outer one or below it? By its text alone: a step up below the outer one is not.
+-- Is this path the outer one or below it? This compares the texts alone: a step up below the outer path is refused.
 local function isWithin(path, outer)
   if string.match(outer, '^%a:') then path, outer = string.gsub(path, '\\', '/'), string.gsub(outer, '\\', '/') end
   path, outer = path .. '/', withoutLastSlashes(outer) .. '/'
@@ -102,12 +102,12 @@ local function isNarrower(asked, permissions)
   return true
 end
 
--- The permissions of the worker that sent this input, where they are restricted; core/worker/message.ts has the form. Else false.
+-- The permissions of the worker that sent this input, where they are restricted; core/worker/message.ts has the form. False for any other input.
 local function permissionsInMail(text)
   return text and string.match(text, '^p\t[^\t]*\t([^\t]*)\t') or false
 end
 
--- What restricts to whom this worker sends: its own permissions, and those of its run. Mostly nothing.
+-- What restricts to whom this worker sends: its own permissions, and those of its run. Mostly there is nothing.
 local function sendRulesOf(tag, own)
   local rules, record = {}, own.record
   for _, field in ipairs({ 'permissions', 'runPermissions' }) do
@@ -117,7 +117,7 @@ local function sendRulesOf(tag, own)
   return rules
 end
 
--- Is this worker, in the record of a recipient, a child of that one?
+-- Is the recipient with this record a child of the sending worker?
 local function isChildOf(recordKey, own)
   local level = digits(own.depth + 1)
   local fields = redis.call('HMGET', recordKey, 'depth', 'path' .. level)
@@ -132,7 +132,7 @@ local function isReached(own, names, send, session, recordKey)
   return send.worker == own.record.parent or not recordKey or isChildOf(recordKey, own)
 end
 
--- May the worker send to this one? `recordKey`: of the recipient; nil of a child that this step spawns. A node says by `reach` how far an agent
+-- May the worker send to this one? `recordKey`: of the recipient; nil for a child that this step spawns. A node says by `reach` how far an agent
 -- without such permissions sends.
 local function maySend(own, rules, send, session, recordKey)
   if send.worker == own.id then return true end

@@ -1,5 +1,5 @@
 --[[ records – names of keys, time, and what records and sessions say.
-What scripts have in common is in this folder; in front of each script stands what it uses of it. It calls nothing itself.
+What scripts have in common is in this folder; the shared functions that a script uses are put in front of it. A shared file runs nothing by itself.
 A script that takes a list, or more than five values, takes a header as its first argument: one JSON object with named fields that the store wrote.
 Texts of users follow it as arguments of their own, and no script decodes them (docs/decisions/0027-arguments-of-scripts.md).
 A script reads and checks everything first and writes afterwards; `plan…`, `read…` and `check…` only read, `write…` only write.
@@ -77,40 +77,40 @@ end
 
 local laneKeys = { signals = ':mail:signals', results = ':mail:results', inbox = ':mail:inbox' }
 
--- Large results of children, by the numbers of their calls. Their heads, which end with a tab, stand for them in the lane. So a claim may read all of
--- the lane, and of the large ones those that the parent takes next.
+-- The key of large results of children, by the numbers of their calls. In the lane, the head of such a result stands for it, which ends with a tab. So a
+-- claim may read the whole lane, and of the large results only those that the parent takes next.
 local largeBytes = 2048
 local function largeKeyOf(recordKey)
   return recordKey .. ':mail:large'
 end
 
--- The head of a result that is large, and the number of its call; nothing of any other text.
+-- The head of a large result, and the number of its call; nothing for any other text.
 local function largeHead(text)
   if #text > largeBytes then return string.match(text, '^(r\t[^\t]*\t(%d+)\t%a+\t)') end
 end
 
--- Of a head in the lane of results the number of its call; nothing of any other text.
+-- The number of the call in a head that stands in the lane of results; nothing for any other text.
 local function callOfHead(text)
   return string.byte(text, -1) == 9 and tonumber(string.match(text, '^r\t[^\t]*\t(%d+)\t%a+\t$'))
 end
 
--- Workers of a paused session that claims found in a run queue, each with its score there.
+-- The key of the workers of a paused session that claims found in a run queue, each with its score there.
 local function heldKeyOf(tag, session)
   return sessionKey(tag, session) .. ':held'
 end
 
--- The turns of a paused session whose nodes begin nothing more in them, as "<worker> <token>".
+-- The key of the turns of a paused session whose nodes begin nothing more in them, as "<worker> <token>".
 local function quietKeyOf(tag, session)
   return sessionKey(tag, session) .. ':quiet'
 end
 
--- Workers that a cancel in the session has still to end. While its root says `endFrom`, all workers from that position of their list on are looked at
--- first, and those that cannot be ended yet come here.
+-- The key of the workers that a cancel in the session has still to end. While its root says `endFrom`, all workers from that position of their list
+-- on are looked at first, and those that cannot be ended yet come here.
 local function endingKeyOf(tag, session)
   return sessionKey(tag, session) .. ':ending'
 end
 
--- Of a copy: from ids that its workers had in the session that it is a copy of to theirs.
+-- In a copied session: the key of the ids that its workers had in the original, each with the id in the copy.
 local function originalsKeyOf(tag, session)
   return sessionKey(tag, session) .. ':originals'
 end
@@ -146,7 +146,7 @@ local function readRecord(recordKey)
   if depth or record.path1 then
     if not string.find(depth or '', '^%d+$') then throwDamage('field depth of ' .. recordKey .. ' should be a whole number') end
     record.parent, record.parentRun = ancestorOf(recordKey, 'path' .. depth, record)
-    -- Who is in between becomes no key.
+    -- The elements in between become no part of a key.
     if depth ~= '1' then ancestorOf(recordKey, 'path1', record) end
   end
   return record, flat
@@ -172,7 +172,7 @@ local function stateOf(cancel, ended)
   return ended and string.match(ended, '^%a+') or cancel and 'cancelling' or 'active'
 end
 
--- nil without such a session.
+-- The state of a session; nil if there is none.
 local function sessionState(tag, session)
   local field = readFields(rootKeyOf(tag, session), 'kind', 'cancel', 'ended')
   return field[1] and stateOf(field[2], field[3]) or nil
@@ -201,7 +201,7 @@ end
 -- on with its mail) or 'whole' (for good); and what the root's record says of the session.
 -- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
 -- field each, since a value over 64 bytes would make the whole record several times as large in memory.
--- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash, for who writes to it next.
+-- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash when a later command writes to it.
 local function readCancellation(tag, record, id)
   local cancelCount, spent, caps, paused, approval, turnUs = readShared(tag, id, record)
   if not cancelCount then return nil, cancelCount, spent, caps, paused, approval, turnUs end

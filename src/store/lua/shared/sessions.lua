@@ -6,7 +6,7 @@ local function endsKeyOf(tag)
   return tag .. ':ends'
 end
 
--- notify: where its result goes. listens: endpoints are told of it.
+-- notify: where the result of the session goes. listens: endpoints are told of its end.
 local function writeEndNotices(tag, session, now, notify, listens)
   if notify then writeNotice(tag, rootOf(session) .. ':notify', now) end -- guard: the result of a session that ends goes where its creator said
   if listens then writeNotice(tag, rootOf(session) .. ':notify:end', now) end -- guard: endpoints are told of the end of a session
@@ -17,7 +17,7 @@ local function writeEnd(tag, session, now, notify, listens)
   writeEndNotices(tag, session, now, notify, listens)
 end
 
--- Of one that goes on: its score there, by the time of its creation.
+-- The score in T:ends of a session that goes on, by the time of its creation.
 local function goesOnSince(createdAt)
   return digits(createdAt - beforeEnds)
 end
@@ -72,7 +72,7 @@ local function answerBefore(tag, order, known)
   if first then return { first = first, word = 'again' } end -- guard: a session that comes twice in one call is created once
   known.bySession[order.session] = order
   if not known.some then return nil end -- guard: sessions that go together are created once
-  -- Somebody may have written what is in its place.
+  -- Another program may have written to the key of the new record.
   checkSort('hash', order.recordKey)
   checkSort('list', order.inboxKey, order.recordKey .. ':log') -- guard: a key of another sort stops a script before it writes
   if redis.call('EXISTS', order.recordKey) == 0 then return nil end -- guard: a session is created once
@@ -102,13 +102,13 @@ local function writeRoot(tag, order, now)
   set('approval', order.approval)
   set('turnShare', order.turnShare)
   set('notify', order.notify)
-  -- The history with which a worker begins counts as a commit of no claim: who claims it reads the history.
+  -- The history with which a worker begins counts as a commit of no claim: the node that claims the worker reads that history.
   if order.entries > 0 then set('commit', '0::0:1') end -- guard: a worker that begins with a history knows of it
   set('startWakeups', order.wakeups, '') -- guard: the first session of each pool keeps its wake-ups
   redis.call('HSET', order.recordKey, unpack(record))
 end
 
--- What its first message names: three texts for each blob, its id, its media type, and its bytes. Bounded by whoever asks for the session.
+-- Writes the blobs that the first message names: three texts for each, its id, its media type, and its bytes. Whoever asks for the session bounds them.
 local function writeFirstBlobs(tag, order, texts)
   local base, held = sessionKey(tag, order.session), 0
   for index = 0, order.blobs - 1 do
@@ -121,7 +121,7 @@ local function writeFirstBlobs(tag, order, texts)
   if held > 0 then redis.call('HSET', base .. ':blobs', 'bytes', digits(held)) end
 end
 
--- Sessions that are in the index. The first of each pool gets the new wake-ups of that pool, and its record keeps them.
+-- Writes the sessions, which are in the index already. The first of each pool gets the new wake-ups of that pool, and its record keeps them.
 local function writeSessions(tag, orders, now, seed, wakeupMs, texts)
   local queued, firsts, events = {}, {}, {}
   for index = 1, #orders do

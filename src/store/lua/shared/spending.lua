@@ -5,7 +5,8 @@ local function isTally(data)
   return string.sub(data or '', 1, 2) == 'a '
 end
 
--- By an agent's tally (core/history/run/agent-tally.ts): model calls of its life, tokens in and out, and tool calls. Nil for what is none.
+-- What an agent has used, by its tally (core/history/run/agent-tally.ts): model calls of its life, tokens in and out, and tool calls. Nil if the text
+-- is no tally.
 local function usedOf(tally)
   local calls, tokensIn, tokensOut, toolCalls = string.match(tally or '', '^a %w+ ?(%w*) ?(%w*) ?(%w*) ?(%w*)')
   if not calls then return nil, 0, 0 end
@@ -24,7 +25,7 @@ local function spendingText(calls, tokens, toolCalls)
 end
 
 -- What the session has spent when this worker's tally becomes the given one, as a text; nil where there is nothing to write.
--- Not for an agent that is alone in its session: it keeps the count in its own record, and with its first children it is written for all.
+-- An agent that is alone in its session keeps the count in its own record: nothing is written for it until it has children.
 local function spentWith(rootKey, tally, record, spent)
   local calls, tokens, toolCalls = usedOf(tally)
   if not calls then return nil end

@@ -2,7 +2,7 @@
 "<most> <running> <waiting>" in its field `atOnce`, which no other worker has; T:w:<parent>:waiting lists those that wait, in their order. Such
 a child is there already, with its mail: parked, and with the wait `start`. ]]
 
--- The three numbers; nothing where there is no such field, or another program wrote over it: whoever brings a result is not stopped by it.
+-- The three numbers of `atOnce`; nothing if the field is missing, or another program wrote over it: that must not stop a child that brings its result.
 local function readAtOnce(text)
   local most, running, waiting = string.match(text or '', '^(%d+) (%d+) (%d+)$')
   if most then return tonumber(most), tonumber(running), tonumber(waiting) end
@@ -27,7 +27,7 @@ local function planStarts(tag, plan, record)
     local id = redis.call('LINDEX', listKey, taken)
     if not id then break end
     taken = taken + 1
-    -- One that was cancelled while it waited starts no more.
+    -- A child that was cancelled while it waited starts no more.
     local field = redis.pcall('HMGET', workerKey(tag, id), 'status', 'wait', 'pool')
     if not field.err and field[1] == 'parked' and field[2] == 'start' then -- guard: a child that was cancelled while it waited never starts
       starts[#starts + 1] = { id = id, session = plan.session, pool = field[3] or atStart.pool }
@@ -60,7 +60,7 @@ local function planAtOnce(tag, own, born, most, limits)
   own.atOnce = atOnceText(most, running, waiting)
 end
 
--- The children of this step that wait.
+-- Writes the children of this step that wait to start.
 local function writeWaiting(recordKey, waiting)
   for from = 1, #waiting, 1000 do
     redis.call('RPUSH', waitingKey(recordKey), unpack(waiting, from, math.min(from + 999, #waiting)))

@@ -11,7 +11,7 @@ local function checkClaim(claim)
   checkNumbers(claim, 'leaseMs', 'mailBytes', 'suspectAfter', 'poisonAfter')
 end
 
--- Children, mail, timers and asks of a commit.
+-- Reads the children, mail, timers and asks of a commit.
 local function readLists(commit, texts)
   commit.spawns, commit.sends, commit.timers = listOf(commit, 'spawns'), listOf(commit, 'sends'), listOf(commit, 'timers')
   commit.asks, commit.withdraws = listOf(commit, 'asks'), listOf(commit, 'withdraws')
@@ -47,7 +47,7 @@ local function readLists(commit, texts)
   for index = 1, #commit.cancels do checkTexts(commit.cancels[index], 'id') end
 end
 
--- Positions in a lane, or numbers of calls.
+-- Reads a list of positions in a lane, or of numbers of calls.
 local function readPlaces(commit, name)
   local consumed = commit[name]
   if consumed == nil then return none end
@@ -56,7 +56,7 @@ local function readPlaces(commit, name)
   return consumed
 end
 
--- A commit as it was sent, as the header of commit.lua says.
+-- Reads a commit as it was sent, in the form that the header of commit.lua describes.
 local function readCommit(tag, commit, texts)
   checkTexts(commit, 'worker', 'token', 'runState')
   checkTextsIfAny(commit, 'pendingCalls', 'attempt', 'wait', 'outcome', 'leave')
@@ -88,7 +88,7 @@ local function addSteered(answer, steered)
   answer[10] = steered -- guard: a commit answers what steers the worker
 end
 
--- May this node write, and has it not written this already? Else what is answered instead.
+-- May this node write for the worker, and has it not written this commit already? If not, returns what is answered instead.
 local function guardTurn(tag, turn, batch)
   local commit, recordKey = turn.commit, turn.recordKey
   local worker, token, claim = commit.worker, commit.token, commit.claim
@@ -100,7 +100,7 @@ local function guardTurn(tag, turn, batch)
   if repeated or record.token ~= token then -- guard: token check of commit
     local before = claim and sameAssignment(tag, claim) or false
     if not repeated then return { 'fenced', before } end
-    -- It was recorded, whatever became of its root since.
+    -- The commit was recorded, whatever became of its root since.
     local fine, _, spent, caps, _, approval = pcall(readShared, tag, worker, record) -- guard: a commit that is sent again reads no key that may be damaged by now
     local assigned = commit.inline and readInline(tag, commit)
     local spentBefore = fine and spent -- guard: a commit that is sent again answers the session's spending
@@ -127,7 +127,7 @@ local function guardTurn(tag, turn, batch)
   end
 end
 
--- What concerns other workers, or all of the session. Most steps of a worker that is alone have nothing of it. Returns what is refused, or nil.
+-- Plans what concerns other workers, or the whole session. Most steps of a worker that is alone concern nobody else. Returns the refusals, or nil.
 local function planConcerned(tag, turn)
   local commit, record = turn.commit, turn.record
   local pendingCount = commit.pendingCount or 0
@@ -144,14 +144,14 @@ local function planConcerned(tag, turn)
   return refused
 end
 
--- A session may end with a commit. What its end needs is looked at once for all of them.
+-- Prepares for a session that ends with a commit. The keys that its end needs are looked at once for all commits of the script.
 local function expectEnd(tag, batch)
   if batch.listens ~= nil then return end
   checkSort('zset', endsKeyOf(tag)) -- guard: an index of ends that cannot be read tears no commit
   batch.listens = hasEndpoints(tag)
 end
 
--- Checks all that would be written, without writing. Returns what is answered where that is refused.
+-- Checks all that would be written, without writing. Returns the answer if something is refused.
 local function planTurn(tag, turn, batch)
   local commit, record, recordKey, outcome, wait = turn.commit, turn.record, turn.recordKey, turn.commit.outcome, turn.commit.wait
   turn.waitsForOne = wait and waitsForResults(wait)
@@ -159,7 +159,7 @@ local function planTurn(tag, turn, batch)
   if refused then return { 'refused', refused } end
   local hadSignals, consumed = (record.signalsOpen or atStart.signalsOpen) ~= '0', commit.inputsConsumed or 0
   if (commit.signalsConsumed or 0) > 0 or (outcome and hadSignals) then checkSort('list', recordKey .. laneKeys.signals) end
-  -- Read once, to know that it is a list, and whether more waits there.
+  -- The length is read once: it shows that the key is a list, and whether more mail waits there.
   turn.inboxLeft = (consumed > 0 or wait or outcome) and lengthOf(turn.inboxKey) - consumed or 0 -- guard: keys are looked at before the first write
   if #commit.largeTaken > 0 then checkSort('hash', largeKeyOf(recordKey)) end
   if #commit.steersTaken > 0 then checkPlaces(turn.inboxKey, tonumber(record.inbox or atStart.inbox), commit.steersTaken) end

@@ -1,4 +1,4 @@
---[[ wakeups – asks slots to wake up and claim, as many as the work in a run queue needs. (How a wake-up travels: src/wake/wakeup-listener.ts.)
+--[[ wakeups – asks slots to wake up and claim: as many slots as the work in a run queue needs. (How a wake-up travels: src/wake/wakeup-listener.ts.)
 An id is <letter><seed>-<pool>-<number>. The letter is `p` if a node heard the wake-up when it was published, `s` if a sweep puts it for its own
 node, else `w`. ]]
 
@@ -21,7 +21,7 @@ end
 local function writeWakeups(tag, pool, seed, now, wakeupMs)
   local wakeupsMost, awakeLeast = 50, 16
   if pool == 'unhosted' then return '' end
-  -- Of each queue of a kind one worker: a slot that is awake goes through them.
+  -- Each queue of one kind counts as one worker: a slot that is awake goes through the queue.
   local queued = redis.call('ZCARD', tag .. ':run:' .. pool) + redis.call('SCARD', tag .. ':kind-queues:' .. pool) -- guard: wake-up rule: queues of kinds
   if queued == 0 then return '' end
   local from = digits(now) -- guard: wake-up rule: stale wake-ups
@@ -41,7 +41,7 @@ local function writeWakeups(tag, pool, seed, now, wakeupMs)
   if out >= wanted then return '' end
   local missing = wanted - out -- guard: wake-up rule: wake-ups that are out
   local count, letter, name = math.min(missing, wakeupsMost), 'w', seed .. '-' .. pool
-  -- While others are out, slots are awake or soon will be: one more in haste would only find nothing.
+  -- While other wake-ups are out, slots are awake or soon will be: a published one would only find nothing.
   if out == 0 then -- guard: no wake-up is published while slots are awake
     local offered = count == 1 and 'p' or 'w' -- guard: a published wake-up that a node heard is marked
     if publishWakeup(tag, pool, offered .. name .. '-1') then letter = offered end
@@ -55,8 +55,8 @@ local function writeWakeups(tag, pool, seed, now, wakeupMs)
   return count > 1 and (digits(count) .. '*' .. letter .. name) or wakeups[2]
 end
 
--- The rule for each of these pools. Returns the new wake-ups, comma-separated. If somebody wrote something else over a key of the rule, this pool
--- gets no wake-up: the sweeps report the key, and wake slots without it.
+-- Applies the rule to each of these pools. Returns the new wake-ups, comma-separated. If somebody wrote something else over a key of the rule, this
+-- pool gets no wake-up: the sweeps report the key, and wake slots without it.
 local function writeWakeupsOf(tag, pools, seed, now, wakeupMs)
   local all = ''
   for pool in pairs(pools) do

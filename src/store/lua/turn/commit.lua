@@ -109,7 +109,7 @@ for index = 1, #turns do
     local fine, answer = pcall(commitTurn, tag, turns[index], batch)
     answers[index] = fine and not answer.err and answer or { 'failed' }
   else
-    -- Nothing was written yet: an error is that of the whole script, and each commit is sent again by itself.
+    -- Nothing was written yet: an error here fails the whole script, and each commit is sent again by itself.
     local answer = commitTurn(tag, turns[index], batch)
     if answer.err then return answer end
     answers[index] = answer

@@ -31,7 +31,8 @@ if own and own.state == 'in' then return { 'in' } end -- guard: a run begins onc
 if readCancellation(tag, record, worker) then return { 'cancelled' } end -- guard: cancel check of enter
 checkSort('zset', leasesKey, gatesKey)
 
--- Does every run that is in progress there wait for this one? Each is one of its ancestors, and none of those in between is detached.
+-- Does every run that is in progress at the gate wait for this one? That is so if each of them is an ancestor of this run, with no detached worker in
+-- between.
 local function isOfAncestors(key)
   local level, found = tonumber(record.depth or atStart.depth), 0
   while level > 0 and string.sub(record['path' .. level], 38) ~= '-' do
@@ -41,7 +42,7 @@ local function isOfAncestors(key)
   return found > 0 and found == redis.call('ZCARD', key .. ':in')
 end
 
--- The first gate at which it must wait, and when that opens.
+-- The first gate at which the run must wait, and when that gate opens.
 local gates, closed, opens = {}, nil, nil
 for index = 1, #at do
   local one = at[index]
@@ -75,7 +76,7 @@ end
 local gate = gateOf(record.kind, closed, gates[closed])
 redis.call('ZADD', gateKey(tag, gate) .. ':waiting', digits(now), worker)
 noteGate(tag, gate, opens, now)
--- As after a commit of this claim, which recorded nothing: its version is as before.
+-- The worker is as after a commit of this claim that recorded nothing: its version stays.
 redis.call('HSET', recordKey, 'gates', gatesText(closed, gates), 'status', 'parked', 'wait', 'gate', 'token', atStart.token)
 redis.call('HSET', recordKey, 'commit', header.token .. ':0:' .. (record.version or '0')) -- guard: a worker that waits at a gate keeps its epoch, and is no suspect
 if record.isolated then redis.call('HSET', recordKey, 'isolated', atStart.isolated) end -- guard: starts alone of a run that waits at a gate count anew

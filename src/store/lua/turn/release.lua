@@ -32,7 +32,7 @@ checkSort('zset', leasesKey)
 checkSort('hash', nodesKey)
 checkSort('stream', eventsKey)
 
--- The record of a turn that this node still holds; nil of another, and of one that cannot be read.
+-- The record of a turn that this node still holds; nil for another turn, and for a record that cannot be read.
 local function readHeldTurn(turn)
   local key = workerKey(tag, turn.worker)
   local fields = readRecord(key)
@@ -73,7 +73,7 @@ end
 writeQueues(tag, woke)
 if saysSome and header.author then
   local key = workerKey(tag, header.author)
-  -- What is no record is left as it is.
+  -- A key that holds no record is left as it is.
   if redis.pcall('HEXISTS', key, 'kind') == 1 then redis.call('HSET', key, 'lastWords', words) end -- guard: last words make no record
 end
 if ends then

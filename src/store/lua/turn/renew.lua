@@ -30,7 +30,7 @@ for index = 1, #turns do
 end
 checkSort('zset', leasesKey)
 local kept = {}
--- The record, and whether its worker is cancelled, or its session paused, which its root says.
+-- The record of the worker, whether it is cancelled, and whether its session is paused, which the record of the root says.
 local function readTurn(record, worker, token)
   local fields = readRecord(record)
   if fields.token ~= token then return fields end
@@ -42,7 +42,7 @@ end
 for index = 1, #turns do
   local turn = turns[index]
   local worker, token, record = turn.worker, turn.token, workerKey(tag, turn.worker)
-  -- What cannot be read of a worker or its session ends its own turn, and no other.
+  -- Damage to a worker or its session ends this turn, and no other.
   local fine, fields, hit, paused = pcall(readTurn, record, worker, token) -- guard: a renewal ends the turn that is damaged, and no other
   if not fine and not damageOf(fields) then error(fields, 0) end
   if not fine or fields.token ~= token then -- guard: token check of renew
@@ -63,7 +63,7 @@ for index = 1, #kept do
   if runState then redis.call('HSET', turn.record, 'runState', runState) end
   if turn.quiet then redis.call('SADD', turn.quiet, turn.worker .. ' ' .. turn.sent.token) end -- guard: a node says that it begins nothing more
   if wakeup and turn.sent.becomesBusy then
-    -- No lease waits for wake-ups: what is wrong with their keys the sweeps say.
+    -- No lease waits for wake-ups: if their keys are damaged, the sweeps report that.
     redis.pcall('ZREM', tag .. ':wakeups:' .. turn.pool, wakeup) -- guard: wake-up of a long turn counts as busy
     redis.pcall('ZADD', tag .. ':busy:' .. turn.pool, digits(now + leaseMs), wakeup)
     -- A turn of this pool is long: a slot that is awake may no longer be expected to take several workers in a row.

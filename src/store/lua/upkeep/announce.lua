@@ -25,7 +25,7 @@ checkSort('hash', kindsKey, nodesKey, metaKey)
 checkSort('set', poolsKey)
 local canSweep = pcall(checkSort, 'zset', leasesKey)
 
--- Of these kinds and their lines, those that are not in the register as they are: nodes register their kinds each minute.
+-- Those of these kinds and lines that the register does not have yet: nodes register their kinds each minute.
 local function changedLines(kindsKey, hosts, lines)
   local changed = {}
   for from = 1, #hosts, 500 do
@@ -52,7 +52,7 @@ if #hosts > 0 then
   local changed = changedLines(kindsKey, hosts, lines)
   for from = 1, #changed, 1000 do redis.call('HSET', kindsKey, unpack(changed, from, math.min(from + 999, #changed))) end
   local version = #changed > 0 and redis.pcall('HINCRBY', metaKey, 'kinds', 1) -- guard: nodes learn that a kind was registered
-  -- Another program wrote over it: it goes on above all that there were.
+  -- Another program wrote over the version: the new one is above all earlier ones.
   if type(version) == 'table' then redis.call('HSET', metaKey, 'kinds', digits(nowMs())) end -- guard: a version of the register that is no number begins anew
 end
 local line = digits(nowMs()) .. ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts

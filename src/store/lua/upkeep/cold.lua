@@ -35,7 +35,8 @@ if done == '' then done = reached end -- guard: a walk over cold histories outli
 local from, passed, skipped = string.match(done, '^(%-?%d+) (%d+) (%d+)$')
 local isOver = string.match(done, '^end (%-?%d+)$')
 from, passed, skipped = tonumber(from or isOver or -1e16), tonumber(passed or 0), tonumber(skipped or 0)
--- Sessions that go on come first, each time. Of those that have ended only those since the last walk: nothing is written to them any more.
+-- Sessions that go on come first, each time. Of the sessions that have ended, it looks only at those that ended since the last walk: nothing is
+-- written to older ones any more.
 local endsFrom = math.max(tonumber(meta[3] or 0) or 0, isOver and from + 1 or from)
 -- Written last. A Redis that is full refuses a first write that may take room; packing makes room.
 local function remember(done, node)
@@ -60,7 +61,7 @@ local function isRaw(element)
   return string.sub(element, 1, 1) == '{'
 end
 
--- The first position that is not packed, where the last one is not: from the end in ever larger steps, then between two of them.
+-- The first position that is not packed, if the last one is not: the search goes from the end in ever larger steps, then between two of them.
 local function firstRaw(log, length)
   if isRaw(elementAt(log, 0)) then return 0 end
   local high, step = length - 1, 1
@@ -99,7 +100,7 @@ local function look(id)
   if length - start > 1 then found[#found + 1] = { id, digits(start), digits(first), digits(length) } end
 end
 
--- The rest of one session; tells whether that was all of it.
+-- Looks at the rest of one session; returns whether that was all of it.
 local function lookAt(session)
   if batch <= 0 or bytesLeft <= 0 then return false end -- guard: a walk over cold histories reads no list of workers that it does not look at
   local workersFrom, most = math.max(0, skipped - 1), batch

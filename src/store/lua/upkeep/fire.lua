@@ -16,13 +16,13 @@ local noticeMs, notices = 30000, ''
 checkArguments(batch, wakeupMs)
 checkLast(told)
 for notice in string.gmatch(told, '%S+') do
-  -- One that is due is of a later end: what is being told of stands in the future.
+  -- The notice that is due is one of a later end: while a node tells of an end, the notice stands in the future.
   local isLater = tonumber(redis.call('ZSCORE', timersKey, notice) or now) <= now -- guard: a session that was retried while it was told of is told of again
   if not isLater then redis.call('ZREM', timersKey, notice) end -- guard: a result is told once
 end
 local due = redis.call('ZRANGEBYSCORE', timersKey, '-inf', digits(now), 'LIMIT', 0, batch)
 local woke = newWakes()
--- What a timer needs of its worker, whose keys may be damaged: then the timer waits until they are mended, and holds up no other.
+-- Reads what a timer needs of its worker, whose keys may be damaged: then the timer waits until they are mended, and holds up no other.
 local function readTimer(worker, timer, record)
   checkSort('hash', rootKeyOf(tag, sessionOf(worker, redis.call('HGET', record, 'path1'))))
   if timer == 'notify' or timer == 'notify:end' then return redis.call('HEXISTS', record, 'ended') == 1 end
@@ -49,7 +49,7 @@ for index = 1, #due do
     if not damageOf(plan) then error(plan, 0) end
     redis.call('ZADD', timersKey, digits(now + math.max(wakeupMs, 1)), due[index])
   elseif string.find(timer, '^notify') then
-    -- A session that was retried since tells its next end. While this node does it, no other begins.
+    -- A session that was retried meanwhile tells its next end. While this node tells it, no other node begins to.
     if plan then
       notices = notices .. due[index] .. ' '
       redis.call('ZADD', timersKey, digits(now + noticeMs), due[index])

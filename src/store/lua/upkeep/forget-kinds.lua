@@ -20,7 +20,7 @@ checkSort('zset', formerKey)
 local last = tonumber(redis.call('HGET', metaKey, 'formerAt') or 0) or 0
 if now - last < everyMs and last <= now then return { {}, {} } end -- guard: one node looks at the kinds that nobody hosts
 
--- As the nodes say that are in the register, also those that were not seen for a while: all nodes of a pool say the same.
+-- The kinds that nodes of the register say they host, also nodes that were not seen for a while: all nodes of a pool say the same.
 local hosted, wasRead = {}, {}
 local function noteHosted(sort, names)
   if wasRead[sort .. names] then return end
@@ -43,7 +43,7 @@ for index = 1, #former, 2 do since[former[index]] = tonumber(former[index + 1]) 
 for name in pairs(known) do
   if since[name] and not hosted[name] and now - since[name] >= forgottenMs then due[#due + 1] = name end -- guard: a kind is remembered for long after its last node
 end
--- Those that waited longest, and of the same time always in the same order.
+-- Those that waited longest come first; those of the same time are always in the same order.
 table.sort(due, function(one, other) return since[one] < since[other] or (since[one] == since[other] and one < other) end)
 
 -- The kinds of the workers in a run queue; nil if it is too long to be looked through, or cannot be read.
@@ -54,7 +54,7 @@ local function kindsQueued(pool)
     local found = not ids.err and #ids <= queuedMost and {}
     for index = 1, found and #ids or 0 do
       local kind = redis.pcall('HGET', workerKey(tag, ids[index]), 'kind')
-      -- Of a record that cannot be read nobody knows the kind.
+      -- If a record cannot be read, nobody knows its kind.
       if type(kind) ~= 'string' then found = false break end
       found[kind] = true
     end
@@ -99,7 +99,7 @@ for index = 1, math.min(#due, most) do
   end
 end
 
--- First what takes no room.
+-- What takes no room is written first.
 for name in pairs(since) do
   if not known[name] or hosted[name] then redis.call('ZREM', formerKey, name) end -- guard: a kind that is hosted again is remembered anew
 end

@@ -40,14 +40,14 @@ local function answer(pruned, isDone)
   if isDone then return { pruned, 'done', '0' } end
   return { pruned, digits(from), digits(passed) }
 end
--- Only those that ended early enough are looked at. By time and not by rank, which Redis counts off from the first: among many that are kept
+-- Only ends that are early enough are looked at. By time and not by rank, which Redis counts off from the first: among many that are kept
 -- each batch would cost more than the one before.
 checkSort('zset', sessionsKey)
 passed = math.min(passed, redis.call('ZCOUNT', endsKey, digits(from), digits(from)))
 local old = redis.call('ZRANGEBYSCORE', endsKey, digits(from), digits(now - retentionMs), 'WITHSCORES', 'LIMIT', passed, batch)
 local pruned, budget = 0, batch * 10
 
--- What these workers ever accepted, for the audit: what their lanes gave away, and what they still hold.
+-- How many messages these workers ever accepted, for the audit: those that left their lanes, and those that their lanes still hold.
 local counted
 local function countAccepted(record)
   counted.workers = counted.workers + 1
@@ -70,7 +70,7 @@ local function isLive(record)
 end
 
 -- Nothing of a session goes before each of its workers was found at rest, in as many calls as that takes: a detached one may outlive its
--- session. Whoever rests in a session that has ended rests for good, since it takes no input any more, and children come at the list's end.
+-- session. A worker that rests in a session that has ended rests for good, since it takes no input any more, and children come at the list's end.
 -- What this call does with the session: its workers that may go, or were looked at, and how many at the head of the list are known to rest;
 -- nil when it is to be kept.
 local function readGoing(id, base, root)
@@ -87,7 +87,7 @@ local function readGoing(id, base, root)
   budget = budget - #workers
   local plan = { workers = workers, resting = math.max(resting, first + #workers), last = #workers == length, known = field[1] }
   plan.goes = plan.last or resting == length -- guard: pruning looks at all workers before it takes any
-  -- The root goes with the last ones.
+  -- The root goes with the last workers.
   if plan.last then workers[#workers + 1] = rootOf(id) end
   if not plan.last and isLive(root) then return nil end -- guard: pruning looks at the root before it takes any
   counted = { sessions = (plan.last and field[1]) and 1 or 0, workers = 0, signals = 0, results = 0, inbox = 0 }
@@ -103,13 +103,13 @@ end
 for index = 1, #old, 2 do
   local id, endedAt = old[index], tonumber(old[index + 1])
   local base, root = sessionKey(tag, id), rootKeyOf(tag, id)
-  -- What is damaged is kept, until it is mended.
+  -- A damaged session is kept until it is mended.
   local fine, plan = pcall(readGoing, id, base, root)
   if not fine and not damageOf(plan) then error(plan, 0) end
   if not fine or not plan then
     from, passed = endedAt, (endedAt == from and passed or 0) + 1
   elseif not plan.goes then
-    -- The next call goes on with this session. First what takes no room.
+    -- The next call goes on with this session. What takes no room is written first.
     redis.call('HDEL', root, 'resting')
     redis.call('HSET', root, 'resting', digits(plan.resting))
     return answer(pruned)

@@ -13,7 +13,7 @@ local node = ARGV[1]
 checkLast(node)
 local tag = tagOf(metaKey)
 local now = nowMs()
--- What is of another sort than it should be, the sweep says.
+-- If a key is of the wrong sort, the sweep reports it.
 local meta = redis.pcall('HMGET', metaKey, 'sweptAt', 'paused', 'kinds')
 local isKnown = redis.pcall('HEXISTS', nodesKey, node) == 1
 local pools = redis.pcall('SMEMBERS', poolsKey)

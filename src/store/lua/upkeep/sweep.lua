@@ -85,7 +85,7 @@ local function readExpired(id, record)
   return fine and fields or nil
 end
 
--- The kind in a record; of what is no record at all: nil, and that it is damaged.
+-- The kind in a record. If the key holds no record: nil, and that it is damaged.
 local function kindOf(record)
   local kind = redis.pcall('HGET', record, 'kind')
   if type(kind) ~= 'table' then return kind, false end
@@ -110,7 +110,7 @@ local function movedTo(pool, kind)
   return home and home ~= pool and pcall(checkSort, 'zset', tag .. ':run:' .. home) and home or nil
 end
 
--- A worker whose kind was registered in another pool since goes there. Tells whether it went.
+-- Moves a worker whose kind was registered in another pool since. Returns whether it moved.
 local function writeMoved(pool, id, kind)
   local home = movedTo(pool, kind)
   if not home then return false end
@@ -123,14 +123,14 @@ end
 
 local setBackLeast, eventsLookMs = 5000, 5000
 
--- What is much further ahead than it can be: the clock was set back.
+-- Brings near what stands further ahead than it can: the clock was set back.
 local function bringNear(set, aheadMs)
   local far = redis.call('ZRANGEBYSCORE', set, '(' .. digits(now + aheadMs * 2), '+inf', 'LIMIT', 0, batch)
   for index = 1, #far do redis.call('ZADD', set, digits(now + aheadMs), far[index]) end
 end
 
 -- Nobody can tell how far ahead a timer may be, or the time at which a gate opens. So those that were set before the clock was set back move by as
--- much: none waits longer than it should. What stands up to the highest time seen was set since.
+-- much: none waits longer than it should. Timers up to the highest time that was seen were set since then.
 local function moveWithClock(set, highest)
   local moved = 0
   if not pcall(checkSort, 'zset', set) then return 0 end
@@ -153,7 +153,7 @@ local function bringListenersNear(since)
   for index = 1, #ahead do redis.call('ZADD', since, digits(now), ahead[index]) end -- guard: an endpoint is told after the clock was set back
 end
 
--- When a node was last seen; of one that another program wrote there, when it was written.
+-- When a node was last seen. If another program wrote over that, when its line was written.
 local function seenOf(seen, id, line)
   return tonumber(seen[id] or string.match(line, '^%d+') or 0) or 0
 end
@@ -168,7 +168,7 @@ if isTurn then
   local expired = redis.call('ZRANGEBYSCORE', leasesKey, '-inf', digits(now), 'LIMIT', 0, batch)
   -- After a full batch there may be more: the next sweep is not skipped.
   redis.call('HSET', metaKey, 'sweptAt', digits(#expired < batch and now or now - everyMs))
-  -- Clocks are corrected by less than that all the time.
+  -- Clocks are corrected by smaller steps all the time.
   if last - now > setBackLeast then -- guard: timers move when the clock was set back
     setBack, moved = last - now, moveWithClock(tag .. ':timers', last)
     moveWithClock(tag .. ':gates', last) -- guard: a gate opens in time after the clock was set back
@@ -180,7 +180,7 @@ if isTurn then
     local record = workerKey(tag, id)
     local fields = readExpired(id, record)
     if not fields then
-      -- Looked at again when a lease would have ended: its turn is healed once its record is mended.
+      -- This looks at the worker again when a lease would have ended: its turn is healed once its record is mended.
       redis.call('ZADD', leasesKey, digits(now + leaseMs), id)
       damaged[#damaged + 1] = id
     else
@@ -230,7 +230,7 @@ if isTurn then
       totals[name] = (totals[name] or 0) + ((now - seen <= leaseMs) and tonumber(count) or 0)
     end
   end
-  -- In pools without a node nobody sweeps.
+  -- Nobody sweeps pools without a node.
   local known = redis.call('SMEMBERS', poolsKey)
   known[#known + 1] = 'default'
   for index = 1, #known do
@@ -250,7 +250,7 @@ if isTurn then
   end
   for name, total in pairs(totals) do
     redis.call('SET', tag .. ':slots:' .. name, total)
-    -- What is wrong with pools of others their own sweeps say.
+    -- If keys of other pools are damaged, their own sweeps report that.
     if pcall(checkSort, 'zset', tag .. ':wakeups:' .. name, tag .. ':busy:' .. name) then
       redis.call('ZREMRANGEBYSCORE', tag .. ':wakeups:' .. name, '-inf', digits(now))
       redis.call('ZREMRANGEBYSCORE', tag .. ':busy:' .. name, '-inf', digits(now))
@@ -280,7 +280,7 @@ end
 local left = tookSome and redis.call('ZCARD', tag .. ':run:unhosted') or 0
 if paused then return { healed, {}, damaged, left, wasGone and 1 or 0, '1', setBack, moved, kindsVersion, isTurn and 1 or 0 } end -- guard: nodes learn that all sessions are paused
 
--- Is the kind hosted by a node that is alive?
+-- Is the kind hosted by a live node?
 local hosted = nil
 local function isHosted(kind)
   if not hosted then
@@ -296,7 +296,7 @@ local function isHosted(kind)
   return hosted[kind]
 end
 
--- Has the worker been in its run queue for longer than a wake-up may take? Of a time ahead of the clock, which was set back, nobody can tell.
+-- Has the worker been in its run queue for longer than a wake-up may take? If the time is ahead of a clock that was set back, nobody can tell.
 local function isLate(id)
   local queuedAt = redis.pcall('HGET', workerKey(tag, id), 'queuedAt')
   local apart = now - (type(queuedAt) == 'string' and tonumber(queuedAt) or 0)
@@ -330,8 +330,8 @@ local function healKindQueues(pool, kinds)
   end
 end
 
--- Wake-ups for this node's free slots, by the wake-up rule, counting only workers that it can run. Those that no live node can run leave
--- the run queue, or a claim, which looks so far only, would never get past them.
+-- Wake-ups for this node's free slots, by the wake-up rule, counting only workers that it can run. Workers that no live node can run leave the run
+-- queue: claims look only so far, and would never get past them.
 local added = {}
 for index = 1, #pools do
   local pool = pools[index]
@@ -340,12 +340,12 @@ for index = 1, #pools do
   elseif pool.workersPerWake == 1 then
     redis.call('DEL', tag .. ':per-wake:' .. pool.name)
   end
-  -- A node without a free slot learns of a run queue in which somebody is late: one of its slots that is elsewhere goes there next.
+  -- If this node has no free slot and a worker of this queue is late, one of its slots in another pool comes here next.
   healKindQueues(pool.name, pool.kinds)
   local queues = queuesOf(tag, pool.name, pool.kinds)
   if pool.free > 0 or hasLate(queues) then
     local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool.name, digits(now), '+inf')
-    -- As far as claims look, and no further than there are slots for.
+    -- It looks as far as claims do, and no further than there are slots for.
     local farthest = lookMost -- guard: a sweep looks as far as claims do
     local candidates = {}
     for index = 1, #queues do
@@ -361,7 +361,7 @@ for index = 1, #pools do
         writeDamaged(tag, pool.name, { candidates[number] })
       elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then -- guard: a sweep sends wake-ups for workers that its node can run
         fit = fit + 1
-        -- Wake-ups that are out may be those of slots that host other kinds and are never without work: they pass it over for ever.
+        -- The wake-ups that are out may belong to slots of nodes that host other kinds and are never without work: those pass this worker over for ever.
         if isLate(id) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts
       elseif kind and not writeMoved(pool.name, id, kind) and not isHosted(kind) then
         writeUnhosted(pool.name, id, kind)
@@ -371,7 +371,7 @@ for index = 1, #pools do
     local whenFull = late -- guard: a sweep tells a full node of a queue in which a worker is late
     for number = 1, pool.free > 0 and math.min(math.max(fit - out, passedOver), pool.free) or whenFull do
       local wakeup = 's' .. header.seed .. '-' .. pool.name .. '-' .. number
-      -- Without a free slot it may take long: it is not out, so that it keeps none from being put for others.
+      -- Without a free slot the wake-up may wait for long: it does not count as out, so that others can be put.
       if pool.free > 0 then redis.call('ZADD', tag .. ':wakeups:' .. pool.name, digits(now + wakeupMs), wakeup) end -- guard: a wake-up for a full node does not count as out
       added[#added + 1] = pool.name .. ' ' .. wakeup
     end

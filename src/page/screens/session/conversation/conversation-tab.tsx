@@ -91,7 +91,7 @@ function Recorded({ worker, history, live }: RecordedProps): ReactNode {
   )
 }
 
-/** Questions of handlers stand in no call. */
+/** Questions of handlers belong to no call. */
 function OpenQuestions({ worker }: { readonly worker: WorkerReport }): ReactNode {
   const { data } = useAsks()
   if (worker.usage.modelCalls !== undefined) return null
@@ -100,7 +100,7 @@ function OpenQuestions({ worker }: { readonly worker: WorkerReport }): ReactNode
     .map((ask) => <QuestionCard key={ask.id} ask={ask} />)
 }
 
-/** Who reads the end goes on with the end; who has scrolled up stays where they are. */
+/** A reader at the end stays at the end; one who has scrolled up stays where they are. */
 function useStayAtEnd(box: { readonly current: HTMLElement | null }, changes: readonly unknown[]): void {
   const isAtEnd = useRef(true)
   useEffect(() => {

@@ -34,7 +34,7 @@ interface ItemHead {
   readonly position: number
   readonly at: number
   readonly run: number
-  /** It was taken back: no prompt holds it. */
+  /** True if it was taken back: no prompt holds it. */
   readonly isUndone: boolean
 }
 
@@ -112,7 +112,7 @@ class ConversationFold {
     this.#undone.push({ from, items })
   }
 
-  /** CONVERSATION-1. */
+  /** Puts what became of a call into the reply that made it (CONVERSATION-1). */
   #call(
     head: ItemHead,
     { toolCallId, toolName = '' }: { readonly toolCallId: string; readonly toolName?: string },

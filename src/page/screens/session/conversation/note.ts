@@ -7,9 +7,9 @@ type Tone = 'plain' | 'good' | 'warn' | 'bad'
 export interface Note {
   readonly tone: Tone
   readonly text: string
-  /** What a reader may want in full: a summary, a value. */
+  /** What a reader may want to see in full: a summary, a value. */
   readonly detail: unknown
-  /** It stands for what came before it, as a summary does. */
+  /** True if it stands for what came before it, as a summary does. */
   readonly isDivider: boolean
 }
 
@@ -31,7 +31,7 @@ export function noteOf(entry: Entry): Note {
 
 const charsMost = 300
 
-/** The words of the line, cut where the detail has all of it. */
+/** The words of the line, cut if the detail has all of them. */
 function textOf(entry: Entry, detail: unknown): string {
   const words = entry.type === 'compacted' ? compactedWords(entry) : entryWords(entry)
   return detail !== undefined && words.length > charsMost ? `${words.slice(0, charsMost)}…` : words

@@ -8,7 +8,7 @@ import { Waiting } from '../../../parts/empty.tsx'
 import { JsonText } from '../../../parts/json.tsx'
 import { Text } from '../../../parts/text.tsx'
 
-/** What a page needs of the answer. */
+/** The part of the answer that the page needs. */
 interface SentContext {
   readonly prompt: readonly PromptMessage[]
   readonly tokens: number

@@ -4,7 +4,7 @@
  */
 import type { WorkerReport } from '../../../../client/report.ts'
 
-/** What the tree must know of a worker. */
+/** The part of a worker that the tree must know. */
 export type TreeWorker = Pick<
   WorkerReport,
   'id' | 'name' | 'kind' | 'parentId' | 'activity' | 'holdup' | 'mailbox' | 'usage'
@@ -48,7 +48,7 @@ export function treeRows<Worker extends TreeWorker>(
     if (parent !== undefined && parent !== node) parent.needs += node.needs + (needsOf(node.worker) ? 1 : 0)
   }
   const rows: TreeRow<Worker>[] = []
-  // A stack, because a tree may be deeper than calls can be.
+  // It uses a stack, because a tree may be deeper than calls can be.
   const stack = roots.map((node) => ({ node, level: 0 })).toReversed()
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const { node, level } = next

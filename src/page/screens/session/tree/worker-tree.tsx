@@ -13,7 +13,7 @@ import { Line } from '../../../parts/text.tsx'
 import { type TreeRow, treeRows } from './tree-rows.ts'
 
 const rowHeight = 30
-/** From so many workers on, the tree begins with its first levels alone. */
+/** With this many workers or more, the tree begins with its first levels alone. */
 const manyWorkers = 200
 
 interface TreeProps {
@@ -90,7 +90,7 @@ interface TreeActions {
   readonly toLevel: (level: number) => void
 }
 
-/** The list of keys names them; they work while the tree has the focus. */
+/** The keys of the tree, which the list of keys names; they work while the tree has the focus. */
 function useTreeKeys(
   box: { readonly current: HTMLElement | null },
   { rows, index, onChoose, toLevel }: TreeActions,
@@ -118,7 +118,7 @@ function onTreeKey(event: KeyboardEvent, actions: TreeActions): void {
   event.preventDefault()
 }
 
-/** False for a key that is not of the tree. */
+/** Returns false for a key that does not belong to the tree. */
 function move(key: string, { rows, index, onChoose, setOne }: TreeActions): boolean {
   const row = rows[index]
   if (row === undefined) return false

@@ -12,9 +12,9 @@ import type { AgentTurn } from '../../agent-turn.ts'
 import type { Journal } from '../../journal.ts'
 import { childrenOutput, type SpawnTask } from './delegation.ts'
 
-/** So many entries may stand behind the end of a run. */
+/** How many entries of the end of a history are read. */
 const tailSize = 20
-/** What may stand there: what somebody asked of the child, or changed of its prompts, since. */
+/** Entries that may stand behind the end of a run: what somebody asked of the child since, or changed of its prompts. */
 const betweenRuns: ReadonlySet<Entry['type']> = new Set([
   'cleared',
   'compacted',
@@ -30,7 +30,7 @@ const lookedAtMost = 50
 
 type Ended = Pick<ResultMessage, 'status' | 'value' | 'failure'>
 
-/** Whether there may be something to tell: without a read. */
+/** Whether there may be an end to tell; this reads nothing. */
 export function mayTellEnds({ kind, journal }: AgentTurn): boolean {
   return kind.definition.background === true && journal.container.background.untold.length > 0
 }
@@ -55,7 +55,7 @@ export async function tellEnds(agentTurn: AgentTurn): Promise<void> {
   journal.add([journal.entry('user', { id: journal.nextId(), nudge: true, ended: ended.map(({ id }) => id), content })])
 }
 
-/** What the model reads that asks for its tasks. */
+/** The text for a model that asks for its tasks. */
 export async function listTasks(journal: Journal): Promise<ToolOutput> {
   const tasks = journal.container.background.all
   const ends = await endsOf(journal, tasks)
@@ -77,7 +77,7 @@ export async function checkTaskNames(journal: Journal, tasks: readonly SpawnTask
   )
 }
 
-/** By id, how the newest run of each ended. A child that works or waits is not there. */
+/** How the newest run of each child ended, by the id of the child. A child that works or waits is missing. */
 async function endsOf({ turn }: Journal, tasks: readonly SpawnNote[]): Promise<Map<string, Ended>> {
   const ends = await Promise.all(
     tasks.map(async ({ id }) => [id, endIn(await turn.host.store.readHistory(id, -tailSize))] as const),
@@ -97,7 +97,7 @@ function endIn(jsons: readonly string[]): Ended | null {
   return null
 }
 
-/** Of children that work still: `running`. */
+/** A child that still works is `running`. */
 function outputOf(tasks: readonly SpawnNote[], ends: ReadonlyMap<string, Ended>, bytesMax: number): Json {
   const notes = tasks.map(({ id, kind, name }, call) => ({ id, kind, name, call }))
   const results = new Map(

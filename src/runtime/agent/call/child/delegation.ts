@@ -69,7 +69,7 @@ export function parseSend(input: unknown): Fit<SendInput> {
   return fitTo(sendSchema, input)
 }
 
-/** For agents with tasks in the background. */
+/** The tool that agents with tasks in the background have in addition. */
 export const listSpec: ToolSpec = {
   name: listToolName,
   description:
@@ -156,7 +156,7 @@ export function delegate(
   poolOf: (kind: string) => string,
 ): Delegation {
   let bytes = 0
-  /** A commit has each once, however many children have it. */
+  /** A commit holds each text once, however many children have it. */
   const texts = new Set<string>()
   const made = tasks.map((task, index) => {
     const call = callsBefore + index + 1
@@ -250,7 +250,10 @@ export function childrenOutput(
   return { type: 'json', value: value as Json }
 }
 
-/** `{ summary, artifacts, details }`: taken from the child's result if it is JSON of this form; otherwise its text is the details. `finishReason` if its answer was cut. */
+/**
+ * `{ summary, artifacts, details }`: taken from the child's result if it is JSON of this form; otherwise its text is the details. With `finishReason`
+ * if the answer was cut.
+ */
 function summarize(value: unknown, charsMax: number): Record<string, Json> {
   if (!isAgentResult(value)) {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
@@ -258,7 +261,7 @@ function summarize(value: unknown, charsMax: number): Record<string, Json> {
     if (isAsItIs && isStructured(value)) return { summary: '', ...value }
     return { summary: firstLine(text), details: isAsItIs ? (value as Json) : cut(text, charsMax) }
   }
-  // What its kind or its last call made of it says more than its text.
+  // The value that its kind, or its last call, made of the answer says more than its text.
   if (value.output !== undefined) return summarize(value.output, charsMax)
   const cutBy = value.finishReason && { finishReason: value.finishReason }
   return { ...summarizeText(value.text, charsMax), ...cutBy }

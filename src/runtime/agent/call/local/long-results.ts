@@ -36,7 +36,7 @@ const readSchema = z.strictObject({
     .describe('In place of reading: a text to look for from `offset` on. Upper and lower case are the same.'),
 })
 
-/** What a model is told of; it runs as `readResult` of a node. */
+/** The tool as models are told of it; in a node it runs as that node's `readResult`. */
 export const readResultTool = readResult(null)
 
 export function readResult(blobs: Pick<BlobStore, 'find' | 'read'> | null): Tool {
@@ -54,7 +54,7 @@ export function readResult(blobs: Pick<BlobStore, 'find' | 'read'> | null): Tool
       if (!/^text\/|^application\/json$/.test(ref.mediaType))
         throw new InputError(`"${id}" is ${ref.mediaType} of ${ref.bytes} bytes, and no text.`)
       if (search !== undefined) return matchesIn((await blobs.read(sessionId, id)) ?? Buffer.alloc(0), search, offset)
-      // Up to three bytes more: the part ends with a whole character.
+      // It reads up to three bytes more, so that the part ends with a whole character.
       const bytes = await blobs.read(sessionId, id, { offset, length: length + 3 })
       return partOf(bytes ?? Buffer.alloc(0), offset, length, ref.bytes)
     },
@@ -81,7 +81,7 @@ function isInside(byte: number | undefined): boolean {
 function matchesIn(bytes: Buffer, search: string, offset: number): string {
   const text = bytes.toString('utf8')
   const [all, wanted] = [text.toLowerCase(), search.toLowerCase()]
-  // Very few characters have another length in lower case. Then no offset could be named.
+  // Very few characters have another length in lower case. If the lengths differ, no offset could be named.
   const isSame = all.length === text.length
   const [hay, needle] = isSame ? [all, wanted] : [text, search]
   const matches: string[] = []
@@ -102,7 +102,7 @@ function matchesIn(bytes: Buffer, search: string, offset: number): string {
   return `[${what} stands there ${count === 1 ? 'once' : `${count} times`}.${more}]\n${matches.join('\n')}`
 }
 
-/** LONG-RESULTS-1. The output says where the rest is. */
+/** Keeps a long output (LONG-RESULTS-1). The returned output says where the rest is. */
 export async function keepLong(
   journal: Journal,
   { output, whole }: KeptOutput & { readonly whole: WholeOutput },

@@ -62,7 +62,7 @@ interface Running {
   readonly host: CallsHost
   readonly local: LocalCall
   readonly plan: PlannedRecipe
-  /** By the name of the tool: what the serial steps returned. */
+  /** What the serial steps returned, by the names of their tools. */
   readonly serial: Record<string, Json>
   readonly ends: Map<PlannedStep, StepEnd>
 }

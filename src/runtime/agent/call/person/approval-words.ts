@@ -7,14 +7,14 @@ import type { ApprovalStatus } from '../../../../core/worker/ask/approval-status
 import { brief } from '../../../tool/messages.ts'
 import { toOutput } from '../../../tool/output.ts'
 
-/** The call that would run is not the one that was approved. Read by the person who is asked again. */
+/** The call that would run is not the one that was approved. A sentence for the person who is asked again. */
 export const changedText =
   'The call is not the one that was approved: its arguments, or the schema of its tool, have changed since. It was not run.'
 
 export const neededText =
   'This call needs the approval of a person, and nobody is there to give it. It was not run. Go on without it.'
 
-/** `why`: the rule or the policy. */
+/** `why`: the rule or the policy that forbids it. */
 export function forbiddenText(toolName: string, why: string): string {
   return `Error: this call of '${brief(toolName)}' is forbidden: ${brief(why)}. It was not run. Do not make it again with these arguments.`
 }

@@ -31,7 +31,7 @@ export type Gate =
   | { readonly kind: 'pause'; readonly pause: Pause }
   | { readonly kind: 'done' }
 
-/** How one call stands. free: it may run. released: it needs no approval any more. */
+/** free: the call may run. released: it needs no approval any more. */
 type Standing =
   | { readonly kind: 'free' | 'waits' | 'released' }
   | { readonly kind: 'ask'; readonly why: string; readonly eachTime: boolean; readonly again?: string }
@@ -54,8 +54,8 @@ export function asApproved(call: ToolCallBlock, approval: CallApproval | undefin
 }
 
 /**
- * What the functions of authors get that decide about a call. Most calls need none of it. A class, because V8 makes a shape of its own for each object
- * literal with getters.
+ * What authors' functions that decide about a call can read. Most calls need none of this. This is a class, because V8 makes a shape of its own for
+ * each object literal with getters.
  */
 export class CallApprovalContext implements ApprovalContext {
   readonly workerId: string
@@ -91,7 +91,7 @@ export class CallApprovalContext implements ApprovalContext {
   }
 }
 
-/** `calls`: those without a result that wait for nothing. They have the arguments that were approved. */
+/** `calls`: the calls that have no result and wait for nothing. They have the arguments that were approved. */
 export async function passApprovals(
   agentTurn: AgentTurn,
   tools: AgentTools,
@@ -193,7 +193,7 @@ function openAsks(agentTurn: AgentTurn, tools: AgentTools, asks: readonly Standi
     pending.calls.map((call) => [call.toolCallId, asDecided(call, pending.decided.get(call.toolCallId))]),
   )
   const opened = asks.map(({ one, approval, standing }) => {
-    // As the model wrote it and code of the kind decided, even if a person has changed it.
+    // The call as the model wrote it and code of the kind decided, even if a person has changed it.
     const call = written.get(one.call.toolCallId) ?? one.call
     const { toolCallId, toolName: tool } = call
     const read = readArguments(call)
