@@ -149,7 +149,7 @@ function wordsOf<Key extends string, Arg extends string, Field extends string>(
   const words: Words = ['', script.keys.length + (isInCluster ? 1 : 0)]
   for (const name of script.keys) words.push(keys[name])
   if (isInCluster) words.push(keyThatIsNever(keys[script.keys[0] as Key]))
-  if (script.header.length > 0) words.push(encodeHeader(script.header.map((name) => [name, args[name]])))
+  if (script.header.length > 0) words.push(encodeHeader(script.header, args))
   for (const name of script.args) {
     const value: Argument | readonly Argument[] = args[name]
     if (Array.isArray(value)) {
@@ -161,9 +161,13 @@ function wordsOf<Key extends string, Arg extends string, Field extends string>(
   return words
 }
 
-/** A field that is undefined is left out. */
-export function encodeHeader(fields: readonly (readonly [name: string, value: HeaderValue | undefined])[]): string {
-  const header = Object.fromEntries(fields)
+/** Of the values those that the header names, in its order. One that is undefined is left out. */
+export function encodeHeader<Name extends string>(
+  names: readonly Name[],
+  values: { readonly [Each in Name]?: HeaderValue | undefined },
+): string {
+  const header: Record<string, HeaderValue | undefined> = {}
+  for (const name of names) header[name] = values[name]
   const text = JSON.stringify(header)
   // JSON with half of a surrogate pair is refused by Lua's decoder. In any other argument, too, U+FFFD is sent in its place.
   return text.includes('\\ud') ? JSON.stringify(header, wellFormed) : text
