@@ -4,19 +4,18 @@
  * COMPOSE-2 `stop` leaves nothing running.
  */
 import { randomBytes } from 'node:crypto'
-import { hostname } from 'node:os'
 import { connectRules } from './client/connect-options.ts'
 import { metricsPage } from './client/health/metrics-page.ts'
 import { namespaceFacts } from './client/health/namespace-facts.ts'
-import { openSubmission } from './client/session/submitted-job.ts'
-import { type Telling, telling } from './client/webhook/telling.ts'
+import { telling } from './client/webhook/telling.ts'
+import { growthOf, hearing, listenersOf } from './compose/listening.ts'
+import { nodeOf, type Parts, storesOf } from './compose/parts.ts'
 import { defaultNamespace, defaultRedisUrl, readModelSettings, rememberSecretsOfEnvironment } from './config.ts'
 import { checkOptions, type Rules, wholeNumberRule, yesOrNo } from './core/check/check-options.ts'
 import { isObject } from './core/check/is-object.ts'
 import { namePlacesFrom } from './core/code-place.ts'
 import { isWorkerDefinition, type WorkerDefinition } from './core/definition/define-worker.ts'
 import type { ModelSettings } from './core/definition/model.ts'
-import type { WorkerLog } from './core/definition/worker-log.ts'
 import { ConfigError } from './core/errors.ts'
 import { policy as defaultPolicy, type Policy, retentionMsMin } from './core/policy.ts'
 import type { TurnStore } from './core/ports/ports.ts'
@@ -29,38 +28,25 @@ import { offlineNotice } from './models/offline-notice.ts'
 import type { WebhookSettings } from './notify/result-teller.ts'
 import type { Kind } from './runtime/node/kind.ts'
 import { KindMaker } from './runtime/node/kind-maker.ts'
-import { RuntimeNode } from './runtime/node/node.ts'
+import type { RuntimeNode } from './runtime/node/node.ts'
 import { makeKinds, noKinds, workersOf } from './runtime/node/node-kinds.ts'
 import { checkPools, poolOf } from './runtime/node/pools.ts'
-import { type Listener, RunningNode, type TroupeNode } from './runtime/node/running-node.ts'
+import { RunningNode, type TroupeNode } from './runtime/node/running-node.ts'
 import { currentUserCall } from './runtime/node/user-code.ts'
 import { kindsOfFiles, loadWorkers, readWorkers } from './runtime/node/worker-loader.ts'
 import { InspectStore } from './store/audit/inspect-store.ts'
-import { RedisBlobStore } from './store/blob-store.ts'
-import { hearFollowers } from './store/event/followed-sessions.ts'
 import { RedisLivePublisher } from './store/event/live-channel.ts'
-import type { Place } from './store/keys.ts'
-import { RedisOutboxStore } from './store/outbox-store.ts'
-import { hearCancels } from './store/person/cancel-notices.ts'
-import { type OpenPlace, openPlaces } from './store/places.ts'
-import { ReadStore } from './store/read-store.ts'
-import { hearChannels, type ListenAt } from './store/redis/channels.ts'
+import { type OpenPlace, Places } from './store/places.ts'
 import { Connections } from './store/redis/connections.ts'
 import { guarded, guardedReads } from './store/redis/guarded.ts'
-import { orElse } from './store/script/replies.ts'
 import { checkNamespace } from './store/set-up/namespace.ts'
-import { retentionOf, setRetention } from './store/set-up/retention.ts'
-import { RedisTurnStore } from './store/turn-store.ts'
-import { RedisUpkeepStore } from './store/upkeep-store.ts'
-import { SubmissionListener } from './submit/submission-queue.ts'
+import { agreeOnRetention } from './store/set-up/retention.ts'
 import { CountingTelemetry } from './telemetry/counting-telemetry.ts'
 import { joinedTelemetry } from './telemetry/joined-telemetry.ts'
 import { MetricSet } from './telemetry/metric-set.ts'
 import { type MetricsAddress, openMetricsServer } from './telemetry/metrics-server.ts'
 import { BullWaker } from './wake/bull-waker.ts'
 import { InProcessWaker } from './wake/in-process-waker.ts'
-import { NodeWakeups } from './wake/node-wakeups.ts'
-import type { QueuePlace } from './wake/wakeup-queue.ts'
 import { Watchdog } from './watchdog/watchdog.ts'
 
 export type { TroupeNode }
@@ -217,8 +203,8 @@ export async function startInternalNode(options: InternalNodeOptions): Promise<T
   const connections = await Connections.open(redisUrl, { deadlineMs })
   try {
     const partitions = await checkNamespace(connections, namespace, options.partitions, deadlineMs)
-    const places = openPlaces(connections, namespace, partitions, toWorkerLog(options.logger))
-    const policy = await guarded('agreeing on the retention', () => policyOf(options, places, namespace), deadlineMs)
+    const places = new Places(connections, namespace, partitions, toWorkerLog(options.logger))
+    const policy = await policyOf(options, places.first, namespace, deadlineMs)
     return await startParts(partsOf({ ...options, policy }, places, connections), connections, options)
   } catch (error) {
     connections.end()
@@ -227,42 +213,26 @@ export async function startInternalNode(options: InternalNodeOptions): Promise<T
 }
 
 async function policyOf(
-  options: InternalNodeOptions,
-  places: readonly OpenPlace[],
+  { policy: given, drainMs, retentionMs }: InternalNodeOptions,
+  { redis }: OpenPlace,
   namespace: string,
+  deadlineMs: number,
 ): Promise<Policy> {
-  const [{ redis }] = places as [OpenPlace]
-  const { drainMs, retentionMs } = options
-  const policy = { ...defaultPolicy, ...options.policy, ...(drainMs === undefined ? {} : { drainMs }) }
-  if (retentionMs !== undefined) await setRetention(redis, namespace, retentionMs)
-  return { ...policy, retentionMs: retentionMs ?? (await retentionOf(redis, namespace)) ?? policy.retentionMs }
-}
-
-/** What a node is made of, before any of it runs. */
-interface Parts {
-  readonly id: string
-  readonly namespace: string
-  readonly policy: Policy
-  readonly log: WorkerLog
-  readonly live: RedisLivePublisher
-  readonly places: readonly OpenPlace[]
-  readonly kinds: ReadonlyMap<string, Kind>
-  readonly kindsByPool: ReadonlyMap<string, readonly string[]>
-  readonly concurrency: number
-  readonly permissions: Permissions | null
-  readonly aroundTurns: (turns: TurnStore) => TurnStore
-  readonly telemetry: Telemetry
+  const policy = { ...defaultPolicy, ...given, ...(drainMs === undefined ? {} : { drainMs }) }
+  const agreeing = () => agreeOnRetention(redis, namespace, retentionMs)
+  const agreed = await guarded('agreeing on the retention', agreeing, deadlineMs)
+  return { ...policy, retentionMs: agreed ?? policy.retentionMs }
 }
 
 function partsOf(
   options: InternalNodeOptions & { readonly policy: Policy },
-  places: readonly OpenPlace[],
+  places: Places,
   connections: Connections,
 ): Parts {
   const { namespace = defaultNamespace, policy } = options
   const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]))
   // Open before the first note: what is published before that is lost.
-  for (const { keys } of places) connections.at(keys.tag, 'lossy')
+  places.map(({ keys }) => connections.at(keys.tag, 'lossy'))
   const byPool = Map.groupBy(kinds.values(), (kind) => kind.pool)
   return {
     id: `n-${randomBytes(6).toString('hex')}`,
@@ -280,32 +250,6 @@ function partsOf(
   }
 }
 
-function nodeOf(parts: Parts, waker: Waker, told: Telling | null): RuntimeNode {
-  const { id, policy, kinds, concurrency, permissions, log } = parts
-  const namesOf = (is: (kind: Kind) => boolean) => new Set([...kinds.values()].filter(is).map(({ name }) => name))
-  const [childless, withOnCancel] = [namesOf((kind) => kind.isChildless), namesOf((kind) => kind.hasOnCancel)]
-  const stores = parts.places.map((place) => {
-    const { partition, keys, redis, caller } = place
-    const onSentOut = () => node.carry(partition)
-    const own = { redis, caller, keys, partition, nodeId: id, policy }
-    return {
-      turns: parts.aroundTurns(
-        new RedisTurnStore({ ...own, kinds: parts.kindsByPool, childless, withOnCancel, onSentOut }),
-      ),
-      upkeep: new RedisUpkeepStore({
-        ...own,
-        nodeFacts: { pid: process.pid, host: hostname(), startedAt: Date.now() },
-      }),
-      blobs: new RedisBlobStore({ ...own, deadlineMs: policy.leaseMs }),
-      outbox: new RedisOutboxStore(place, parts.places, policy),
-    }
-  })
-  const { live, telemetry } = parts
-  const lent = { policy, permissions, stores, waker, live, log, telemetry, tell: told?.tell }
-  const node = new RuntimeNode({ id, kinds, concurrency, ...lent })
-  return node
-}
-
 async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {
   const { places, policy, log } = parts
   const queues = places.map((place) => ({ ...place, connection: connections.at(place.keys.tag, 'queue') }))
@@ -313,7 +257,13 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
   const waker = isAlone ? new InProcessWaker() : new BullWaker(queues, log)
   const how = { webhooks: options.webhooks, log, deadlineMs: policy.leaseMs }
   const told = isAlone ? null : telling(places, (tag) => connections.at(tag, 'queue'), how)
-  const node = nodeOf(parts, waker, told)
+  const stores = storesOf(parts, (partition) => node.carry(partition))
+  const growth = growthOf(parts, connections, async (from) => {
+    node.open(stores.slice(from))
+    await node.start()
+    await hear(node.started)
+  })
+  const node = nodeOf(parts, stores, { waker, tell: told?.tell, onRegister: () => void growth.look() })
   let watchdog: Watchdog | undefined
   const started = new RunningNode(node, [...parts.kinds.keys()], async () => {
     if (waker instanceof BullWaker) await waker.stop()
@@ -322,24 +272,24 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
     connections.end()
     await options.onStopped?.()
   })
+  const hear = hearing(parts, connections, node, async (from) => {
+    if (!(waker instanceof BullWaker)) return
+    const listening = { queues: queues.slice(from), waker, learn: () => growth.look() }
+    const ready = started.listen(
+      listenersOf(parts, listening, (channel) => connections.at(channel, 'subscriber'), node),
+    )
+    await guarded('listening for wake-ups', () => ready, policy.leaseMs)
+  })
   try {
     if (waker instanceof InProcessWaker) waker.onWake((partition, wakeup) => node.wake(partition, wakeup))
     if (options.isWatched) watchdog = watchdogOf(parts, node, options)
     await node.start()
-    const listenAt = (channel: string) => connections.at(channel, 'subscriber')
-    if (waker instanceof BullWaker) {
-      const ready = started.listen(listenersOf(parts, queues, listenAt, node, waker))
-      await guarded('listening for wake-ups', () => ready, parts.policy.leaseMs)
-    } else options.onWaker?.(waker)
-    const onFollower = ({ partition }: Place, announcement: string) => {
-      const sessionId = parts.live.followed.note(announcement)
-      if (sessionId !== null) node.tellFollower(partition, sessionId)
-    }
+    if (waker instanceof InProcessWaker) options.onWaker?.(waker)
     const { metrics, counted } = options
     if (metrics && counted)
       started.servesMetrics(await openMetricsServer(metrics, () => metricsOf(parts, connections, node, counted)))
-    await hearFollowers(listenAt, places, onFollower, policy.leaseMs)
-    await hearCancels(listenAt, places, (place, id) => void node.hearCancel(place.partition, id), policy.leaseMs)
+    await hear(node.started)
+    await started.listen([growth])
     return started
   } catch (error) {
     // The parts that have begun would go on claiming workers.
@@ -350,7 +300,7 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
 
 function metricsOf(parts: Parts, redis: Connections, node: RuntimeNode, counted: MetricSet): Promise<string> {
   const { places, policy, concurrency } = parts
-  const stores = places.map(({ redis, keys, partition }) =>
+  const stores = places.all.map(({ redis, keys, partition }) =>
     guardedReads(new InspectStore(redis, keys, partition), policy.leaseMs),
   )
   const own = { troupe_slots: concurrency, troupe_slots_used: node.turnsRunning }
@@ -358,43 +308,21 @@ function metricsOf(parts: Parts, redis: Connections, node: RuntimeNode, counted:
 }
 
 function watchdogOf(parts: Parts, node: RuntimeNode, options: InternalNodeOptions): Watchdog {
-  const { id: nodeId, policy, places } = parts
+  const { id: nodeId, namespace, policy, places } = parts
   const { redisUrl = defaultRedisUrl, endIfBlocked = true, logger } = options
   const { level } = (logger ?? {}) as { level?: unknown }
   // The log of a service is JSON; a log of lines, and the console, have no level of their own.
   const isJson = typeof level === 'string' && level !== 'silent'
-  const tags = places.map(({ keys }) => keys.tag)
   const turns = () => node.heldTurns()
-  return new Watchdog({ nodeId, redisUrl, tags, policy, isJson, endIfBlocked, currentCall: currentUserCall, turns })
-}
-
-/** Wake-ups of this node's pools in every partition; submissions in the first partition. */
-function listenersOf(
-  parts: Parts,
-  queues: readonly (OpenPlace & QueuePlace)[],
-  listenAt: ListenAt,
-  node: RuntimeNode,
-  waker: BullWaker,
-): readonly Listener[] {
-  const { id, places, kindsByPool, concurrency: slots, log, namespace, policy } = parts
-  const [first] = queues as readonly [OpenPlace & QueuePlace]
-  const wakeups = new NodeWakeups({
-    hear: (handlers) => hearChannels(listenAt, handlers, 'wake-ups', policy.leaseMs),
-    places: queues.map((place) => ({ ...place, channel: (pool) => place.keys.wake(pool, id) })),
-    pools: [...kindsByPool.keys()],
-    otherPools: async () =>
-      (await orElse(new ReadStore(first.redis, first.keys).poolsEverHosted(), [])).filter(
-        (pool) => !kindsByPool.has(pool),
-      ),
-    isDeserted: async (partition, pool) => {
-      const { redis, keys } = places[partition] as OpenPlace
-      return Number((await redis.get(keys.slots(pool))) ?? 0) === 0
-    },
-    slots,
-    onWake: (partition, wakeup) => node.wake(partition, wakeup),
-    waker,
-    log,
+  return new Watchdog({
+    nodeId,
+    redisUrl,
+    namespace,
+    places: places.all,
+    policy,
+    isJson,
+    endIfBlocked,
+    currentCall: currentUserCall,
+    turns,
   })
-  const submit = openSubmission({ places, namespace, waker, policy })
-  return [wakeups, new SubmissionListener(first.connection, first.prefix, submit, log)]
 }

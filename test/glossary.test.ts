@@ -38,7 +38,7 @@ const givenUp: readonly GivenUp[] = [
   },
   { word: 'grant', pattern: /(?<![a-z])[Gg]rant(s|ed)?(?![a-z])|(?<=[a-z])Grants?(?![a-z])/ },
   { word: 'mark', pattern: /\b(cancelHit|marksNow|markOf|writeMark)\b|\.marks?\b|\bmarks?:/ },
-  { word: 'place', pattern: /\.place\b|'place'|`place`/, but: ['src/wake/', 'src/compose.ts'] },
+  { word: 'place', pattern: /\.place\b|'place'|`place`/, but: ['src/wake/', 'src/compose'] },
   { word: 'alone', pattern: /\.alone\b|\balone\??: (boolean|true|false)|[sS]tartAlone|StartsAlone/ },
   { word: 'eager', pattern: word('eager') },
   { word: 'gather', pattern: /gather/i, but: ['workers/_survey/'] },

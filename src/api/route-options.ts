@@ -2,10 +2,11 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import type { Troupe } from '../client/client.ts'
-import { CancelledError, InvariantError } from '../core/errors.ts'
+import { CancelledError, InvariantError, NotFoundError } from '../core/errors.ts'
 import type { AppSettings } from './app-settings.ts'
 import { ApiError } from './problem.ts'
 import { Answer, type Call, type Route } from './route.ts'
+import type { Server } from './server.ts'
 
 const nothing = z.strictObject({})
 
@@ -36,12 +37,20 @@ export function optionsOf(one: Route, settings: AppSettings): RouteOptions {
       }
       const key = changes ? keyOf(request) : undefined
       const asked = [method, request.url, request.body]
-      const answer = await (key === undefined ? answering() : server.answers.once(`${id} ${key}`, asked, answering))
+      const knowing = () => answering().catch((error) => onceKnown(error, server, answering))
+      const answer = await (key === undefined ? knowing() : server.answers.once(`${id} ${key}`, asked, knowing))
       if (raw !== undefined) return reply
       if (answer instanceof Answer) return reply.code(answer.status).headers(answer.headers).send(answer.body)
       return answer === undefined ? reply.code(204).send() : reply.send(answer)
     },
   }
+}
+
+/** A call that named an id of a partition which this server does not know, and so did nothing: it may be new. */
+async function onceKnown<T>(error: unknown, server: Server, again: () => Promise<T>): Promise<T> {
+  if (!(error instanceof NotFoundError) || error.details.partition === undefined) throw error
+  await server.lookForPartitions()
+  return again()
 }
 
 /** The call, with no more than the ceiling of its caller allows. */

@@ -2,7 +2,7 @@
  * Duty: what all routes of one server share: its clients, its settings, and what it remembers.
  * SERVER-1 Reading goes through one client. A call that changes something goes through a client of the caller's name, so that events say who made it.
  */
-import { connectInternal, type Troupe } from '../client/client.ts'
+import { connectInternal, Troupe } from '../client/client.ts'
 import type { ConnectOptions } from '../client/connect-options.ts'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import { ConflictError } from '../core/errors.ts'
@@ -67,6 +67,12 @@ export class Server implements AsyncDisposable {
       this.#acting.set(name, client)
     }
     return client
+  }
+
+  /** A partition that is not known may be new. */
+  async lookForPartitions(): Promise<void> {
+    const clients = [...this.#acting.values(), ...(this.#reading ? [this.#reading] : [])]
+    await Promise.all(clients.map(async (client) => Troupe.lookForPartitions(await client)))
   }
 
   /** Closes the clients of all other callers. */

@@ -11,18 +11,14 @@ import type { Waker } from '../core/ports/wake.ts'
 import { partitionNotFound } from '../core/worker/refusal.ts'
 import { toWorkerLog } from '../log.ts'
 import { AllowanceStore } from '../store/allowance-store.ts'
-import { AuditStore } from '../store/audit/audit-store.ts'
-import { InspectStore } from '../store/audit/inspect-store.ts'
+import type { AuditStore } from '../store/audit/audit-store.ts'
+import type { InspectStore } from '../store/audit/inspect-store.ts'
 import { EndpointStore } from '../store/endpoint-store.ts'
 import { tagOf } from '../store/keys.ts'
-import { AskStore } from '../store/person/ask-store.ts'
-import { LetterStore } from '../store/person/letter-store.ts'
-import { type OpenPlace, openPlaces } from '../store/places.ts'
-import { PoolStore } from '../store/pool-store.ts'
+import { Places } from '../store/places.ts'
 import { lookAtCluster } from '../store/redis/cluster-look.ts'
 import { Connections } from '../store/redis/connections.ts'
-import { guarded, guardedReads } from '../store/redis/guarded.ts'
-import type { SessionStore } from '../store/session-store.ts'
+import { guarded } from '../store/redis/guarded.ts'
 import { retentionOf } from '../store/set-up/retention.ts'
 import { readSubmissionQueue } from '../submit/submission-queue.ts'
 import { BullWaker } from '../wake/bull-waker.ts'
@@ -38,7 +34,8 @@ import { DeadLetters } from './letter/dead-letters.ts'
 import { NodeHandle } from './node-handle.ts'
 import { nodeSummaries } from './node-summaries.ts'
 import { Partitions } from './partition-list.ts'
-import { type Purpose, partitionsOf } from './partitions.ts'
+import { asksOf, lettersOf, readersOf } from './partition-stores.ts'
+import { PartitionLook, type Purpose, partitionsOf } from './partitions.ts'
 import { Approvals } from './person/approvals.ts'
 import { Asks } from './person/asks.ts'
 import { type PauseOptions, pauseAll, resumeAll } from './person/pause.ts'
@@ -101,7 +98,8 @@ export async function connectInternal(options: InternalConnectOptions): Promise<
 export class Troupe implements AsyncDisposable {
   readonly #connections: Connections
   readonly #namespace: string
-  readonly #places: readonly OpenPlace[]
+  readonly #places: Places
+  readonly #look: PartitionLook
   readonly #deadlineMs: number
   readonly #log: WorkerLog
   readonly #inspect: readonly InspectStore[]
@@ -130,29 +128,30 @@ export class Troupe implements AsyncDisposable {
     this.#connections = connections
     this.#namespace = options.namespace ?? defaultNamespace
     const log = toWorkerLog(options.logger)
-    this.#places = openPlaces(connections, this.#namespace, partitions, log)
+    const places = new Places(connections, this.#namespace, partitions, log)
+    this.#places = places
     const deadlineMs = options.deadlineMs ?? callMs
+    this.#look = new PartitionLook(places, deadlineMs)
     this.#deadlineMs = deadlineMs
     this.#log = log
-    const queues = this.#places.map((one) => ({ ...one, connection: one.redis }))
+    const queues = places.map((one) => ({ ...one, connection: one.redis }))
     this.#bull = options.waker ? null : new BullWaker(queues, log)
     const waker = (options.waker ?? this.#bull) as Waker
-    this.#inspect = this.#places.map(({ redis, keys, partition }) =>
-      guardedReads(new InspectStore(redis, keys, partition), deadlineMs),
-    )
+    const readers = readersOf(places, deadlineMs)
+    this.#inspect = readers.inspect
+    this.#audits = readers.audits
     this.#index = new SessionIndex(this.#inspect, (id) => this.#inspectOf(id, 'session'))
-    this.#audits = this.#places.map(({ redis, caller, keys, partition }) =>
-      guardedReads(new AuditStore(redis, caller, keys, partition, deadlineMs), deadlineMs),
-    )
     this.#hub = new EventHub({
       namespace: this.#namespace,
       open: (tag) => connections.another(tag),
       deadlineMs,
       commands: (tag) => connections.at(tag),
     })
-    this.#fleet = new FleetEvents((tag) => connections.at(tag), this.#places, deadlineMs)
+    const learn = () => this.#look.learn()
+    this.#fleet = new FleetEvents((tag) => connections.at(tag), places.all, deadlineMs, learn)
     this.#submission = new Submission({
-      places: this.#places,
+      places,
+      learn,
       namespace: this.#namespace,
       waker,
       policy: { ...defaultPolicy, ...options.policy },
@@ -160,20 +159,16 @@ export class Troupe implements AsyncDisposable {
       actor: options.actor,
     })
     const stores = this.#submission.stores
-    this.asks = new Asks(
-      this.#places.map(({ redis, keys, partition }) => ({
-        asks: guardedReads(new AskStore(redis, keys), deadlineMs),
-        store: stores[partition] as SessionStore,
-      })),
-      { waker, namespace: this.#namespace, actor: options.actor },
-    )
-    const pools = this.#places.map(({ redis, keys }) => guardedReads(new PoolStore(redis, keys), deadlineMs))
-    this.pools = new Pools(pools, () => this.nodes())
-    this.partitions = new Partitions(connections, this.#namespace, this.#places, this.#inspect, deadlineMs)
+    const namespace = this.#namespace
+    this.asks = new Asks(asksOf(places, stores, deadlineMs), { waker, namespace, actor: options.actor })
+    this.pools = new Pools(readers.pools, () => this.nodes())
+    const look = this.#look
+    this.partitions = new Partitions({ connections, namespace, places, look, stores: this.#inspect, deadlineMs })
     this.approvals = new Approvals(this.asks, this.#submission)
     this.webhooks = new Webhooks({
-      store: new EndpointStore(this.#places, deadlineMs),
-      first: this.#places[0] as OpenPlace,
+      store: new EndpointStore(places.all, deadlineMs),
+      first: places.first,
+      learn,
       actor: options.actor,
       allowPrivateAddresses: options.webhooks?.allowPrivateAddresses ?? false,
     })
@@ -184,15 +179,7 @@ export class Troupe implements AsyncDisposable {
       sessionContext: (id) => this.#context(id),
       retentionMs: () => this.#retentionMs(),
     })
-    this.#dead = new DeadLetters(
-      this.#places.map(({ redis, keys, partition }) => ({
-        letters: guardedReads(new LetterStore(redis, keys), deadlineMs),
-        store: stores[partition] as SessionStore,
-        inspect: this.#inspect[partition] as InspectStore,
-      })),
-      waker,
-      this.#submission,
-    )
+    this.#dead = new DeadLetters(lettersOf(places, stores, readers, deadlineMs), waker, this.#submission)
   }
 
   readonly workers = {
@@ -226,8 +213,9 @@ export class Troupe implements AsyncDisposable {
 
   #inspectOf(id: string, what: 'worker' | 'session'): InspectStore {
     const store = this.#inspect[partitionOf(id)]
-    if (store === undefined) throw partitionNotFound(id, what, this.#namespace)
-    return store
+    if (store !== undefined) return store
+    void Troupe.lookForPartitions(this).catch(() => {})
+    throw partitionNotFound(id, what, this.#namespace)
   }
 
   /** The nodes that run. `stalled: true`: also those that were not seen for the time of a lease, marked so, until they are forgotten. */
@@ -239,7 +227,12 @@ export class Troupe implements AsyncDisposable {
 
   /** One node: which workers it runs, and giving these to other nodes when it stands still. */
   node(id: string): NodeHandle {
-    const [places, inspect, submission, deadlineMs] = [this.#places, this.#inspect, this.#submission, this.#deadlineMs]
+    const [places, inspect, submission, deadlineMs] = [
+      this.#places.all,
+      this.#inspect,
+      this.#submission,
+      this.#deadlineMs,
+    ]
     return new NodeHandle(id, { places, inspect, submission, deadlineMs })
   }
 
@@ -299,7 +292,7 @@ export class Troupe implements AsyncDisposable {
       const [first] = this.#audits as [AuditStore]
       const [at, since] = [await first.now(), await sinceOf(this.#inspect[0] as InspectStore, query.since)]
       const report = await audit(this.#audits, { since }, onProgress)
-      const [{ redis }] = this.#places as [OpenPlace]
+      const { redis } = this.#places.first
       if (query.record) await recordAudit(redis, this.#namespace, report, at, this.#deadlineMs)
       return report
     }
@@ -316,16 +309,18 @@ export class Troupe implements AsyncDisposable {
    * pause stands.
    */
   async pause(why?: string, options: PauseOptions = {}): Promise<void> {
+    await this.#look.learn()
     await pauseAll(this.#submission, why, options)
   }
 
   /** Ends the pause of all sessions. Sessions that were paused by themselves stay paused. */
   async resume(): Promise<void> {
+    await this.#look.learn()
     await resumeAll(this.#submission)
   }
 
   async #retentionMs(): Promise<number> {
-    const [{ redis }] = this.#places as [OpenPlace]
+    const { redis } = this.#places.first
     const read = () => retentionOf(redis, this.#namespace)
     return (await guarded('reading the retention', read, this.#deadlineMs)) ?? defaultPolicy.retentionMs
   }
@@ -341,17 +336,22 @@ export class Troupe implements AsyncDisposable {
     return readUsage(this.#inspect, query)
   }
 
+  /** For the API: a partition that is not known may be new. */
+  static lookForPartitions(troupe: Troupe): Promise<void> {
+    return troupe.#look.learn()
+  }
+
   /** For the API: what its access tokens give their sessions to spend. */
   static allowancesOf(troupe: Troupe): AllowanceStore {
-    return new AllowanceStore(troupe.#places[0] as OpenPlace, troupe.#deadlineMs)
+    return new AllowanceStore(troupe.#places.first, troupe.#deadlineMs)
   }
 
   /** The facts that `troupe doctor` judges. */
   async health(): Promise<Health> {
     const read = async (now: number, pools: readonly string[]) => ({
-      submissions: await Promise.all(this.#places.map((place) => readSubmissionQueue(place.redis, place, now))),
+      submissions: await Promise.all(this.#places.all.map((place) => readSubmissionQueue(place.redis, place, now))),
       pausedWakeups: await readPausedWakeups(
-        this.#places.map(({ redis, prefix }) => ({ connection: redis, prefix })),
+        this.#places.all.map(({ redis, prefix }) => ({ connection: redis, prefix })),
         pools,
       ),
     })
@@ -361,7 +361,7 @@ export class Troupe implements AsyncDisposable {
     const health = await readHealth(this.#inspect, live, await this.kinds(), queues)
     const [heldUp, newest] = [await lookForHoldups(this.#index), await lookAtNewest(this.#index, this.#audits)]
     const failingWebhooks = (await this.webhooks.list()).filter(({ state }) => state === 'failing')
-    const cluster = await lookAtCluster(this.#connections, this.#places)
+    const cluster = await lookAtCluster(this.#connections, this.#places.all)
     return { ...health, cluster, stalledNodes, failingWebhooks, ...heldUp, ...newest }
   }
 
@@ -384,6 +384,7 @@ export class Troupe implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    this.#look.stop()
     await Promise.all([this.#hub.stop(), this.#fleet.stop(), this.#bull?.stop(), this.webhooks.close()])
     this.#connections.close()
   }

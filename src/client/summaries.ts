@@ -70,7 +70,7 @@ export interface PoolSummary {
 export interface PartitionSummary {
   readonly partition: number
   readonly sessions: number
-  /** Live nodes that work in it. A node that started before the number of partitions was raised works in the old ones. */
+  /** Live nodes that work in it. Some seconds after the number was raised they work in all. */
   readonly nodes: number
   /** The slot of a Redis Cluster; null if there is no cluster. */
   readonly slot: number | null

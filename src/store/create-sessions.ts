@@ -202,9 +202,14 @@ function settledOf(answer: Answer): PromiseSettledResult<CreateAnswer> {
 /** Another process that knows the number of partitions may take the order (RAISE-2). */
 function behind(partitions: string): TransientError {
   return new TransientError(
-    `the namespace was raised to ${partitions} partitions, of which this process does not know: start it again (in code: connect again). If that does not help, the raise was not finished: run \`troupe partition raise ${partitions}\` again. Nothing was written.`,
-    { code: 'store_refused' },
+    `the namespace was raised to ${partitions} partitions, of which this process has not learned yet: it looks every few seconds. If this lasts, the raise was not finished: run \`troupe partition raise ${partitions}\` again. Nothing was written.`,
+    { code: 'store_refused', details: { partitions: Number(partitions) } },
   )
+}
+
+/** How many partitions there are, if whoever asked was refused because it knows another number. */
+export function partitionsIn(error: unknown): number | undefined {
+  return error instanceof TransientError ? (error.details.partitions as number | undefined) : undefined
 }
 
 /** A limit that a later version added is left out at its default, so that a call of an older version has the same digest today. */

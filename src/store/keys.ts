@@ -15,7 +15,7 @@ export function tagOf(namespace: string, partition: number): string {
 export function partitionKeys(tag: string) {
   return {
     tag,
-    /** hash; number of partitions, which numbers there were before and until when, schema, retention, time of the last sweep, when Redis's clock was last set back and by how much, whether events were ever trimmed, how far pruning and packing are, how the last recorded audit ended, the version of the register of kinds; for ever. */
+    /** hash; number of partitions, which numbers there were before and until when, schema, retention, time of the last sweep, when Redis's clock was last set back and by how much, whether events were ever trimmed, how far pruning and packing are, how the last recorded audit ended, the version of the register of kinds, which a raise of the number of partitions changes too; for ever. */
     meta: `${tag}:meta`,
     /** zset; session id by creation time in ms; until pruned. */
     sessions: `${tag}:sessions`,

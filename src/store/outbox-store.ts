@@ -4,7 +4,7 @@
  *     the number of the last mail that it has of each other, in the script that puts it into its mailbox: so it is there once, however often it is brought.
  * OUTBOX-2 Mails of one outbox are brought in their order. A partition that cannot be reached holds up no mail for another.
  * OUTBOX-3 A mail that its recipient does not take (it is gone, has ended, or its mailbox is full) is taken out, and an event of the sender says so.
- * OUTBOX-4 A process that started before the number of partitions was raised leaves mails for the new ones to others.
+ * OUTBOX-4 A process that has not learned yet that the number of partitions was raised leaves mails for the new ones until it has.
  */
 import { type RuntimeError, TransientError, toRuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
@@ -17,6 +17,7 @@ import { sessionOfPath } from './record/worker-record.ts'
 import { guarded } from './redis/guarded.ts'
 import type { Reply } from './script/script.ts'
 import { deliveredScript, deliverScript } from './script/scripts.ts'
+import { partitionsNow } from './set-up/set-up.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
 /** How many mails one script takes. Each may have 1 MB. */
@@ -106,9 +107,7 @@ export class RedisOutboxStore implements OutboxStore {
 
   /** Whether the namespace has a partition that this process does not know (OUTBOX-4). */
   async #exists(partition: number): Promise<boolean> {
-    const { redis, keys } = this.#all[0] as OpenPlace
-    const read = () => redis.hget(keys.meta, 'partitions')
-    return Number(await guarded('reading the number of partitions', read, this.#policy.leaseMs)) > partition
+    return (await partitionsNow(this.#all[0] as OpenPlace, this.#policy.leaseMs)) > partition
   }
 
   /** Returns how many mails were taken out. */
@@ -150,7 +149,7 @@ function refusedOf(flat: Reply, mails: readonly Mail[]): Refused[] {
 
 function unknownPartition(partition: number): TransientError {
   return new TransientError(
-    `partition ${partition} is newer than this process: start it again. Others bring the messages to it.`,
+    `partition ${partition} is new, and this process has not learned of it yet: the messages to it are brought in a moment.`,
     { code: 'store_refused' },
   )
 }

@@ -7,8 +7,7 @@ export interface ThreadSettings {
   readonly redisUrl: string
   readonly nodeId: string
   readonly host: string
-  /** Tags of the partitions, by their numbers. */
-  readonly tags: readonly string[]
+  readonly namespace: string
   readonly wakeupMs: number
   /** How often the node beats, and the thread looks. */
   readonly everyMs: number
@@ -18,7 +17,10 @@ export interface ThreadSettings {
   readonly endsAfterMs: number
   /** JSON lines, or lines for people. */
   readonly isJson: boolean
-  /** Its first number grows with each beat. The second becomes 1 when an order is carried out, the third when the node ends as the thread has asked. */
+  /**
+   * Its first number grows with each beat. The second becomes 1 when an order is carried out, the third when the node ends as the thread has asked. The
+   * fourth is the number of partitions.
+   */
   readonly shared: Int32Array<SharedArrayBuffer>
   /** The expression that answers a `Look` of the node, as JSON. */
   readonly lookExpression: string

@@ -36,7 +36,8 @@ const exitCode = 70
 export interface WatchedNode {
   readonly nodeId: string
   readonly redisUrl: string
-  readonly tags: readonly string[]
+  readonly namespace: string
+  readonly places: { readonly length: number }
   readonly policy: Policy
   readonly isJson: boolean
   /** The process ends when code blocks it for longer than its leases last. */
@@ -76,7 +77,7 @@ const onExit = (code: number) => {
 
 export class Watchdog {
   readonly #node: WatchedNode
-  readonly #shared = new Int32Array(new SharedArrayBuffer(12))
+  readonly #shared = new Int32Array(new SharedArrayBuffer(16))
   readonly #thread: Worker
   readonly #beat: NodeJS.Timeout
   #death: Death | undefined
@@ -87,11 +88,11 @@ export class Watchdog {
     const everyMs = Math.min(500, renewEveryMs / 4)
     hooksOf().set(node.nodeId, { look: () => JSON.stringify(this.#look()), end: () => this.#end() })
     const own = `globalThis[Symbol.for(${JSON.stringify(hooksKey)})].get(${JSON.stringify(node.nodeId)})`
-    const { redisUrl, nodeId, tags, isJson } = node
+    const { redisUrl, nodeId, namespace, isJson } = node
     const workerData: ThreadSettings = {
       redisUrl,
       nodeId,
-      tags,
+      namespace,
       isJson,
       wakeupMs,
       everyMs,
@@ -106,9 +107,15 @@ export class Watchdog {
     this.#thread.unref()
     // Without its thread a node runs as well as with it.
     this.#thread.on('error', () => void this.stop())
-    this.#beat = setInterval(() => Atomics.add(this.#shared, 0, 1), everyMs).unref()
+    this.#beat = setInterval(() => this.#tick(), everyMs).unref()
+    this.#tick()
     if (watchdogs.size === 0) process.on('uncaughtExceptionMonitor', onUncaught).on('exit', onExit)
     watchdogs.add(this)
+  }
+
+  #tick(): void {
+    Atomics.store(this.#shared, 3, this.#node.places.length)
+    Atomics.add(this.#shared, 0, 1)
   }
 
   /** WATCHDOG-2, WATCHDOG-4. */

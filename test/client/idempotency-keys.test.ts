@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { type CreateSession, Submission } from '../../src/client/submission/submission.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { policy } from '../../src/core/policy.ts'
-import { partitionKeys, placesOf } from '../../src/store/keys.ts'
+import { type Place, partitionKeys, placesOf } from '../../src/store/keys.ts'
+import type { OpenPlace } from '../../src/store/places.ts'
 import type { ScriptCaller } from '../../src/store/script/script.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
@@ -77,7 +78,9 @@ test('a message that was sent again since its answer was lost was not sent befor
   const { redis, namespace } = troupe
   const waker = { wake() {} }
   const caller = fixedAnswer(['again', '3', '', ''])
-  const places = placesOf(namespace, 1).map((place) => ({ ...place, redis, caller }))
+  const [place] = placesOf(namespace, 1) as [Place]
+  const first = { ...place, redis, caller }
+  const places = { first, map: <T>(make: (place: OpenPlace) => T) => [make(first)] }
   const submission = new Submission({ places, namespace, waker, policy })
   const { sent: made } = await submission.send(root.id, 'x')
   expect(made).toEqual({ position: 3, again: false, steers: false, warning: null })

@@ -90,7 +90,7 @@ test('what two nodes bring at the same time, and again later, comes once', async
   ])
 })
 
-test('messages for a partition that is newer than a node wait for one that knows it (OUTBOX-4)', async () => {
+test('messages for a partition of which a node has not learned wait until it has (OUTBOX-4)', async () => {
   await troupe.startNode({ sender })
   await troupe.client.partitions.raise(partitions + 1)
   await using client = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace })
@@ -100,8 +100,13 @@ test('messages for a partition that is newer than a node wait for one that knows
   const there = await createAt(newest, 'collector')
   const here = await createAt(0, 'sender', { to: there.rootId, count: 2 })
   expect(await here.result({ run: 1 })).toMatchObject({ value: 'sent' })
-  const [carried] = await outboxOf(0).carry()
+  // The node learns of the partition soon. One that has not yet:
+  const { sent, out } = outboxKeys(tagOf(troupe.namespace, 1))
+  await troupe.redis.hset(sent, String(newest), '1')
+  await troupe.redis.rpush(out(String(newest)), `1\t${here.rootId}\t${there.rootId}\t\t`)
+  const [carried] = await outboxOf(1).carry()
   expect(carried).toMatchObject({ partition: newest, delivered: 0, refused: 0, error: { code: 'store_refused' } })
+  await troupe.redis.del(sent, out(String(newest)))
   await troupe.startNode({ collector })
   expect(await there.result({ run: 3 })).toMatchObject({ value: [1, 2] })
 })

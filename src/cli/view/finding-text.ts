@@ -156,8 +156,8 @@ const redisTexts = {
 
 const workTexts = {
   nodes_behind: ({ nodes }) => ({
-    what: `nodes that started before the number of partitions was raised work in the old ones alone: ${namesOf(nodes)}`,
-    todo: 'start them again: sessions of the new partitions wait for nodes that know them',
+    what: `nodes do not work in all partitions yet, though their number was raised: ${namesOf(nodes)}`,
+    todo: 'look again in ten seconds; if they still do not, their log says why (a server that they cannot reach, or a right that they lack), or start them again',
   }),
   nodes: ({ nodes, slots, turns }) => {
     return {

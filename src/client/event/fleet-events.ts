@@ -3,6 +3,7 @@
  * FLEET-1 Each event behind the position that a follower names comes once, those of one partition in order.
  * FLEET-2 However many followers there are, this client reads each partition once per look; without followers it reads nothing.
  * FLEET-3 What waits for a slow follower is bounded, by number and by bytes: beyond that it reads the stream itself, when it comes to it.
+ * FLEET-4 A follower goes on when there are more partitions: of the new ones it gets all events.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Rules, signalRule } from '../../core/check/check-options.ts'
@@ -55,30 +56,37 @@ export class FleetEvents {
   readonly #redisAt: (tag: string) => Redis
   readonly #places: readonly Place[]
   readonly #deadlineMs: number
+  readonly #learn: () => Promise<void>
   readonly #followers = new Set<Follower>()
   /** By partition, the id up to which this client has read. */
   #readTo: string[] = []
   #isStopped = false
   #looking: Promise<void> | undefined
 
-  /** `redisAt`: the connection to the server that holds the keys of this hash tag. */
-  constructor(redisAt: (tag: string) => Redis, places: readonly Place[], deadlineMs: number) {
+  /** `redisAt`: the connection to the server that holds the keys of this hash tag. `learn`: looks whether there are more places by now. */
+  constructor(
+    redisAt: (tag: string) => Redis,
+    places: readonly Place[],
+    deadlineMs: number,
+    learn: () => Promise<void> = async () => {},
+  ) {
+    this.#learn = learn
     this.#redisAt = redisAt
     this.#places = places
     this.#deadlineMs = deadlineMs
   }
 
-  /** Throws an InputError if there is no such position: at once if it names too many partitions, else with the first event that is asked for. */
+  /** Throws an InputError with the first event that is asked for if there is no such position. */
   follow({ after, signal }: FleetQuery): AsyncGenerator<FleetEvent, void, undefined> {
-    return this.#follow(after === undefined ? undefined : this.#positionsOf(after), signal)
+    return this.#follow(after, signal)
   }
 
   async *#follow(
-    positions: string[] | undefined,
+    after: string | undefined,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<FleetEvent, void, undefined> {
     if (this.#isStopped) throw clientClosed()
-    const follower = await this.#join(positions && (await this.#withNewPartitions(positions)))
+    const follower = await this.#join(after === undefined ? undefined : await this.#positionsOf(after))
     try {
       const isOver = () => this.#isStopped || signal?.aborted === true
       while (!isOver()) {
@@ -126,15 +134,12 @@ export class FleetEvents {
     return Promise.all(this.#places.map(({ keys }) => newestEntry(this.#redisAt(keys.tag), keys, this.#deadlineMs)))
   }
 
-  #positionsOf(after: string): string[] {
+  /** A position may be from before the number of partitions was raised: of the new ones all events are later. Or it is of a client that learned of it first. */
+  async #positionsOf(after: string): Promise<string[]> {
     if (after === '0-0') return this.#places.map(() => after)
     const positions = after.split(',')
-    if (positions.length <= this.#places.length) return positions
-    throw this.#notOurs(positions)
-  }
-
-  /** Completes a position from before the number of partitions was raised: of the new partitions, all events are later. */
-  async #withNewPartitions(positions: string[]): Promise<string[]> {
+    if (positions.length > this.#places.length) await this.#learn()
+    if (positions.length > this.#places.length) throw this.#notOurs(positions)
     if (positions.length === this.#places.length) return positions
     const [{ keys }] = this.#places as [Place]
     const read = () => earlierPartitions(this.#redisAt(keys.tag), keys.meta)
@@ -152,11 +157,18 @@ export class FleetEvents {
   /** FLEET-2: reads for all followers while there are any. */
   async #look(): Promise<void> {
     while (this.#followers.size > 0 && !this.#isStopped) {
+      this.#takeInNew()
       await Promise.all(this.#places.map((_, partition) => this.#read(partition)))
       await sleep(lookMs)
     }
     // Nothing may come between this and the last look at the followers: nobody would read for a follower that joins then.
     this.#looking = undefined
+  }
+
+  /** FLEET-4. */
+  #takeInNew(): void {
+    const all = [this.#readTo, ...[...this.#followers].map(({ positions }) => positions)]
+    for (const positions of all) while (positions.length < this.#places.length) positions.push('0-0')
   }
 
   async #read(partition: number): Promise<void> {

@@ -50,7 +50,7 @@ export interface FindingFacts {
     readonly slots: number
     readonly turns: number
   }
-  /** These nodes started before the number of partitions was raised. */
+  /** The number of partitions was raised, and they do not work in all yet. */
   nodes_behind: { readonly nodes: readonly { readonly host: string | null; readonly pid: number | null }[] }
   nodes_cannot_report: object
   no_node: { readonly workers: number; readonly jobs: number; readonly wasOneEver: boolean }

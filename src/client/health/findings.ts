@@ -49,7 +49,7 @@ function judgeNodes({ redis, nodes, kinds, pools, running, submitted: jobs }: He
   return finding('no_node', level, facts, { command: 'troupe node --workers ./workers' })
 }
 
-/** Sessions of the partitions that they do not know wait for others. */
+/** Sessions of the partitions that they do not work in wait for others. */
 function judgeBehind({ nodesBehind }: Health): Finding[] {
   if (nodesBehind.length === 0) return []
   return [finding('nodes_behind', 'warning', { nodes: nodesBehind.map(({ host, pid }) => ({ host, pid })) })]

@@ -25,7 +25,7 @@ export interface Health {
   readonly nodes: readonly NodeSummary[]
   /** Nodes that were not seen for the time of a lease, until they are forgotten. */
   readonly stalledNodes: readonly NodeSummary[]
-  /** Nodes that work only in some partitions: they started before the number of partitions was raised. */
+  /** Nodes that do not work in all partitions yet, after their number was raised. */
   readonly nodesBehind: readonly NodeSummary[]
   readonly kinds: readonly KindSummary[]
   readonly pools: readonly { pool: string; queued: number; oldestMs: number | null; wakeups: number; busy: number }[]

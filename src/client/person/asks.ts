@@ -188,8 +188,9 @@ export class Asks {
 
   #placeOf(id: string): AsksPlace {
     const place = this.#places[partitionOf(id)]
-    if (place === undefined) throw askNotFound(id, ` in namespace "${this.#settings.namespace}"`)
-    return place
+    if (place !== undefined) return place
+    const { message } = askNotFound(id, ` in namespace "${this.#settings.namespace}"`)
+    throw new NotFoundError('ask_not_found', message, { details: { partition: partitionOf(id) } })
   }
 }
 

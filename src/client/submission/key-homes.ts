@@ -17,7 +17,7 @@ export class KeyHomes {
   readonly #stores: readonly SessionStore[]
   readonly #keyMs: number
   readonly #deadlineMs: number
-  #earlier: Promise<readonly number[]> | undefined
+  #earlier: { readonly of: number; readonly read: Promise<readonly number[]> } | undefined
 
   constructor(
     first: OpenPlace,
@@ -34,8 +34,9 @@ export class KeyHomes {
   async storeOf(key: string | undefined, digest: string | null): Promise<SessionStore> {
     if (key === undefined || digest === null)
       return this.#stores[Math.floor(Math.random() * this.#stores.length)] as SessionStore
+    const earlier = await this.#earlierOnes()
     const now = partitionOfKey(key, this.#stores.length)
-    for (const partitions of await this.#earlierOnes()) {
+    for (const partitions of earlier) {
       const before = this.#stores[partitionOfKey(key, partitions)] as SessionStore
       if (before.partition !== now && (await before.knowsKey(digest))) return before
     }
@@ -45,9 +46,10 @@ export class KeyHomes {
   /** The earlier numbers of partitions, under which keys that are still known may have created sessions. There is none for a single partition. */
   async #earlierOnes(): Promise<readonly number[]> {
     if (this.#stores.length === 1) return []
-    this.#earlier ??= this.#read()
+    // They were others before the number was raised.
+    if (this.#earlier?.of !== this.#stores.length) this.#earlier = { of: this.#stores.length, read: this.#read() }
     try {
-      return await this.#earlier
+      return await this.#earlier.read
     } catch (error) {
       this.#earlier = undefined
       throw error

@@ -23,8 +23,8 @@ import { checkPermissions, encodePermissions, type Permissions, restrictions } f
 import { partitionNotFound, refusalError } from '../../core/worker/refusal.ts'
 import type { SendTime } from '../../core/worker/steer.ts'
 import { defaultTurnShare, encodeTurnShare, type GivenTurnShare, turnShareRules } from '../../core/worker/turn-share.ts'
-import type { CreateAnswer, SessionOrder } from '../../store/create-sessions.ts'
-import type { OpenPlace } from '../../store/places.ts'
+import { type CreateAnswer, partitionsIn, type SessionOrder } from '../../store/create-sessions.ts'
+import type { Places } from '../../store/places.ts'
 import { refusalOfPost } from '../../store/post-answer.ts'
 import { type RetryAnswer, type RetryOrder, SessionStore } from '../../store/session-store.ts'
 import { extraWakeup } from '../../store/wakeups.ts'
@@ -94,7 +94,9 @@ interface Accepted {
 }
 
 export interface SubmissionContext {
-  readonly places: readonly OpenPlace[]
+  readonly places: Pick<Places, 'first' | 'map'>
+  /** Looks whether there are more partitions by now. Default: nobody does. */
+  readonly learn?: (() => Promise<unknown>) | undefined
   readonly namespace: string
   readonly waker: Waker
   readonly policy: Policy
@@ -123,7 +125,7 @@ export class Submission {
       ({ partition, keys, redis, caller }) => new SessionStore(redis, caller, keys, partition, policy, deadlineMs),
     )
     const times = { keyMs: policy.givenKeyMs, deadlineMs }
-    this.#keyHomes = new KeyHomes(places[0] as OpenPlace, this.#stores, times)
+    this.#keyHomes = new KeyHomes(places.first, this.#stores, times)
   }
 
   /** The detail of events that says who called. */
@@ -152,6 +154,24 @@ export class Submission {
     creating: (sessionId: string) => Promise<unknown> | undefined = () => undefined,
     definition?: Definition,
     configured?: Configuration,
+  ): Promise<Created> {
+    const creatingOnce = () => this.#create(request, creating, definition, configured)
+    return creatingOnce().catch(async (error) => this.#onceMore(error, creatingOnce))
+  }
+
+  /** Who was refused because there are more partitions than it knew learns of them, and is answered as if it had known. */
+  async #onceMore<T>(error: unknown, again: () => Promise<T>): Promise<T> {
+    const partitions = partitionsIn(error)
+    if (partitions !== undefined) await this.#context.learn?.()
+    if (partitions === undefined || this.#stores.length < partitions) throw error
+    return again()
+  }
+
+  async #create(
+    request: CreateSession,
+    creating: (sessionId: string) => Promise<unknown> | undefined,
+    definition: Definition | undefined,
+    configured: Configuration | undefined,
   ): Promise<Created> {
     const prepared = await this.#prepare(request, definition, configured)
     // Most callers have nothing to wait for: then the call costs no further pass of the event loop.
@@ -191,7 +211,11 @@ export class Submission {
       prepared.map(async (one) => {
         if (one.status === 'rejected') throw one.reason
         const answer = answers.get(one.value) as PromiseSettledResult<CreateAnswer>
-        if (answer.status === 'rejected') throw answer.reason
+        const { request } = one.value
+        if (answer.status === 'rejected')
+          return this.#onceMore(answer.reason, () =>
+            this.#create(request, (id) => creating(id, request), definition, undefined),
+          )
         return created(one.value, answer.value)
       }),
     )

@@ -12,7 +12,7 @@ import { InspectStore } from '../../store/audit/inspect-store.ts'
 import { EndpointStore } from '../../store/endpoint-store.ts'
 import { AskStore } from '../../store/person/ask-store.ts'
 import { LetterStore } from '../../store/person/letter-store.ts'
-import type { OpenPlace } from '../../store/places.ts'
+import type { Places } from '../../store/places.ts'
 import { guardedReads } from '../../store/redis/guarded.ts'
 import { followsSlot, type Redis } from '../../store/redis/redis.ts'
 import { readEnd } from '../session/read-notice.ts'
@@ -32,7 +32,7 @@ const leftMs = 60_000
 
 /** `queueAt`: a connection for BullMQ, to the server that has the keys with this tag or prefix. The caller closes it. */
 export function telling(
-  places: readonly OpenPlace[],
+  places: Places,
   queueAt: (tag: string) => Redis,
   {
     webhooks = {},
@@ -47,8 +47,8 @@ export function telling(
       letters: guardedReads(new LetterStore(redis, keys), deadlineMs),
     }),
   )
-  const endpoints = new EndpointStore(places, deadlineMs)
-  const { keys, prefix, redis } = places[0] as OpenPlace
+  const endpoints = new EndpointStore(places.all, deadlineMs)
+  const { keys, prefix, redis } = places.first
   const where = { tag: keys.tag, prefix, isCluster: followsSlot(redis) }
   const endpointOf = async (id: string) => (await endpoints.get(id))?.record ?? null
   const teller = new ResultTeller(queueAt, where, webhooks, endpointOf, log)

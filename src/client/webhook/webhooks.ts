@@ -35,6 +35,8 @@ export interface WebhooksSettings {
   readonly store: EndpointStore
   /** The partition that has the queue of deliveries. */
   readonly first: OpenPlace
+  /** Looks whether there are more partitions by now: who is told of one is told of all. */
+  readonly learn: () => Promise<void>
   readonly actor: string | undefined
   readonly allowPrivateAddresses: boolean
 }
@@ -81,6 +83,7 @@ export class Webhooks {
       changedAt: null,
       changedBy: null,
     }
+    await this.#o.learn()
     await store.listen(id, true)
     const answer = await store.write(id, null, record, policy.endpointsMax)
     if (answer === 'changed') return this.#addedBefore(id, record)
@@ -148,6 +151,7 @@ export class Webhooks {
   /** Enables an endpoint: it is told again, of what happens from now on. */
   async enable(id: string): Promise<Webhook> {
     const { id: webhookId } = await this.#find(id)
+    await this.#o.learn()
     await this.#o.store.listen(webhookId, true)
     const changed = await this.#change(webhookId, (record) => ({ ...record, isEnabled: true }))
     await this.#listenAsStored(webhookId)
@@ -239,6 +243,7 @@ export class Webhooks {
     for (let tried = 0; tried < changesTried; tried++) {
       const isEnabled = (await store.get(id))?.record.isEnabled ?? false
       if (isEnabled === listens) return
+      await this.#o.learn()
       await store.listen(id, isEnabled)
       listens = isEnabled
     }

@@ -112,8 +112,11 @@ export function workerNotFound(id: string): NotFoundError {
 
 /** The namespace lacks the partition of this id, so nothing can be stored under it. */
 export function partitionNotFound(id: string, what: 'worker' | 'session', namespace: string): NotFoundError {
-  const why = `its id is of partition ${partitionOf(id)}, which namespace "${namespace}" does not have`
-  return new NotFoundError(`${what}_not_found`, `${what} ${id} is not known: ${why}; check the id and the namespace.`)
+  const partition = partitionOf(id)
+  const why = `its id is of partition ${partition}, which namespace "${namespace}" does not have`
+  return new NotFoundError(`${what}_not_found`, `${what} ${id} is not known: ${why}; check the id and the namespace.`, {
+    details: { partition },
+  })
 }
 
 /** `why`: the reason to suspect if no session has this id. */

@@ -40,6 +40,8 @@ export interface NodeOptions {
   readonly live: LivePublisher
   readonly log: WorkerLog
   readonly telemetry?: Telemetry
+  /** The register of kinds has another version; or there are more partitions (RAISE-4). */
+  readonly onRegister?: (() => void) | undefined
   /** Tells somebody outside of a notice. */
   readonly tell?: ((notice: string) => Promise<void>) | undefined
 }
@@ -51,7 +53,9 @@ export class RuntimeNode {
   readonly #slots: Slots
   readonly #suspects: SuspectGate
   readonly #slotHost: SlotHost
-  readonly #partitions: readonly Partition[]
+  readonly #partitions: Partition[] = []
+  /** So many of them, the first ones, in which it works. */
+  #started = 0
   readonly #awake = new Set<Promise<unknown>>()
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
@@ -76,7 +80,12 @@ export class RuntimeNode {
       isDraining: () => this.#draining,
       turnHost: (partition, wakeup, slot) => this.#turnHost(partition, wakeup, slot),
     }
-    this.#partitions = options.stores.map((stores) => this.#openPartition(stores))
+    this.open(options.stores)
+  }
+
+  /** Those of more partitions. The node works there when it has started once more. */
+  open(stores: readonly PartitionStores[]): void {
+    for (const one of stores) this.#partitions.push(this.#openPartition(one))
   }
 
   #openPartition(stores: PartitionStores): Partition {
@@ -101,6 +110,7 @@ export class RuntimeNode {
         learnPause: (isPaused) => this.#learnPause(partition, isPaused),
         learnKinds: (pools) => {
           this.#kindPools = pools
+          if (number === 0) this.#o.onRegister?.()
         },
         tell: (notice) => this.#o.tell?.(notice) ?? Promise.resolve(),
         noteHealed: (leases) => this.#telemetry.count('leases.lost', leases, { partition: number }),
@@ -121,12 +131,18 @@ export class RuntimeNode {
     if (isPaused) for (const turn of partition.renewer.turns) turn.pausing.begin()
   }
 
-  /** Registers kinds and slots. Wake-ups may come from now on. */
+  /** Registers kinds and slots in partitions where it has not yet. Wake-ups may come from now on. */
   async start(): Promise<void> {
-    for (const { upkeep, sweeper } of this.#partitions) {
+    for (const { upkeep, sweeper } of this.#partitions.slice(this.#started)) {
+      if (this.#draining) return
       await upkeep.announce(this.#slots.total, this.#kindLines())
       await sweeper.start()
+      this.#started++
     }
+  }
+
+  get started(): number {
+    return this.#started
   }
 
   /** Called when a commit in this partition has sent to another one. */

@@ -25,7 +25,7 @@ export class RunningNode implements TroupeNode {
   readonly #node: RuntimeNode
   readonly #close: () => Promise<void>
   #metrics: { readonly url: string; close(): Promise<void> } | undefined
-  #listeners: readonly Listener[] = []
+  readonly #listeners: Listener[] = []
   #stopping: Promise<void> | undefined
 
   constructor(node: RuntimeNode, kinds: readonly string[], close: () => Promise<void>) {
@@ -45,8 +45,8 @@ export class RunningNode implements TroupeNode {
 
   /** The listeners begin, and are stopped with the node. Resolves when all listeners are ready. */
   async listen(listeners: readonly Listener[]): Promise<void> {
-    this.#listeners = listeners
-    await Promise.all(listeners.map((listener) => listener.ready()))
+    this.#listeners.push(...listeners)
+    await Promise.all(listeners.map((listener) => (this.#stopping ? listener.stop() : listener.ready())))
   }
 
   get id(): string {

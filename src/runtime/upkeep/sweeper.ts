@@ -315,6 +315,7 @@ export class Sweeper {
   }
 
   #schedule(ms: number): void {
+    if (this.#stopped) return
     clearTimeout(this.#timer)
     this.#nextAt = performance.now() + ms
     this.#timer = setTimeout(() => {

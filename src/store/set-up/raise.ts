@@ -4,12 +4,14 @@
  * RAISE-2 A key of a caller creates one session. Before anybody learns the new number, every partition refuses to create a session under a key for a
  * caller that knows the old one (create-sessions.lua). A caller that knows the new number looks where the key led before.
  * RAISE-3 The new number is published last, at one moment. A raise that stopped half way is finished by another raise to the same number.
+ * RAISE-4 Nodes that run look for it when the version of the register of kinds changes, which they read with each sweep: the raise changes it. Clients look
+ *     every few seconds, and when they are refused.
  */
 import { ConfigError } from '../../core/errors.ts'
 import { partitionsMax } from '../../core/ids.ts'
 import { EndpointStore } from '../endpoint-store.ts'
 import { endpointKeys, partitionKeys, tagOf } from '../keys.ts'
-import { type OpenPlace, openPlaces } from '../places.ts'
+import { type OpenPlace, Places } from '../places.ts'
 import type { Connections } from '../redis/connections.ts'
 import { guarded } from '../redis/guarded.ts'
 import type { Redis } from '../redis/redis.ts'
@@ -33,7 +35,7 @@ export async function raisePartitions(
   // Everything that the servers must allow is checked before anything is written.
   await checkEach(connections, namespace, to, deadlineMs)
   await doing(() => begin(first, meta, to))
-  const places = openPlaces(connections, namespace, to)
+  const places = new Places(connections, namespace, to).all
   for (const place of places.slice(from)) await doing(() => prepare(first, place, to))
   await listen(places, from, deadlineMs)
   for (const { redis, keys } of places.slice(1, from)) await doing(() => redis.hset(keys.meta, 'partitions', to))
@@ -95,8 +97,10 @@ async function listen(places: readonly OpenPlace[], from: number, deadlineMs: nu
 }
 
 async function tell(first: Redis, meta: string, from: number, to: number): Promise<void> {
-  const [[seconds], raised] = await Promise.all([first.time(), first.hget(meta, 'raised')])
+  const [[seconds], [raised, version]] = await Promise.all([first.time(), first.hmget(meta, 'raised', 'kinds')])
   const all = `${raised ? `${raised} ` : ''}${from}:${Number(seconds) * 1_000}`
-  const results = await first.multi().hset(meta, { partitions: to, raised: all }).hdel(meta, 'raising').exec()
+  // RAISE-4: no earlier version is as high, whether it was counted or began with a time.
+  const kinds = Math.max(Number(version) || 0, Number(seconds) * 1_000) + 1
+  const results = await first.multi().hset(meta, { partitions: to, raised: all, kinds }).hdel(meta, 'raising').exec()
   for (const [error] of results ?? []) if (error) throw error
 }

@@ -17,6 +17,17 @@ export async function retentionOf(redis: Redis, namespace: string): Promise<numb
   return Number(stored)
 }
 
+/** Of a node that starts: what it was started with, which holds from now on; else what holds; undefined where nobody said anything. */
+export async function agreeOnRetention(
+  redis: Redis,
+  namespace: string,
+  ms: number | undefined,
+): Promise<number | undefined> {
+  if (ms === undefined) return retentionOf(redis, namespace)
+  await setRetention(redis, namespace, ms)
+  return ms
+}
+
 /** It counts for processes that start from now on; a process that runs keeps the value that it read. */
 export async function setRetention(redis: Redis, namespace: string, ms: number): Promise<void> {
   await redis.hset(partitionKeys(tagOf(namespace, 0)).meta, field, ms)

@@ -6,6 +6,8 @@
 import { ConfigError } from '../../core/errors.ts'
 import { partitionsMax } from '../../core/ids.ts'
 import { partitionKeys, tagOf } from '../keys.ts'
+import type { OpenPlace } from '../places.ts'
+import { guarded } from '../redis/guarded.ts'
 import { followsSlot, type Redis } from '../redis/redis.ts'
 import { StoredDamage } from '../redis/store-error.ts'
 
@@ -120,6 +122,12 @@ const partitionsWords = `a whole number from 1 to ${partitionsMax}`
 
 function isPartitions(number: number): boolean {
   return Number.isInteger(number) && number >= 1 && number <= partitionsMax
+}
+
+/** The number that processes work with from now on; 0 if the namespace was never set up. */
+export async function partitionsNow({ redis, keys }: OpenPlace, deadlineMs: number): Promise<number> {
+  const read = () => redis.hget(keys.meta, 'partitions')
+  return Number(await guarded('reading the number of partitions', read, deadlineMs))
 }
 
 /** The sweeps of nodes write into `meta` of each partition. A new namespace costs one question. */

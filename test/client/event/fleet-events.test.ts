@@ -45,7 +45,9 @@ const keyOfNewPartition = Array.from({ length: 100 }, (_, number) => `key ${numb
 test('a position of another number of partitions is refused, unless the namespace had that number before', async () => {
   const place = { redisUrl: inject('redisUrl'), namespace: newNamespace() }
   await using client = await connectInternal({ ...place, partitions: 2 })
-  expect(() => client.events({ after: '1-0,1-0,1-0' })).toThrow('names 3 partitions, and the namespace has 2')
+  await expect(client.events({ after: '1-0,1-0,1-0' }).next()).rejects.toThrow(
+    'names 3 partitions, and the namespace has 2',
+  )
   await expect(client.events({ after: '1-0' }).next()).rejects.toThrow('names 1 partitions, and the namespace has 2')
   expect(() => client.events({ after: '1-0,2-0' })).not.toThrow()
   await client.partitions.raise(3)

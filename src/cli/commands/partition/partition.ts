@@ -21,7 +21,7 @@ export function addPartitionCommands(program: Command): void {
     name: 'list',
     description: 'partitions, with their sessions, nodes and servers',
     examples: [['troupe partition list', '']],
-    details: 'nodes: live nodes that work in the partition. A node that started before a raise works in the old ones.',
+    details: 'nodes: live nodes that work in the partition. Some seconds after a raise they work in all.',
     purpose: 'look',
     answer: async (troupe) => listing(await troupe.partitions.list(), { columns, empty: '' }),
   })
@@ -43,10 +43,10 @@ function addRaise(group: Command): void {
     options: (command) => command.argument('<number>', 'how many there are to be', wholeNumber(1)),
     examples: [['troupe partition raise 8', '']],
     details: `Sessions stay in the partition that their ids name. Those that are created from then
-on go to all partitions. Start all nodes first, then all clients and servers, again:
-one that started before works in the old partitions, and is refused to begin a session
-under an idempotency key. The number never falls. A raise that was interrupted is
-finished by the same command.`,
+on go to all partitions. Nodes, clients and servers that run learn the new number
+within seconds, and need no restart. Those that are told a number (--partitions) need
+the new one when they next start. The number never falls. A raise that was interrupted
+is finished by the same command.`,
     purpose: 'change',
     answer: async (troupe, { more: [number], namespace }) => {
       const to = Number(number)
@@ -55,7 +55,7 @@ finished by the same command.`,
       const line =
         from === to
           ? `namespace ${namespace} has ${from} partitions: nothing to do`
-          : `namespace ${namespace} has ${to} partitions now, and had ${from}: start all nodes again, then all clients`
+          : `namespace ${namespace} has ${to} partitions now, and had ${from}: nodes and clients that run learn it within seconds`
       return { objects: [object], lines: () => [line] }
     },
   })
