@@ -68,15 +68,15 @@ export interface StartNodeOptions {
   readonly skipBroken?: boolean | undefined
   /** Host only the kinds of these pools. Default: all. */
   readonly pools?: readonly string[] | undefined
-  /** Turns at once. Default 50. */
+  /** How many turns run at once. Default 50. */
   readonly concurrency?: number | undefined
-  /** The model of agents that name none, and where providers are. Default: TROUPE_MODEL and the providers' own variables. */
+  /** The model of agents that name none, and the addresses of providers. Default: TROUPE_MODEL and the providers' own variables. */
   readonly models?: ModelSettings | undefined
   /** Called as `(fields, message)` with the logs of workers and with what goes wrong: pino(), console, … Default: none, and nothing is logged. */
   readonly logger?: LoggerLike | undefined
   /** Receives spans of turns, model calls, tool calls and steps of recipes, and counts of tokens, iterations and ends of agents' runs. Default: none. */
   readonly telemetry?: Telemetry | undefined
-  /** With what requests of `notify: { url }` are signed, and where requests may go. Default: it sends none of these, and those to endpoints. */
+  /** The secrets that sign requests of `notify: { url }`, and where these may go. Default: the node sends none of them, but those to endpoints. */
   readonly webhooks?: WebhookSettings | undefined
   /** Answer with metrics at this port, for Prometheus: `http://127.0.0.1:<port>/metrics`. Port 0: any free one. Default: no. */
   readonly metrics?: MetricsAddress | undefined
@@ -167,7 +167,7 @@ export async function startNode(options: StartNodeOptions): Promise<TroupeNode> 
   return startInternalNode({ ...options, telemetry, counted, kinds, isWatched: true, onStopped: () => maker.close() })
 }
 
-/** Kinds of these that no node could be started with here, and why: a model without its key, for one. */
+/** Those of these kinds with which no node could be started here, and why: a model without its key, for one. */
 export async function unusableKinds(
   definitions: ReadonlyMap<string, WorkerDefinition>,
   models: ModelSettings,
@@ -187,7 +187,7 @@ export interface InternalNodeOptions extends Omit<StartNodeOptions, 'workers' | 
   readonly wakeups?: 'bullmq' | 'in-process'
   /** Called with the waker of a node that gets its wake-ups in-process, so that a client in this process can wake it. */
   readonly onWaker?: (waker: Waker) => void
-  /** Goes round the store that turns see, to watch what they ask of it. */
+  /** Wraps the store that turns see, to watch what they ask of it. */
   readonly aroundTurns?: (turns: TurnStore) => TurnStore
   /** A thread tells what ends or blocks the node. The bench and most tests have none. */
   readonly isWatched?: boolean

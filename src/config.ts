@@ -43,11 +43,11 @@ export interface Config {
   /** `provider/model` of agents that name no model. */
   readonly model: string | undefined
   readonly modelSettings: ModelSettings
-  /** With what requests that tell of sessions are signed, and where they may go. */
+  /** The secrets with which requests that tell of sessions are signed, and where they may go. */
   readonly webhooks: WebhookSettings
   /** Where the API listens. */
   readonly host: string
-  /** Undefined: the usual one. */
+  /** Undefined: the default port. */
   readonly port: number | undefined
   /** A token of the API, with the right to everything. */
   readonly token: string | undefined
@@ -59,7 +59,7 @@ export interface Config {
   readonly calledAs: string
 }
 
-/** As an address: the Redis that keeps its data in .troupe/redis of the current folder. */
+/** The address that stands for the Redis which keeps its data in .troupe/redis of the current folder. */
 export const folderRedisUrl = 'folder'
 export const defaultRedisUrl = 'redis://127.0.0.1:6379'
 export const defaultNamespace = 'troupe'
@@ -193,7 +193,7 @@ function modelOf(setting: Setting | undefined): string | undefined {
   throw new ConfigError(`${setting.name} ${JSON.stringify(model)} must be provider/model, like openai/gpt-5.`)
 }
 
-/** `file`: JSON, `{ "provider/model": { "input": 3, "output": 15 } }`. What is in it is checked where models are opened. */
+/** `file`: JSON, `{ "provider/model": { "input": 3, "output": 15 } }`. What the file holds is checked when models are opened. */
 function pricesOf(file: string | undefined): ModelSettings['prices'] {
   if (file === undefined) return undefined
   try {

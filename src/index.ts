@@ -4,8 +4,8 @@ import type { ConnectOptions } from './client/connect-options.ts'
 import type { StartNodeOptions, TroupeNode } from './compose.ts'
 import { checkNode } from './node-version.ts'
 
-// Running and using. Loaded when they are first called: a module that only defines workers and tools, as the threads of tools load
-// it, needs neither Redis nor BullMQ.
+// Running and using. They are loaded when they are first called: a module that only defines workers and tools, as the threads of tools load it, needs
+// neither Redis nor BullMQ.
 /** Starts a node in this process. Throws a ConfigError or a TransientError (`store_unavailable`) with one clear sentence. */
 export async function startNode(options: StartNodeOptions): Promise<TroupeNode> {
   checkNode()

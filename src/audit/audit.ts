@@ -22,7 +22,7 @@ export interface AuditReport {
   readonly workers: number
   /** How many sessions and workers were pruned. */
   readonly removed: { readonly sessions: number; readonly workers: number }
-  /** Sessions that had ended before this time, in ms, were not looked at. Absent: all were. */
+  /** Sessions that had ended before this time, in ms, were not looked at. Absent: all sessions were looked at. */
   readonly since?: number | undefined
   readonly counts: Counts
   readonly findings: readonly AuditFinding[]
@@ -32,11 +32,11 @@ export interface AuditReport {
 export interface AuditProgress {
   readonly sessions: number
   readonly workers: number
-  /** Of how many sessions; absent: it is not known. */
+  /** How many sessions there are; absent: that is not known. */
   readonly of?: number | undefined
 }
 
-/** What is audited: one session, or all of a namespace; `since`: without those that had ended before this time, in ms. */
+/** What is audited: one session, or a whole namespace; `since`: the sessions that had ended before this time, in ms, are left out. */
 export interface AuditScope {
   readonly sessionId?: string | undefined
   readonly since?: number | undefined

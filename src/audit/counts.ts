@@ -8,17 +8,17 @@ import { acceptedIn, type Seen } from './worker-rules.ts'
 
 export interface MessageCounts {
   readonly accepted: number
-  /** Received by a run that completed, failed or was cancelled. A message that was dropped at the end of its run counts as cancelled. */
+  /** Messages that a run received which completed, failed or was cancelled. A message that was dropped at the end of its run counts as cancelled. */
   readonly completed: number
   readonly failed: number
   readonly cancelled: number
   /** Put aside because it took nodes down. */
   readonly dead: number
-  /** In a mailbox; a run will receive it. */
+  /** Messages in a mailbox, which a run will receive. */
   readonly waiting: number
   /** Received by a run that has not ended. */
   readonly active: number
-  /** Of sessions that were pruned. */
+  /** Messages of sessions that were pruned. */
   readonly removed: number
 }
 

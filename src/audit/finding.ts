@@ -49,7 +49,7 @@ export function sayOf(found: Suspicion[], sessionId: string, workerId: string | 
   }
 }
 
-/** An id in a sentence. Another program may have written anything in its place: that is quoted. */
+/** An id in a sentence. Another program may have written anything in place of an id: that is quoted. */
 export function idText(id: string): string {
   return isId(id) ? id : preview(id)
 }

@@ -82,7 +82,7 @@ export class HistoryFold {
   readonly holes = new Set<number>()
   last: Entry | null = null
   lastEpoch = 0
-  /** With how many messages the history began. They came from elsewhere: nobody sent or received them. */
+  /** With how many messages the history began. These messages came from elsewhere: nobody sent or received them. */
   given = 0
   #place = -1
   /** Inputs that steered a run and stand behind that place. */
@@ -93,7 +93,7 @@ export class HistoryFold {
   /** The run that ended last, if it failed: somebody may let it go on. */
   #failed: { readonly run: number; readonly open: RunFold; readonly isDead: boolean } | null = null
 
-  /** `idOf`: of a worker to which a message was sent. In a copy of a session that may be the id of its original. */
+  /** `idOf`: the id of a worker to which a message was sent. In a copy of a session that may be the id of its original. */
   constructor(say: Say, isAgent: boolean, idOf: (sentTo: string) => string = (id) => id) {
     this.#idOf = idOf
     this.#say = say
@@ -119,7 +119,7 @@ export class HistoryFold {
     try {
       this.#add(position, entry)
     } catch {
-      // Another program may have written it. The audit reports it, and reads on.
+      // Another program may have written the entry. The audit reports it, and reads on.
       unreadable()
     }
   }

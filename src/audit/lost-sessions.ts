@@ -28,7 +28,10 @@ export async function lostSessions(
   }))
 }
 
-/** LOST-2. `sessionIds`: all that were created and not seen. The count of pruned sessions is read last. */
+/**
+ * Finds out whether ended sessions were lost (LOST-2). `sessionIds`: the sessions that were created and not seen. The count of pruned sessions is
+ * read last.
+ */
 export async function lostEndedSessions(
   store: AuditStore,
   streams: StreamFacts,

@@ -15,7 +15,7 @@ export class RecordWalk {
     this.#stores = stores
   }
 
-  /** Those in the partition of the store. Among them are workers whose record cannot be read. */
+  /** Returns those in the partition of the store. Among them are workers whose record cannot be read. */
   async orphans(store: AuditStore): Promise<string[]> {
     this.#found ??= this.#walk()
     return [...((await this.#found).get(store.partition) ?? [])]

@@ -181,7 +181,7 @@ function streamRules(seen: Seen, streams: StreamFacts, ahead: Ahead[]): void {
     say('I1', 'accepted', `it accepted ${accepted} messages from outside, and ${came} are in its history and mailbox`)
   if (accepted !== null && came !== null && came > accepted)
     ahead.push({ sessionId: session.id, workerId: picture.id, came })
-  // The letters of what was put aside before a copy was made are those of its original.
+  // Letters about messages that were put aside before a copy was made belong to its original.
   const isCopy = session.record?.forkedFrom != null
   const dead = isCopy ? null : streams.dead(picture.id)
   if (dead !== null && dead !== fold.deadRuns)

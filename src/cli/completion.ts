@@ -13,7 +13,7 @@ export interface Candidate {
 /** What a command cannot know by itself: the values of an argument with this name. */
 export type ValuesOf = (argument: string) => Promise<readonly Candidate[]>
 
-/** `words`: those behind `troupe`. The last one is to be completed, and may be empty. */
+/** `words`: the words after `troupe`. The last one is to be completed, and may be empty. */
 export async function candidatesFor(
   program: Command,
   words: readonly string[],

@@ -1,4 +1,4 @@
-/** Duty: reads the conversation of another program from a file or from stdin, as text; of a database the one row. */
+/** Duty: read the conversation of another program from a file or from stdin, as text; from a database, only its row. */
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { InputError, LimitError } from '../core/errors.ts'

@@ -19,8 +19,8 @@ export const exitCodes = {
 let ofCommand: number = exitCodes.ok
 
 /**
- * Sets the exit code of the command that runs, if it ends without an error. Not `process.exitCode`: code of a worker file may set that, and it
- * says nothing of the command.
+ * Sets the exit code of the command that runs, if it ends without an error. `process.exitCode` is not used: code of a worker file may set that, and
+ * it says nothing of the command.
  */
 export function endWith(exitCode: number | undefined): void {
   ofCommand = exitCode ?? exitCodes.ok
@@ -37,7 +37,7 @@ export interface Complaint {
   readonly code: ErrorCode
   readonly message: string
   readonly exitCode: number
-  /** For a bug report; undefined unless troupe is at fault, or nobody knows who is. */
+  /** The stack for a bug report; undefined unless troupe is at fault, or nobody knows who is. */
   readonly stack: string | undefined
   /** The message has line breaks of ours, such as the end of a log. Otherwise they are foreign text, and are escaped. */
   readonly hasLines?: boolean

@@ -70,7 +70,7 @@ export function addNodeOptions(command: Command): Command {
     .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent; default: info')
 }
 
-/** For commands that may run a node in their process. */
+/** Adds the option for commands that may run a node in their process. */
 export function addModelOption(command: Command): Command {
   return command
     .option('--model <provider/model>', 'model for agents that name no model; default: TROUPE_MODEL')
@@ -92,7 +92,7 @@ export function name(text: string): string {
   return text
 }
 
-/** A parser for commander: names with commas between them. An empty one mostly comes from a shell variable that was never set. */
+/** A parser for commander: names with commas between them. An empty text mostly comes from a shell variable that was never set. */
 export function names(text: string): string[] {
   const found = text.split(',').map((one) => one.trim())
   if (found.includes('')) throw new InvalidArgumentError('Expected names with commas between them.')

@@ -3,7 +3,7 @@
  * what it holds.
  * Does not own: keeping and reading them: `TurnHost.blobs` in a turn, else a RedisBlobStore (store/blob-store.ts) of the session's partition. Keep a
  * blob first, then name it by its reference in the message or entry. The name is good in its own session alone.
- * BLOB-1 The same bytes with the same media type are the same blob of a session: who keeps them again, after a crash for example, adds nothing.
+ * BLOB-1 The same bytes with the same media type are the same blob of a session: keeping them again, for example after a crash, adds nothing.
  */
 import { createHash } from 'node:crypto'
 
@@ -19,7 +19,7 @@ export interface Blob {
   readonly bytes: Uint8Array
 }
 
-/** As code of users gets it: its type, and what it holds. */
+/** A blob as code of users gets it: its type, and what it holds. */
 export type KeptBlob = Blob
 
 const idForm = /^[0-9a-f]{32}$/

@@ -20,11 +20,11 @@ export function namePlacesFrom(more: readonly string[]): void {
   folders = [...new Set([...folders, ...withSlash])]
 }
 
-/** Longer ones are cut: a failure travels with results, events and reports. */
+/** Longer places are cut: a failure travels with results, events and reports. */
 const placeCharsMax = 300
-/** How deep causes are followed. */
+/** How many causes of causes are followed. */
 const causesMax = 4
-/** Of a stack that is logged. Its message may have megabytes. */
+/** How many characters of a stack are logged. Its message may have megabytes. */
 export const stackCharsMax = 8_000
 
 /** `workers/reader.ts:12:7`: where code of users threw this, or else its cause; undefined if no stack names a place of theirs. */
@@ -104,7 +104,7 @@ function messageOf(error: unknown): string {
   return typeof message === 'string' ? message : ''
 }
 
-/** PLACE-2. */
+/** Reads a field without throwing (PLACE-2). */
 function readField(value: unknown, name: 'stack' | 'cause' | 'message'): unknown {
   try {
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined

@@ -81,7 +81,7 @@ function brandsOf(value: unknown): ReadonlySet<unknown> {
   return found
 }
 
-/** What `instanceof` answers. A class that a user derived has no brand, and is compared as usual. */
+/** Decides what `instanceof` answers. A class that a user derived has no brand, and is compared as usual. */
 function isInstance(type: abstract new (...args: never[]) => unknown, value: unknown): boolean {
   const isOurs = Object.hasOwn(type, brand) && brandsOf(value).has((type as Branded)[brand])
   return isOurs || Function.prototype[Symbol.hasInstance].call(type, value)

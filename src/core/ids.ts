@@ -13,7 +13,7 @@ import { InputError } from './errors.ts'
 /** An id has 12 bits for its partition. */
 export const partitionsMax = 4_096
 
-/** In characters. */
+/** The length of an id in characters. */
 export const idLength = 36
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -57,7 +57,7 @@ export function askId(workerId: string, run: number, messageId: string, number: 
   return digestId(`${workerId}:${run}:${messageId}:ask:${number}`, partitionOf(workerId))
 }
 
-/** The id that an ask of a worker has in a copy of its session. `workerId`: of the copy. The same arguments give the same id. */
+/** The id that an ask of a worker has in a copy of its session. `workerId`: the id of the worker in the copy. The same arguments give the same id. */
 export function forkedAskId(workerId: string, ask: string): string {
   return digestId(`${workerId}:fork:${ask}`, partitionOf(workerId))
 }

@@ -6,8 +6,8 @@ import { InputError, LimitError } from './errors.ts'
 import { policy } from './policy.ts'
 
 /**
- * What to pass instead of a built-in object that JSON would write as `{}`, by its name. A Promise is usually a forgotten await. Objects are
- * recognised by their names, so that those of another realm are too, and Node need not load its whole fetch code in each process.
+ * What to pass instead of a built-in object that JSON would write as `{}`, by its name. For a Promise, which is usually a forgotten await. Objects
+ * are recognised by their names, so that those of another realm are too, and Node need not load its whole fetch code in each process.
  */
 const instead: Readonly<Record<string, string>> = {
   Promise: 'await it first',
@@ -49,11 +49,11 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
       )
     }
   }
-  // After the size, because this reads the whole text.
+  // This comes after the check of the size, because it reads the whole text.
   const nested =
     text.length < shortestDeep ? null : jsonTextProblem(text, { depthMax: policy.jsonDepthMax, partsMax: text.length })
   if (nested !== null) throw new InputError(`${what} ${nested}: pass a flatter value.`)
-  // After the size: the walk through a value of many MB would block the process.
+  // This comes after the check of the size: a walk through a value of many MB would block the process.
   if (mayHaveLost.test(text)) checkWithin(value, what)
   return text
 }
@@ -122,7 +122,7 @@ interface Part {
   readonly name: string | number
 }
 
-/** JSON writes so what it loses: objects without fields, numbers that are not finite, bytes. Most texts hold none of these. */
+/** What JSON writes in place of what it loses: objects without fields, numbers that are not finite, bytes. Most texts hold none of these. */
 const mayHaveLost = /\{\}|null|"0":/
 
 /**

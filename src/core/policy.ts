@@ -31,7 +31,7 @@ export interface Spending {
 
 export type SessionLimits = WorkerLimits & Spending
 
-/** What an access token gives its sessions to spend, or may within an hour. */
+/** What an access token gives its sessions to spend, or may give them within an hour. */
 export interface Allowance extends Spending {
   /** How many sessions it creates. */
   readonly sessions: number
@@ -104,20 +104,20 @@ export const policy = {
 
   sweepEveryMs: 1_000,
   sweepBatch: 100,
-  /** This often one node of a partition prunes old sessions, and each node registers its kinds again. */
+  /** How often one node of a partition prunes old sessions, and each node registers its kinds again. */
   pruneEveryMs: 60_000,
   /** How long each sweep prunes while old sessions are left. */
   pruneMs: 200,
   /** A history to which nothing was written for so long is packed, if its worker rests: it takes less memory, and reading it costs a little more. */
   coldAfterMs: 600_000,
-  /** So often one node of a partition looks for such histories. */
+  /** How often one node of a partition looks for such histories. */
   coldEveryMs: 60_000,
   /** How long each sweep packs while there are any. */
   packMs: 200,
   /** A node that was not seen for this long is forgotten, and so are the claims of its slots. Its leases and wake-ups end before. */
   nodeForgottenMs: 60_000,
 
-  /** A kind, or a pool, that no node has hosted for so long is forgotten, unless work of it waits. */
+  /** A kind, or a pool, that no node has hosted for this long is forgotten, unless work of it waits. */
   kindForgottenMs: 30 * 24 * 3_600_000,
 
   /** After this many claims in a row without a commit, a worker is a suspect and runs isolated. */
@@ -149,16 +149,16 @@ export const policy = {
   retries: 3,
   retryBackoffMs: 200,
   retryBackoffMsMax: 30_000,
-  /** As retryBackoffMs, for model calls: the overload of a provider lasts for seconds (decision 0017). */
+  /** Like retryBackoffMs, for model calls: the overload of a provider lasts for seconds (decision 0017). */
   modelBackoffMs: 1_000,
   /** The longest wait for which a provider may ask. A run whose provider asks for more fails. */
   modelRetryMsMax: 86_400_000,
 
-  /** Model calls of one run, without blank replies. The tools of the last reply do not run, because no call would read their results. */
+  /** How many model calls one run may make, without blank replies. The tools of the last reply do not run, because no call would read their results. */
   iterations: 10,
-  /** Tool calls of one reply that are run. The others get an error as their result. */
+  /** How many tool calls of one reply are run. The others get an error as their result. */
   callsPerReply: 128,
-  /** Tool calls for which the replies of one run may ask. */
+  /** For how many tool calls the replies of one run may ask. */
   toolCalls: 1_000,
   /** A model call of which nothing arrives for this long ends. */
   modelIdleMs: 300_000,
@@ -172,9 +172,9 @@ export const policy = {
   /** How many tool calls of one reply run at the same time. */
   toolsAtOnce: 16,
   toolOutputBytesMax: 200_000,
-  /** Of a longer output the model sees so much, and the whole is kept as a blob. */
+  /** How many bytes of a longer output the model sees; the whole is kept as a blob. */
   previewBytesMax: 10_000,
-  /** A model reads at most so much of a long result with one call. */
+  /** How many bytes of a long result a model reads with one call at most. */
   readBytesMax: 50_000,
   /** The outputs of all calls of one reply share this: the more calls it has, the less of each output is kept. */
   replyOutputBytesMax: 2_097_152,
@@ -213,17 +213,17 @@ export const policy = {
   historyMessagesMax: 50_000,
 
   messageBytesMax: 1_048_576,
-  /** Images in one message, and in one request: further ones, the oldest first, become notes. */
+  /** How many images one message, and one request, may hold: further ones, the oldest first, become notes. */
   imagesMax: 10,
-  /** An image, a sound or a file of a message. Its message has a limit too. */
+  /** The size of an image, a sound or a file of a message. Its message has a limit too. */
   mediaBytesMax: 10_485_760,
   /** Media in the result of a tool, in all: more becomes a note. */
   toolMediaBytesMax: 600_000,
-  /** One blob: a long result, or media. A script that writes more would block Redis for too long. */
+  /** The size of one blob: a long result, or media. A script that writes more would block Redis for too long. */
   blobBytesMax: 16_777_216,
   /** Blobs of the first message of a session together: they are kept by the script that creates it. */
   firstBlobBytesMax: 33_554_432,
-  /** All blobs of a session together. */
+  /** The size of all blobs of a session together. */
   sessionBlobBytesMax: 268_435_456,
   /** How many blobs a session may have. Pruning removes them in one script. */
   sessionBlobsMax: 5_000,
@@ -239,7 +239,7 @@ export const policy = {
   submitRetryMsMin: 1_000,
   /** The longest wait of a submitted job before it is tried again. */
   submitRetryMsMax: 600_000,
-  /** What one `receive` may ask for, as it costs Redis: a send counts 10, a spawn or an ask 5, a timer 2. So 500 sends, 1 000 spawns or 2 500 timers. */
+  /** How much one `receive` may ask for, as it costs Redis: a send counts 10, a spawn or an ask 5, a timer 2. So 500 sends, 1 000 spawns or 2 500 timers. */
   stepPartsMax: 5_000,
   /** The size of all that one `receive` passes: inputs, messages, timers, asks, the state and the reply; and of all tasks in one call of an agent. */
   stepBytesMax: 4_194_304,
@@ -276,16 +276,16 @@ export const policy = {
   madeKeyMs: 600_000,
   /** How many workers a session may have that is forked. One script looks at all of them at the same moment, and one lets all of the copy appear. */
   forkWorkersMax: 2_000,
-  /** So many of them are read by one script, with their mailboxes, states and asks; who has changed since is read again. */
+  /** How many workers one script reads, with their mailboxes, states and asks; a worker that has changed since is read again. */
   forkPartWorkers: 200,
   /** How many bytes of mailboxes, states and asks one script reads; one worker may not have more. */
   forkPartBytes: 4_194_304,
-  /** Of all workers that are forked together; their histories may have any size. */
+  /** The same for all workers of the session together; their histories may have any size. */
   forkTotalBytesMax: 67_108_864,
-  /** What a fork has written and nobody finished is gone after this. */
+  /** What an unfinished fork has written is removed after this. */
   forkKeptMs: 3_600_000,
   eventsKept: 100_000,
-  /** About so many bytes of them, where they are long. */
+  /** About how many bytes of events are kept, if they are long. */
   eventsBytes: 67_108_864,
   deadLettersKept: 10_000,
 } as const

@@ -49,7 +49,7 @@ export function readOnly<T>(value: T): T {
 
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
-  // Also an object of another realm, whose prototype is another Object.prototype.
+  // This covers an object of another realm, whose prototype is another Object.prototype.
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
 }
 

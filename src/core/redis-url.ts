@@ -60,7 +60,7 @@ export function checkRedisUrl(url: string): void {
   else checkServer(url)
 }
 
-/** Several servers of a cluster. */
+/** Checks the address of a cluster, which names several servers. */
 function checkServers(url: string): void {
   for (const server of serversOf(url)) {
     if (/^rediss?:\/\/([^/?#]*@)?(:\d*)?([/?#]|$)/.test(server)) throw noHost(clusterExample)
@@ -72,8 +72,8 @@ function checkServers(url: string): void {
 }
 
 /**
- * The address of each server that an address names: servers of a cluster stand behind the login with commas between them. For every other
- * address: the address.
+ * The address of each server that an address names: servers of a cluster stand behind the login with commas between them. For any other address, that
+ * address.
  */
 export function serversOf(url: string): readonly string[] {
   const [, scheme, rest] = /^(rediss?:)?\/\/(.*)$/s.exec(url) ?? []
@@ -208,7 +208,7 @@ function checkQuery(query: URLSearchParams): void {
     )
 }
 
-/** Does not quote the name: it may be a part of a password. */
+/** The error does not quote the name: it may be a part of a password. */
 function checkOptionNames(query: URLSearchParams, known: readonly string[], what: string): void {
   const unknown = [...query.keys()].find((name) => !known.includes(name))
   if (unknown === undefined) return
@@ -275,7 +275,7 @@ function canDecode(authority: string): boolean {
   }
 }
 
-/** What is shown of an address: no password, and no option but the database. */
+/** An address for people: without password, and without options but the database. */
 export function safeUrl(url: string): string {
   if (sentinelScheme.test(url)) return safeSentinels(url)
   const [, socket] = /^(?:unix:\/\/)?(\/(?!\/)[^?]*|\/\/\/[^?]*)/.exec(url) ?? []
@@ -306,7 +306,7 @@ function databaseOf(path: string, query: URLSearchParams): string {
 
 function safeServers(url: string): string {
   const [first = hidden, ...more] = serversOf(url).map(safeUrl)
-  // Each is shown with the login, and with what stands behind it.
+  // Each server is shown with the login, and with the part after the servers.
   const [, start = ''] = /^(rediss?:\/\/(?:[^@]*@)?)/.exec(first) ?? []
   const [, behind = ''] = /[^/](\/\d+)$/.exec(first) ?? []
   const hosts = [first, ...more].map((one) => one.slice(start.length, one.length - behind.length))

@@ -4,27 +4,27 @@ import type { Feature } from './parts/features.ts'
 import type { Said } from './parts/said.ts'
 import type { Source } from './source.ts'
 
-/** What of a conversation changes or is lost, each with what becomes of it. */
+/** The features of a conversation that change or are lost, each with what becomes of it. */
 export type Losses = Readonly<Partial<Record<Feature, string>>>
 
-/** What a converter may write beside the messages. */
+/** What a converter may write in addition to the messages. */
 export interface Written {
-  /** The id of the conversation, where the format has one. */
+  /** The id of the conversation, if the format has one. */
   readonly id?: string | undefined
-  /** The folder that the conversation belongs to, where the format has one. */
+  /** The folder that the conversation belongs to, if the format has one. */
   readonly folder?: string | undefined
 }
 
 export interface Format {
   readonly name: string
-  /** For people. */
+  /** The name of the format for people. */
   readonly title: string
-  /** In a sentence: what is written. */
+  /** What is written, in a sentence. */
   readonly form: string
   readonly losses: Losses
   /** True if this is most probably a conversation of this format. It looks at few fields and never throws. */
   fits(source: Source): boolean
-  /** Adds what was said. Throws an InputError that names the place. */
+  /** Adds the messages to `said`. Throws an InputError that names the place. */
   read(source: Source, said: Said): void
   /**
    * `messages` are in order (PAIRED-1 to PAIRED-3): each call has its result behind it. The answer is a JSON value, or the list of the

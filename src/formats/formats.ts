@@ -29,7 +29,7 @@ import { openaiChat } from './providers/openai-chat.ts'
 import { openaiResponses } from './providers/openai-responses.ts'
 import { sourceOf } from './source.ts'
 
-/** In the order in which they are tried: of two that fit, the first one is taken. */
+/** The formats in the order in which they are tried: if two fit, the first one is taken. */
 export const formats: readonly Format[] = [
   troupe,
   kiroRow,
@@ -69,7 +69,7 @@ export interface ReadConversation {
 export interface ReadOptions {
   /** Default: it is recognised by the content. */
   readonly format?: string | undefined
-  /** The id of the wanted conversation, where a source holds several. */
+  /** The id of the wanted conversation, if a source holds several. */
   readonly conversation?: string | undefined
 }
 

@@ -36,7 +36,7 @@ const meanings: readonly (readonly [word: RegExp, ending: Ending])[] = [
   ],
 ]
 
-/** `word`: the provider's own word. */
+/** `word`: the word that the provider used. */
 export function endingOf(reason: SdkFinish, word: string | undefined): Ending {
   if (reason === 'interrupted') return { kind: 'failed', code: 'model_unavailable' }
   // The adapter for OpenAI's responses says `tool-calls` for any word that it does not know, if the reply has calls.

@@ -17,7 +17,7 @@ export function openModels(settings: ModelSettings): ModelSource {
   const wrapped = new WeakMap<object, Model>()
   return {
     open(model) {
-      // What somebody wrote says itself what a call cost, or has a price of its own; the table of others knows nothing of it.
+      // A model that somebody wrote says itself what a call cost, or has a price of its own; the table knows nothing of it.
       if (isModel(model)) return hasOwnPrice(model) ? kept(wrapped, model, () => pricedModel(model, priceOf)) : model
       if (isLanguageModel(model)) return kept(wrapped, model, () => pricedModel(wrap(model), priceOf))
       const name = model === undefined ? (settings.default ?? offlineId) : model

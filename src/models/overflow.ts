@@ -15,7 +15,7 @@ const overflowWords = new Set([
   'prompt_too_long',
 ])
 
-/** What is too long, and the words for it. Providers that speak the same protocol use different sentences. */
+/** Patterns of what is too long, and the words for it. Providers that speak the same protocol use different sentences. */
 const what = '(?:prompts?|inputs?|context|conversation|messages?|requests?)'
 const sentences: readonly RegExp[] = [
   /context[ _-]?(?:length|window|size|limit)|(?:prompt|input)[ _-]length/,
@@ -25,7 +25,7 @@ const sentences: readonly RegExp[] = [
   /\bexceed\w*\b.{0,40}\b(?:model|input|prompt)?\s*token (?:limit|count)/,
   /\binputs?`? tokens?\b.{0,60}\bmust be\b/,
 ]
-/** Sentences about something else that also has a limit. */
+/** Patterns of sentences about something else that also has a limit. */
 const otherLimits =
   /\b(?:per|a|each) (?:minute|min|hour|day|second)\b|\b(?:rpm|tpm|rpd|tpd)\b|\brate.?limit|\bquota\b|\bmax_(?:completion_|output_)?tokens\b.{0,40}(?:too (?:large|high|big)|must be|at most|> \d)|\bcompletion tokens\b.{0,20}$/
 /** The sentence of Anthropic for a reply that would not fit behind the prompt, and of servers that reserve room for the reply. */

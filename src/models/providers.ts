@@ -33,11 +33,11 @@ interface Provider {
   readonly path?: string
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, boolean>>>>
   readonly settingRules?: SettingRules
-  /** Most tokens of a reply of this model. Undefined if the adapter knows better. */
+  /** How many tokens a reply of this model may have at most. Undefined if the adapter knows better. */
   outputTokens?(model: string): number | undefined
-  /** Options where the settings of a kind say nothing. */
+  /** Options for which the settings of a kind say nothing. */
   defaultOptions?(model: string): ProviderOptions | undefined
-  /** Where it depends on the model whether replies can be held to a schema. */
+  /** Set if it depends on the model whether replies can be held to a schema. */
   holdTo?(model: string, schema: JsonSchema): Promise<ProviderOptions | null>
   readonly protocol: ReplyProtocol
   load(endpoint: Endpoint): Promise<SdkLanguageModel>
@@ -47,15 +47,15 @@ interface Provider {
 const anthropicOutputTokens = 16_384
 
 /**
- * The provider caches the prompt up to its end, and finds it again as the beginning of the next one. The mark stands beside the messages and not in one,
- * so these stay the same from request to request. Others that speak this protocol may not know it.
+ * The provider caches the prompt up to its end, and finds it again as the beginning of the next one. The mark stands beside the messages and not in
+ * one of them, so that these stay the same from request to request. Other providers that speak this protocol may not know the mark.
  */
 const cachedPrompt: ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } }
 
 /** In its strict form a provider refuses schemas with optional fields. */
 const notStrictly = (name: string) => (): ProviderOptions => ({ [name]: { strictJsonSchema: false } })
 
-/** Where a model has no such form of its own, its adapter would have the reply written as a call of a tool, which all replies would have to call. */
+/** For a model without such a form of its own, its adapter would have the reply written as a call of a tool, which all replies would have to call. */
 async function natively(model: string, schema: JsonSchema): Promise<ProviderOptions | null> {
   const { getModelCapabilities, supportsNativeStructuredOutputSchema } = await import('@ai-sdk/anthropic/internal')
   const isNative = getModelCapabilities(model).supportsStructuredOutput

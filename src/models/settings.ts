@@ -1,7 +1,7 @@
 /**
  * Duty: pass the settings of an agent to the AI SDK, and say which of them a model does not take.
- * SETTINGS-1 A setting that has no effect is an error, never a setting that is silently dropped. What is known of a provider is checked when
- *            the kind is opened; what only its adapter knows (a temperature for a reasoning model) fails the first call.
+ * SETTINGS-1 A setting without effect is an error: no setting is dropped silently. What is known of a provider is checked when the kind is opened; a
+ *            setting that only its adapter knows to be wrong (a temperature for a reasoning model) fails the first call.
  */
 import { type CallSettings, stopsOf } from '../core/definition/tool/call-settings.ts'
 import { ConfigError } from '../core/errors.ts'
@@ -15,13 +15,16 @@ export interface SettingRules {
   readonly optionNames?: readonly string[]
   readonly temperatureMax?: number
   readonly stopsMax?: number
-  /** The option to which its adapter listens for the effort, where it would silently drop the general one for some models. */
+  /** The option from which its adapter reads the effort, if it would silently drop the general one for some models. */
   readonly effortOption?: string
-  /** Most tokens of a reply if the agent does not say it. Default: what its adapter chooses. */
+  /** How many tokens a reply has at most if the agent does not say it. Default: what its adapter chooses. */
   readonly outputTokens?: number
   /** Options for its adapter that the settings of a kind may change. */
   readonly defaultOptions?: ProviderOptions
-  /** The options with which it holds replies to this JSON Schema of an object; null: it cannot hold them to this one. Absent: to none. */
+  /**
+   * The options with which it holds replies to this JSON Schema of an object; null: it cannot hold them to this schema. Absent: it holds replies to
+   * no schema.
+   */
   holdTo?(schema: JsonSchema): ProviderOptions | null | Promise<ProviderOptions | null>
   /** A reply that is held to a schema calls no tools. */
   readonly heldCallsNoTools?: boolean
@@ -76,7 +79,7 @@ export function sdkSettings(
   }
 }
 
-/** Those of `own` count before those that are given. */
+/** Options of `own` take precedence over those that are given. */
 export function mergedOptions(
   given: ProviderOptions | undefined,
   own: ProviderOptions | undefined,

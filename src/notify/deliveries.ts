@@ -22,7 +22,7 @@ import { type PostOptions, signedPost } from './signed-post.ts'
 const stopMsMax = 5_000
 /** A request that cannot be sent here now comes to a node again after this, or up to twice as long. */
 const laterMs = 10_000
-/** Another node sends the requests of one that died after about this time, or twice as long. */
+/** After about this time, or twice as long, another node sends the requests of a node that died. */
 const stalledMs = 15_000
 
 export interface DeliveriesOptions extends PostOptions {
@@ -38,7 +38,7 @@ export class Deliveries {
   readonly #connection: Redis
   readonly #receivers = new Receivers()
 
-  /** `prefix`: of troupe's own queues. The connections stay the caller's. */
+  /** `prefix`: the prefix of troupe's own queues. The caller closes the connection. */
   constructor(connection: Redis, prefix: string, options: DeliveriesOptions, log: Pick<WorkerLog, 'warn'>) {
     this.#o = options
     this.#connection = connection
@@ -54,7 +54,7 @@ export class Deliveries {
     })
     this.#worker.on('error', () => {})
     this.#worker.on('failed', (job, error) => {
-      // Of the address only the host: the rest of it is often a secret.
+      // The log names only the host of the address: the rest of it is often a secret.
       const { url, webhook } = job?.data ?? {}
       const where = webhook === undefined ? { host: URL.parse(String(url))?.host } : { webhook }
       const fields = { delivery: job?.id, ...where, attempt: job?.attemptsMade, error: error.message }
@@ -62,7 +62,7 @@ export class Deliveries {
     })
   }
 
-  /** `id`: of the notice. `webhook`: the endpoint; else to this address. */
+  /** `id`: the id of the notice. `webhook`: the endpoint to send it to; without one it goes to the address. */
   async add(
     to: { readonly webhook: string } | { readonly url: string },
     id: string,
@@ -75,7 +75,7 @@ export class Deliveries {
 
   async #deliver(job: Job<DeliveryJob>, token: string | undefined): Promise<{ status: number }> {
     const { url, secrets } = await this.#targetOf(job.data)
-    // Without a secret here: the node that made it has one.
+    // This node has no secret: the node that made the job has one.
     const goal = job.data.webhook ?? new URL(url).host
     if (secrets.length === 0 || !this.#receivers.begin(goal)) {
       await job.moveToDelayed(Date.now() + laterMs * (1 + Math.random()), token)
@@ -96,7 +96,7 @@ export class Deliveries {
     }
   }
 
-  /** DELIVERY-3. */
+  /** Where a request goes now, and with what it is signed (DELIVERY-3). */
   async #targetOf({ webhook, url = '' }: DeliveryJob): Promise<{ url: string; secrets: readonly string[] }> {
     if (webhook === undefined) return { url, secrets: this.#o.secrets }
     const endpoint = await this.#o.endpointOf(webhook)

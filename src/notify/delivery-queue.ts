@@ -1,7 +1,7 @@
 /**
  * Duty: the queue of requests that tell of what happened, seen from outside: its jobs as rows, tests that are added, deliveries that are made again.
- * Owns: the name of the queue, the ids and the forms of its jobs. Not: how they are sent (deliveries.ts).
- * DELIVERIES-1 The id of a job for an endpoint begins with the id of the endpoint. So its jobs are found by ids alone.
+ * Owns: the name of the queue, the ids and the forms of its jobs. Does not own: how they are sent (deliveries.ts).
+ * DELIVERIES-1 The id of a job for an endpoint begins with the id of the endpoint. So the ids alone tell which jobs belong to it.
  * DELIVERIES-2 Rows are read with plain commands: BullMQ's own lists may write.
  */
 import { Job, Queue } from 'bullmq'
@@ -15,17 +15,17 @@ export const queueName = 'deliveries'
 const daySeconds = 86_400
 /** BullMQ multiplies the due time of a delayed job by this, to keep jobs of one millisecond in order. */
 const delayOrders = 0x1000
-/** So many ids are read at once, and so many of the newest say how an endpoint does. */
+/** How many ids are read at once; this many of the newest say how an endpoint does. */
 const idsAtOnce = 1_000
 
-/** `url`: of a session that says where its result goes. `webhook`: the endpoint that knows its address by itself. */
+/** `url`: the address that a session itself names. `webhook`: the endpoint, which knows its address by itself. */
 export interface DeliveryJob {
   readonly url?: string
   readonly webhook?: string
   readonly body: string
 }
 
-/** What was told is kept for a week, what was given up for a month. */
+/** A delivery that was accepted is kept for a week, one that failed for good for a month. */
 export const keptJobs = {
   removeOnComplete: { age: 7 * daySeconds, count: 10_000 },
   removeOnFail: { age: 30 * daySeconds, count: 10_000 },
@@ -37,7 +37,7 @@ export function openDeliveryQueue(connection: Redis, prefix: string): Queue<Deli
   return queue
 }
 
-/** BullMQ's states by ours. */
+/** BullMQ's states, by ours. */
 const sets = {
   waiting: 'wait',
   sending: 'active',
@@ -50,18 +50,18 @@ export interface DeliveryRow {
   readonly id: string
   /** Null: its session says where its result goes. */
   readonly webhookId: string | null
-  /** Of the address of such a session. The rest of it is often a secret. */
+  /** The host in the address that such a session names. The rest of it is often a secret. */
   readonly host: string | null
   readonly type: string
   readonly sessionId: string | null
   readonly state: DeliveryState
   readonly attempts: number
-  /** Of the last answer; null if there was none. */
+  /** The status of the last answer; null if there was none. */
   readonly status: number | null
   /** Why the last attempt was not accepted. */
   readonly reason: string | null
   readonly createdAt: number
-  /** When it is tried again. */
+  /** When the next attempt is made. */
   readonly nextAt: number | null
   readonly finishedAt: number | null
   readonly body: unknown
@@ -83,14 +83,14 @@ export class DeliveryQueue {
   readonly #queue: Queue<DeliveryJob>
   readonly #key: string
 
-  /** `prefix`: of troupe's own queues. The connection stays the caller's. */
+  /** `prefix`: the prefix of troupe's own queues. The caller closes the connection. */
   constructor(connection: Redis, prefix: string) {
     this.#connection = connection
     this.#queue = openDeliveryQueue(connection, prefix)
     this.#key = `${prefix}:${queueName}`
   }
 
-  /** The newest first. */
+  /** The newest deliveries come first. */
   async list({
     webhookId,
     state,
@@ -114,14 +114,17 @@ export class DeliveryQueue {
       const page = await this.#ids(state, from)
       const ids = page.filter(({ id }) => webhookId === undefined || id.startsWith(`${webhookId}.`)).slice(0, left)
       const rows = await Promise.all(ids.map(({ id, score }) => this.#row(id, state, score)))
-      // One that moved on meanwhile is found in the other state, or the next time.
+      // A delivery that moved on meanwhile is found in the other state, or the next time.
       yield* rows.filter((row) => row !== null)
       left -= ids.length
       if (page.length < idsAtOnce) return
     }
   }
 
-  /** The newest first. The score of a finished one is the time of its end; of one that is tried again, that of its next attempt. */
+  /**
+   * The newest ids come first. The score of a finished delivery is the time of its end; that of a delivery which is tried again is the time of its
+   * next attempt.
+   */
   async #ids(state: DeliveryState, from: number): Promise<{ readonly id: string; readonly score: number }[]> {
     const key = `${this.#key}:${sets[state]}`
     const to = from + idsAtOnce - 1
@@ -153,8 +156,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Sends it once more. One that has ended has all its attempts anew, one that waits for its next attempt those that are left; one that is under way is
-   * left as it is.
+   * Sends a delivery once more. A delivery that has ended gets all its attempts anew, one that waits for its next attempt keeps those that are left;
+   * one that is being sent is left as it is.
    */
   async redeliver(id: string, state: DeliveryState): Promise<void> {
     if (state === 'waiting' || state === 'sending') return
@@ -167,14 +170,14 @@ export class DeliveryQueue {
     }
   }
 
-  /** One attempt. */
+  /** Adds a request with one attempt. */
   async add(webhook: string, noticeId: string, { type, body }: { readonly type: string; readonly body: string }) {
     const jobId = jobIdFor(webhook, noticeId)
     await this.#queue.add(type, { webhook, body }, { ...keptJobs, attempts: 1, jobId })
     return jobId
   }
 
-  /** Of those that have jobs among the newest. */
+  /** How the endpoints do that have jobs among the newest. */
   async health(): Promise<ReadonlyMap<string, EndpointHealth>> {
     const [delivered, failed, retrying] = await Promise.all([
       this.#newest('delivered'),
@@ -194,7 +197,7 @@ export class DeliveryQueue {
     return new Map(await Promise.all(entries))
   }
 
-  /** By endpoint: the newest of this state, and how many there are. */
+  /** The newest delivery in this state for each endpoint, and how many there are. */
   async #newest(state: DeliveryState) {
     const newest = new Map<string, { readonly id: string; readonly score: number; readonly count: number }>()
     for (const { id, score } of await this.#ids(state, 0)) {

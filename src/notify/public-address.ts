@@ -31,7 +31,7 @@ for (const [net, prefix] of [
   ['240.0.0.0', 4],
 ] as const)
   refused.addSubnet(net, prefix, 'ipv4')
-/** Of the sixth version only what is routed between networks is used, and none of it that stands for an address of the fourth. */
+/** Of IPv6, only addresses that are routed between networks are used, and none that stands for an IPv4 address. */
 const routed = new BlockList()
 routed.addSubnet('2000::', 3, 'ipv6')
 for (const [net, prefix] of [
@@ -63,7 +63,7 @@ export async function addressOf(
   return first
 }
 
-/** Throws an InputError for an address that says by itself that no request may go there; what a name stands for is known when it is asked. */
+/** Throws an InputError for an address that by itself may get no request; what a name stands for is known when the request is made. */
 export function checkWrittenAddress(url: URL): void {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const family = isIP(host)

@@ -1,11 +1,11 @@
 /**
  * Duty: keep a receiver that accepts nothing from taking all places for requests of this node.
- * RECEIVER-1 One that did not accept its last request has at most a few under way. Once it accepts one, it may have all places again.
+ * RECEIVER-1 A receiver that did not accept its last request gets only a few at a time. Once it accepts a request, it may have all places again.
  */
 
-/** So many requests to one that refuses are under way. */
+/** How many requests may be on their way to a receiver that refuses. */
 const refusingMost = 3
-/** More of those that refuse are not remembered. */
+/** How many receivers that refuse are remembered. */
 const knownMost = 1_000
 
 interface Receiver {
@@ -16,7 +16,7 @@ interface Receiver {
 export class Receivers {
   readonly #known = new Map<string, Receiver>()
 
-  /** False: it has too many under way. Else `end` is to be called. */
+  /** Returns false if it has too many on their way. Otherwise the caller must call `end`. */
   begin(goal: string): boolean {
     const receiver = this.#known.get(goal) ?? { underWay: 0, refuses: false }
     if (receiver.refuses && receiver.underWay >= refusingMost) return false
@@ -31,7 +31,7 @@ export class Receivers {
     receiver.underWay--
     receiver.refuses = !isAccepted
     if (receiver.underWay > 0) return
-    // The one that refused last comes last.
+    // The receiver that refused last stands last.
     this.#known.delete(goal)
     if (receiver.refuses) this.#known.set(goal, receiver)
     const [oldest] = this.#known

@@ -9,7 +9,7 @@ import { ConfigError } from '../core/errors.ts'
 import type { Notify } from '../core/worker/notify.ts'
 import type { SessionNotice } from './session-notice.ts'
 
-/** More queues than this are not kept open. */
+/** How many queues are kept open at most. */
 const openMax = 50
 
 export class ResultQueues {
@@ -17,7 +17,7 @@ export class ResultQueues {
   readonly #isCluster: boolean
   readonly #queues = new Map<string, Queue>()
 
-  /** `connectionAt`: to where the keys of a prefix are. It stays the caller's. */
+  /** `connectionAt`: the connection to the server that has the keys of a prefix. The caller closes it. */
   constructor(connectionAt: (tag: string) => Redis, isCluster: boolean) {
     this.#connectionAt = connectionAt
     this.#isCluster = isCluster

@@ -1,7 +1,7 @@
 /**
  * Duty: take what happened to where it is told: into a queue or to an address that the creator of a session named, and to endpoints.
  * TELL-1 Telling twice has the effect of once: a sweep tells again what a node that died may have told.
- * TELL-2 A node takes part in sending requests from when it has secrets, or knows of an endpoint. Others have no connection for it.
+ * TELL-2 A node takes part in sending requests from when it has secrets, or knows of an endpoint. Other nodes have no connection for it.
  */
 import type { Redis } from 'ioredis'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
@@ -20,7 +20,7 @@ export interface WebhookSettings {
    * this node sends no such requests. Endpoints have secrets of their own.
    */
   readonly secrets?: readonly string[] | undefined
-  /** Send requests to addresses of this machine and of private networks too. Default: no. */
+  /** Sends requests to addresses of this machine and of private networks too. Default: no. */
   readonly allowPrivateAddresses?: boolean | undefined
   /** The pause before a request is made again; doubled for each further one. Default 20 s. */
   readonly retryMs?: number | undefined
@@ -33,7 +33,7 @@ export class ResultTeller {
   #deliveries: Deliveries | undefined
   #isOver = false
 
-  /** `queueAt`: a connection for BullMQ, to where the keys with this tag or prefix are; the caller closes it. `prefix`: of troupe's own queues. */
+  /** `queueAt`: a connection for BullMQ, to where the keys with this tag or prefix are; the caller closes it. `prefix`: the prefix of troupe's own queues. */
   constructor(
     queueAt: (tag: string) => Redis,
     { tag, prefix, isCluster }: { readonly tag: string; readonly prefix: string; readonly isCluster: boolean },
@@ -51,7 +51,7 @@ export class ResultTeller {
     if (this.#hasSecrets) this.takePart()
   }
 
-  /** TELL-2. Does nothing more once it was stopped. */
+  /** Takes part in sending requests (TELL-2). Does nothing more once this was stopped. */
   takePart(): void {
     if (!this.#isOver) this.#deliveries ??= this.#openDeliveries()
   }
@@ -62,7 +62,7 @@ export class ResultTeller {
     return this.#deliveries
   }
 
-  /** Takes the result of a session where the session says. `id`: of the notice, so that what was told before is known. */
+  /** Takes the result of a session where the session says. `id`: the id of the notice, so that a repetition is recognised. */
   async tell(notify: Notify, id: string, notice: SessionNotice): Promise<void> {
     if ('queue' in notify) return this.#queues.add(notify, id, notice)
     if (!this.#hasSecrets)

@@ -1,4 +1,4 @@
-/** Duty: what is told of a session that has ended: the data of the job, and the body of the request. */
+/** Duty: write what is told of a session that has ended: the data of the job, and the body of the request. */
 import type { Failure } from '../core/worker/failure.ts'
 
 export interface SessionNotice {

@@ -1,6 +1,6 @@
 /**
- * Duty: sign a request as the Standard Webhooks have it, so that whoever gets it knows that it comes from here and is not old.
- * SIGNATURE-1 With several secrets there is a signature of each. So a secret is replaced without a moment in which the receiver can verify none.
+ * Duty: sign a request as the Standard Webhooks have it, so that its receiver knows that it comes from here and is not old.
+ * SIGNATURE-1 With several secrets there is a signature of each. So a secret can be replaced, and the receiver can verify a signature at every moment.
  */
 import { createHmac } from 'node:crypto'
 import { ConfigError } from '../core/errors.ts'

@@ -3,7 +3,7 @@ import type { Meter } from '@opentelemetry/api'
 import type { Attributes, SpanName } from '../core/ports/telemetry.ts'
 import { metricAttributes } from './names.ts'
 
-/** As the conventions give them. */
+/** The bounds that the conventions give. */
 const secondsBounds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
 const tokensBounds = [
   1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
@@ -12,7 +12,7 @@ const callsBounds = [0, 1, 2, 5, 10, 20, 50, 100, 200]
 
 export interface GenAiMetrics {
   spanEnded(span: SpanName, seconds: number, attributes: Attributes): void
-  /** Of an agent, over all its turns. */
+  /** Counts a run of an agent, over all its turns. */
   runEnded(attributes: Attributes): void
 }
 

@@ -8,7 +8,7 @@ import type { Attributes, SpanName } from '../core/ports/telemetry.ts'
 
 interface Operation {
   readonly operation: string
-  /** The attribute that stands behind it in the name of the span. */
+  /** The attribute that follows it in the name of the span. */
   readonly about: string
   readonly kind: SpanKind
 }
@@ -48,7 +48,7 @@ const names: Readonly<Record<string, string>> = {
 
 const failures = new Set(['failed', 'fenced', 'stale', 'unreachable', 'unfinished'])
 
-/** What has no name here is left out. */
+/** An attribute without a name here is left out. */
 export function spanAttributes(attributes: Attributes): OtelAttributes {
   const found: OtelAttributes = { ...modelAttributes(attributes), ...errorAttributes(attributes) }
   for (const [name, value] of Object.entries(attributes)) {
@@ -62,7 +62,7 @@ export function spanAttributes(attributes: Attributes): OtelAttributes {
   return found
 }
 
-/** Of metrics: what was done, with which model, tool or kind, and how it failed. */
+/** The attributes for metrics: what was done, with which model, tool or kind, and how it failed. */
 export function metricAttributes(span: SpanName, attributes: Attributes): OtelAttributes {
   const { kind, tool: toolName } = attributes
   return {
@@ -78,7 +78,7 @@ export function metricAttributes(span: SpanName, attributes: Attributes): OtelAt
 function modelAttributes({ model }: Attributes): OtelAttributes {
   if (model === undefined) return {}
   const provider = String(model).split('/', 1)[0] as string
-  // The same provider, by another of its protocols.
+  // The same provider under the name of another of its protocols.
   return {
     'gen_ai.provider.name': provider.replace(/^openai-chat$/, 'openai'),
     'gen_ai.request.model': modelIn(String(model)),
@@ -89,7 +89,7 @@ function modelIn(id: string): string {
   return id.slice(id.indexOf('/') + 1)
 }
 
-/** The code of the failure, else the outcome that is one. */
+/** The code of the failure, or else the outcome if that is one. */
 function errorAttributes({ outcome, code }: Attributes): OtelAttributes {
   const failed = failureOf(outcome)
   return failed === undefined ? {} : { 'error.type': code ?? failed }

@@ -1,13 +1,14 @@
 /**
  * Duty: report to OpenTelemetry what a node reports to its telemetry port.
  * OTEL-1 All spans of a session are of one trace, on whatever node its workers run: the id of the trace is that of the session, without dashes. So
- *    nothing need be stored or passed on, and who knows a session finds its trace.
+ *    nothing need be stored or passed on, and whoever knows a session finds its trace.
  * OTEL-2 The span of a model call, a tool call or a spawn stands below the turn that makes it.
  * OTEL-3 Without an SDK in the process, the API does nothing, and says so with spans that record nothing.
  * OTEL-4 With `ids`, the span of a turn links to that of the turn before of its worker, which parked and may have run on another node.
  * OTEL-5 A log line of a turn names its trace and its span, if somebody records them.
  * OTEL-6 With `ids`, the turns of a child stand below the span of its spawn, and so below the turn of its spawner, on whatever nodes these were: the
- *    id of that span is the second half of the id of the child. Of a spawn whose node died before it was reported, a viewer knows the place alone.
+ *    id of that span is the second half of the id of the child. If the node of a spawn died before it was reported, a viewer knows only the place of
+ * its span.
  */
 import {
   type Context,
@@ -38,7 +39,7 @@ export interface OpenTelemetryOptions {
 
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   const { tracer = trace.getTracer('troupe'), meter = metrics.getMeter('troupe'), ids } = options
-  /** The turn that a worker is in: the parent of its calls. */
+  /** The span of the turn that a worker is in: the parent of its calls. */
   const turns = new Map<string, OtelSpan>()
   const counted = genAiMetrics(meter)
   return {
@@ -87,13 +88,13 @@ function started(
   return ids === undefined || own === null ? start() : ids.startWith(own, start)
 }
 
-/** The id that others know the span by before they see it: of a turn the next one of its worker, of a spawn the turns of the child. */
+/** The id by which others know the span before they see it: for a turn, the next turn of its worker; for a spawn, the turns of the child. */
 function ownId(name: SpanName, { turn, child }: Attributes): string | null {
   if (name === 'turn') return String(turn)
   return name === 'spawn' ? spanIdOf(child) : null
 }
 
-/** A parent that was reported elsewhere: the spawn of this worker. A root has none; what stands for it has the id that its session gives. */
+/** The context of a parent that was reported elsewhere: the spawn of this worker. A root has none; in its place stands the id that its session gives. */
 function parentContext({ sessionId }: Attributes, above: Attributes[string] | undefined): Context {
   const traceId = hexOf(sessionId)
   const spanId = spanIdOf(above)
@@ -107,7 +108,7 @@ function linksToLast({ sessionId, lastTurn }: Attributes): Link[] {
   return [{ context: { traceId, spanId: String(lastTurn), traceFlags: TraceFlags.SAMPLED, isRemote: true } }]
 }
 
-/** The second half of an id. That of a root is the same as that of its session (ID-2). */
+/** The second half of an id. For a root, it is the same as that of its session (ID-2). */
 function spanIdOf(id: Attributes[string] | undefined): string | null {
   return hexOf(id)?.slice(16) ?? null
 }

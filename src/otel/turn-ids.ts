@@ -1,10 +1,11 @@
 /**
- * Duty: ids of spans for an SDK of OpenTelemetry. That of a turn follows from the turn, so that the next turn of its worker can name it, and that of a
- * spawn from the child, so that the turns of the child can, on whatever node they are: nothing is stored for it. All others are random.
+ * Duty: ids of spans for an SDK of OpenTelemetry. The id of a turn's span follows from the turn, so that the next turn of its worker can name it; the
+ * id of a spawn's span follows from the child, so that the turns of the child can name it, on whatever node they are: nothing is stored for it. All
+ * other ids are random.
  */
 import { randomBytes } from 'node:crypto'
 
-/** For `idGenerator` of an SDK, and for `openTelemetry({ ids })`. */
+/** Pass it as `idGenerator` of an SDK, and to `openTelemetry({ ids })`. */
 export class TurnIds {
   #next: string | null = null
 

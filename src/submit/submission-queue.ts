@@ -1,6 +1,6 @@
 /**
  * Duty: turns jobs of the BullMQ queue `submit`, which any program in any language may add, into sessions, messages and answers to asks.
- * Owns: the queue, when a job fails, and when it is tried again. Not: what a job's data means (the `submit` it is given decides that).
+ * Owns: the queue, when a job fails, and when it is tried again. Does not own: what a job's data means (the `submit` that it is given decides that).
  * SUBMIT-1 A job has its effect once, however often BullMQ delivers it: the job's id is the idempotency key. BullMQ's own ids start again
  *     from 1 when somebody obliterates the queue; those are joined with the job's timestamp.
  * SUBMIT-2 A job that can never be accepted fails at once with a clear reason, and stays in BullMQ's failed set. If its producer asked BullMQ
@@ -21,7 +21,7 @@ const submissionQueue = 'submit'
 export interface Submitted {
   readonly sessionId: string
   readonly workerId: string
-  /** Of a job that answered an ask. */
+  /** Set for a job that answered an ask. */
   readonly askId?: string
   /** Set when the job's id was used before for something else, or no node has ever hosted its kind. */
   readonly warning?: string
@@ -37,7 +37,7 @@ export class SubmissionListener {
   readonly #connection: Redis
   readonly #worker: SubmissionWorker
 
-  /** `prefix`: BullMQ's prefix of the first partition. The connection stays the caller's. */
+  /** `prefix`: BullMQ's prefix of the first partition. The caller closes the connection. */
   constructor(connection: Redis, prefix: string, submit: Submit, log: Pick<WorkerLog, 'debug' | 'warn'>) {
     this.#connection = connection
     this.#worker = new SubmissionWorker(

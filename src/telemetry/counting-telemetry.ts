@@ -47,7 +47,7 @@ const ends: Readonly<Record<SpanName, SpanEnd>> = {
   },
   tool_call: toolEnd,
   sub_call: toolEnd,
-  // The event of it is counted nowhere: `troupe_runs_total` has the run of the child.
+  // A spawn is counted nowhere: `troupe_runs_total` has the run of the child.
   spawn: () => {},
 }
 

@@ -1,4 +1,4 @@
-/** Duty: report to several telemetry ports as to one. */
+/** Duty: make one telemetry port of several. */
 import type { Telemetry } from '../core/ports/telemetry.ts'
 
 /** Undefined for none, so that a node without telemetry reports nothing at all. */

@@ -14,7 +14,7 @@ export interface Sample {
 
 export interface Histogram {
   readonly labels: Labels
-  /** How many were at most as large as each bound, each counted in one bucket alone; the last has no bound. */
+  /** How many values fell into each bucket, each counted in one bucket alone; the last bucket has no bound. */
   readonly buckets: readonly number[]
   readonly sum: number
 }
@@ -57,7 +57,7 @@ export class MetricSet {
     const all = this.#seriesOf(name)
     const known = all.get(keyOf(name, labels))
     if (known) return known
-    const own = all.size < seriesMax ? labels : othersOf(name) // METRIC-SET-1
+    const own = all.size < seriesMax ? labels : othersOf(name) // A metric has at most 1 000 series (METRIC-SET-1).
     const key = keyOf(name, own)
     const series: Series = all.get(key) ?? { labels: own, value: 0, buckets: [] }
     all.set(key, series)

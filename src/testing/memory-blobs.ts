@@ -1,4 +1,4 @@
-/** Duty: the blobs of one session in memory, in the place of those that Redis keeps. */
+/** Duty: keep the blobs of one session in memory, in place of those that Redis keeps. */
 import { type Blob, type BlobRef, blobRefOf } from '../core/blob.ts'
 import { policy } from '../core/policy.ts'
 import type { BlobStore } from '../core/ports/ports.ts'

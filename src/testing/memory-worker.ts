@@ -1,5 +1,5 @@
 /**
- * Duty: one worker in memory: its record, its mail and its history, in the place of the store of a partition.
+ * Duty: keep one worker in memory: its record, its mail and its history, in place of the store of a partition.
  * MEMORY-1 Turns, handlers and agents are those of a node. Only what Redis would do is done here, for a worker that nobody else touches.
  */
 import { stepEntry } from '../core/history/entry.ts'
@@ -48,7 +48,7 @@ export class MemoryWorker implements TurnStore {
     return Object.values(this.#mail).some((lane) => lane.length > 0)
   }
 
-  /** Where a run stands that the test does not begin with its first message. */
+  /** Says where a run stands, for a test that does not begin with the first message of the run. */
   stand(position: Partial<RunPosition>): void {
     this.#position = { ...this.#position, ...position }
   }
@@ -153,7 +153,7 @@ export class MemoryWorker implements TurnStore {
     return Promise.resolve(this.history.slice(from))
   }
 
-  /** Alone, it is within every limit of its kind. */
+  /** A worker that is alone is within every limit of its kind. */
   enter(): Promise<EnterAnswer> {
     return Promise.resolve({ kind: 'in' })
   }

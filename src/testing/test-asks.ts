@@ -1,4 +1,4 @@
-/** Duty: asks in tests of one worker: those that it made, as a test sees them, and the answers that a test gives to them. */
+/** Duty: keep the asks in tests of one worker: those that it made, as a test sees them, and the answers that a test gives to them. */
 import { answerProblem } from '../core/check/answer-problem.ts'
 import { InputError } from '../core/errors.ts'
 import { toJson } from '../core/json.ts'
@@ -12,9 +12,9 @@ export interface TestAsk {
   /** The question, or the name of the signal. */
   readonly question: string
   readonly options: readonly string[] | null
-  /** JSON Schema. */
+  /** The JSON Schema of the answer. */
   readonly schema: Readonly<Record<string, unknown>> | null
-  /** Null if it never expires. */
+  /** Null if the ask never expires. */
   readonly expiresMs: number | null
   /** What the worker would receive if nobody answered; `'fail'` if its run would fail. */
   readonly onExpiry: unknown

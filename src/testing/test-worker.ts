@@ -27,7 +27,7 @@ import { MemoryBlobs } from './memory-blobs.ts'
 import { MemoryWorker } from './memory-worker.ts'
 import { answerJsonOf, type TestAnswers, type TestAsk, testAskOf } from './test-asks.ts'
 
-/** The message that `receive` gets. What is left out has a usual value. */
+/** The message that `receive` gets. A field that is left out has a usual value. */
 export type TestMessage =
   | { readonly kind: 'input'; readonly value?: unknown; readonly from?: string | null }
   | { readonly kind: 'timer'; readonly value?: unknown }
@@ -101,7 +101,7 @@ export interface TestRun {
   readonly status: 'completed' | 'failed' | 'waits' | 'retries'
   /** The result of a completed run; else undefined. */
   readonly reply: unknown
-  /** Of the run, or of the attempt. */
+  /** The failure of the run, or of the attempt. */
   readonly failure: Failure | null
   /** The state afterwards; of an agent null. */
   readonly state: unknown
@@ -112,7 +112,7 @@ export interface TestRun {
   /** What `self.step` recorded, in order. */
   readonly steps: readonly { readonly name: string; readonly value: unknown }[]
   readonly log: readonly { readonly level: string; readonly message: string; readonly fields: object }[]
-  /** As `troupe worker history` shows it. */
+  /** The history, as `troupe worker history` shows it. */
   readonly history: readonly Entry[]
 }
 
@@ -208,7 +208,7 @@ class WorkerTest {
     this.#settings = settings
   }
 
-  /** A value as who sends it has it: with files and long media as blocks and blobs. */
+  /** A value as its sender has it: with files and long media as blocks and blobs. */
   async sent(value: unknown): Promise<unknown> {
     const read = namesFiles(value) ? await withAttached(value) : value
     return hasLongMedia(read) ? withKeptMedia(read, this.#worker.sessionId, this.#blobs) : read
@@ -231,7 +231,7 @@ class WorkerTest {
     return this.#result()
   }
 
-  /** After a slice of its turn; or after its children have reported and its asks were answered. */
+  /** True if the run goes on after a slice of its turn, or after its children have reported and its asks were answered. */
   async #goesOn(): Promise<boolean> {
     const { requests } = this.#worker
     const last = requests.at(-1)

@@ -13,7 +13,7 @@ export interface ThreadSettings {
   readonly everyMs: number
   /** Code that blocks the loop for so long is named. */
   readonly namedAfterMs: number
-  /** After so long the process ends. */
+  /** After this time, the process ends. */
   readonly endsAfterMs: number
   /** JSON lines, or lines for people. */
   readonly isJson: boolean
@@ -28,7 +28,7 @@ export interface ThreadSettings {
   readonly endExpression: string
 }
 
-/** What the node says of itself, asked while something blocks it. */
+/** What the node says of itself while something blocks it. */
 export interface Look {
   readonly call: UserCall | null
   /** The place in code of users that runs now. */
@@ -40,7 +40,7 @@ export interface Look {
 
 /** Last words, and for whom. */
 export interface ReleaseOrder {
-  /** The node ends, and its turns are released. Else only the words are kept. */
+  /** The node ends, and its turns are released. Otherwise only the last words are kept. */
   readonly ends: boolean
   readonly words: string
   /** The workers whose code is the cause, or may be: their starts count. */

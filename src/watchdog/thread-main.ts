@@ -3,8 +3,8 @@
  * last order of a node that dies. The node starts this file as a thread and never imports it.
  * WATCH-THREAD-1 Time in which this thread did not run either (a stopped process, a machine that slept) is no block.
  * WATCH-THREAD-2 What blocks is named once for each block, on stderr, and in the record of its worker, while it still blocks.
- * WATCH-THREAD-3 A process is ended only after its words were written or Redis did not take them in time, and never while somebody debugs it.
- * WATCH-THREAD-4 Redis is connected to only when there is something to say. What that needs is loaded before: then there is no time.
+ * WATCH-THREAD-3 A process is ended only after its last words were written, or Redis did not take them in time; and never while somebody debugs it.
+ * WATCH-THREAD-4 Redis is connected to only when there is something to say. The code for that is loaded before: then there is no time.
  */
 import { writeSync } from 'node:fs'
 import { Session } from 'node:inspector'
@@ -20,7 +20,7 @@ const { shared, everyMs, namedAfterMs, endsAfterMs, nodeId: id, host } = setting
 /** How long code may take to be interrupted: native code is not. */
 const lookMs = 1_000
 const redisMs = 2_000
-/** How long a process that was told to end may take, before it is killed: on a busy machine it is interrupted late. Native code never is. */
+/** How long a process that was told to end may take, before it is killed: on a busy machine it is interrupted late. Native code is never interrupted. */
 const exitMs = 20_000
 const nativeExitMs = 5_000
 
@@ -44,7 +44,7 @@ loading.catch(() => {})
 function look(): void {
   const now = performance.now()
   const beat = Atomics.load(shared, 0)
-  // WATCH-THREAD-1.
+  // A look counts no more time than this (WATCH-THREAD-1).
   const sinceMs = Math.min(now - lastLook, 2 * everyMs)
   lastLook = now
   if (beat !== lastBeat) {
@@ -73,15 +73,15 @@ async function nameIt(): Promise<void> {
   await send({ ends: false, words: wordsOf(found), authors: authorsOf(found), turns: found.turns })
 }
 
-/** WATCH-THREAD-3. */
+/** Ends the process (WATCH-THREAD-3). */
 async function endIt(): Promise<void> {
   const found = await ask()
   if (found.isDebugged || blockedMs < endsAfterMs) return
   say('fatal', found, 'No lease of this node holds any longer: its process ends now.')
   await send({ ends: true, words: wordsOf(found), authors: authorsOf(found), turns: found.turns })
   evaluate(settings.endExpression, () => {})
-  // The process waits for the end of the session. But one that ends before the node was interrupted takes its last message with it, and on a busy
-  // machine that lasts.
+  // The process waits for the end of the session. But a session that ends before the node was interrupted takes its last message with it, and on a
+  // busy machine the interruption takes long.
   setInterval(() => Atomics.load(shared, 2) === 1 && session?.disconnect(), 50)
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), found.isNative ? nativeExitMs : exitMs)
   await new Promise(() => {})
@@ -115,7 +115,7 @@ function seconds(ms: number): string {
   return `${Math.round(ms / 100) / 10} s`
 }
 
-/** Straight to stderr: a stream of this thread would go through the loop that stands still. */
+/** It writes straight to stderr: a stream of this thread would go through the event loop that stands still. */
 function say(level: 'warn' | 'fatal', found: Found, what: string): void {
   const message = `${wordsOf(found)}. ${what}`
   const { call, place } = found
@@ -135,7 +135,7 @@ function say(level: 'warn' | 'fatal', found: Found, what: string): void {
   }
 }
 
-/** What the node itself says in the middle of what blocks it, or else its claims. */
+/** Asks the node in the middle of what blocks it, or else looks at its claims. */
 async function ask(): Promise<Found> {
   const look = await new Promise<Look | undefined>((resolve) => {
     const late = setTimeout(() => resolve(undefined), lookMs)
@@ -167,7 +167,7 @@ async function send(order: ReleaseOrder): Promise<void> {
   await withRedis((at, { release }) => release(at, settings, order, redisMs))
 }
 
-/** WATCH-THREAD-4. Never rejects, and waits no longer than for two answers. */
+/** Does something with a connection to Redis (WATCH-THREAD-4). Never rejects, and waits no longer than for two answers. */
 async function withRedis<T>(
   work: (at: (tag: string) => Redis, calls: typeof import('./release.ts')) => Promise<T>,
 ): Promise<T | undefined> {

@@ -3,7 +3,7 @@
  * loop of its own.
  * Owns: the beat of the node, its last order, and what the thread may ask. Does not own: what the thread does (thread-main.ts).
  * WATCHDOG-1 The process waits for its last order, but at most `orderMs`. Only an order that ends the process waits.
- * WATCHDOG-2 A node that stops in good order gives none: nothing of it outlives `stop`.
+ * WATCHDOG-2 A node that stops in good order gives no last order: nothing of it outlives `stop`.
  * WATCHDOG-3 Nobody's decision is changed: an error that the owner of the process survives releases nothing.
  * WATCHDOG-4 The thread ends before the process does: Node may wait for ever for a thread that computes while the process exits.
  */
@@ -66,7 +66,7 @@ function hooksOf(): Map<string, Hooks> {
   return shared[key]
 }
 
-/** One listener for all: Node warns of more than ten. */
+/** There is one listener for all watchdogs, because Node warns of more than ten. */
 const watchdogs = new Set<Watchdog>()
 const onUncaught = (thrown: unknown) => {
   for (const watchdog of watchdogs) watchdog.noteUncaught(thrown)
@@ -118,7 +118,7 @@ export class Watchdog {
     Atomics.add(this.#shared, 0, 1)
   }
 
-  /** WATCHDOG-2, WATCHDOG-4. */
+  /** Ends the thread, which gives no last order (WATCHDOG-2, WATCHDOG-4). */
   async stop(): Promise<void> {
     clearInterval(this.#beat)
     watchdogs.delete(this)
@@ -131,7 +131,7 @@ export class Watchdog {
     const cause = { sort: 'threw', what: describe(thrown), thrownAt: codePlaceOf(thrown) } as const
     const death = { cause, call: this.#node.currentCall() }
     this.#death = death
-    // WATCHDOG-3.
+    // An error that the owner survives releases nothing (WATCHDOG-3).
     setTimeout(() => {
       if (this.#death === death) this.#death = undefined
     }, survivedMs).unref()
@@ -149,11 +149,11 @@ export class Watchdog {
     this.#order({ ends: true, words, authors: call === undefined ? [] : [call.workerId], turns })
   }
 
-  /** WATCHDOG-1. */
+  /** Gives the last order to the thread (WATCHDOG-1). */
   #order(order: ReleaseOrder): void {
     this.#thread.postMessage(order satisfies ReleaseOrder, [])
     Atomics.wait(this.#shared, 1, 0, orderMs)
-    // WATCHDOG-4. Without an event loop nothing tells that the thread is gone: it gets a moment.
+    // The thread ends before the process does (WATCHDOG-4). Without an event loop nothing tells that the thread is gone: it gets a moment.
     void this.#thread.terminate()
     Atomics.wait(this.#shared, 1, Atomics.load(this.#shared, 1), threadEndMs)
   }
@@ -170,7 +170,7 @@ export class Watchdog {
   #end(): void {
     Atomics.store(this.#shared, 2, 1)
     expectProcessEnd()
-    // Behind all other listeners: Node would print that it waits for a debugger, since the thread's session is one.
+    // This comes after all other listeners: Node would print that it waits for a debugger, since the thread's session is one.
     process.once('exit', () => closeSync(2))
     process.exit(exitCode)
   }

@@ -19,7 +19,7 @@ import { compactedText } from './worker/compact.ts'
 
 interface ChatCommand {
   readonly does: string
-  /** What may be typed behind the word; absent: nothing. */
+  /** What may be typed after the word; absent: nothing. */
   readonly takes?: string
   /** Lines for the person. */
   readonly lines: (session: Session, place: Place, text: string) => Promise<readonly string[]>

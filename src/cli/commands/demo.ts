@@ -137,7 +137,10 @@ async function deliver(surveyed: Surveyed, result: RunResult, flags: DemoFlags):
   if (flags.json) printJson({ type: 'report', ...totals, isComplete, text })
 }
 
-/** Into the file that the person named; on a terminal into a file of ours, because a long report would hide all else; otherwise to stdout. */
+/**
+ * Writes the report into the file that the person named. Without one: on a terminal into a file of ours, because a long report would hide everything
+ * else; otherwise to stdout.
+ */
 async function deliverReport({ id, later, tell }: Surveyed, markdown: string, flags: DemoFlags): Promise<void> {
   if (flags.out !== undefined) {
     await writeReport(flags.out, markdown).catch((cause: unknown) => {
@@ -190,7 +193,7 @@ async function existingFolder(argument: string): Promise<string | { readonly bas
   return { base64: (await realpath(argument, { encoding: 'buffer' })).toString('base64') }
 }
 
-/** Checks before the survey, which may take long. Writes nothing. */
+/** Checks that the file can be written, before the survey, which may take long. Writes nothing. */
 async function checkWritable(file: string): Promise<void> {
   if (file === '') throw new InputError('the report cannot be written: --out is an empty text; name a file.')
   try {

@@ -40,7 +40,7 @@ export function addDoctorCommand(program: Command): void {
   })
 }
 
-/** A finding, with its words; without a code where Redis could not be looked at. */
+/** A finding, with its words; without a code if Redis could not be looked at. */
 type ShownFinding = Partial<Pick<Finding, 'code' | 'facts' | 'workerIds' | 'command' | 'server' | 'servers'>> & {
   readonly level: FindingLevel
   readonly what: string

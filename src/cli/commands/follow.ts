@@ -115,7 +115,7 @@ export class Follower implements AsyncDisposable {
     }
   }
 
-  /** Before the very first event: workers that were spawned early are part of the picture. */
+  /** The follower begins before the very first event: workers that were spawned early are part of the picture. */
   async #beginning(): Promise<string> {
     const { createdAt } = await this.#session.summary()
     return createdAt === null ? '0-0' : `${createdAt - beginningMsMargin}-0`
@@ -148,7 +148,7 @@ export async function followToEnd(
 
 const interruptReason = 'interrupted at the command line'
 
-/** Cancels the run of the first worker. A session whose run has ended meanwhile is left as it ended; one that has none in progress is cancelled. */
+/** Cancels the run of the first worker. A session whose run has ended meanwhile is left as it ended; a session without a run in progress is cancelled. */
 export async function cancelRunOf(session: Session): Promise<void> {
   try {
     if (!(await session.root.cancelRun(interruptReason))) await session.cancel(interruptReason)

@@ -27,14 +27,14 @@ interface Listed {
 export interface InboxList<Entry extends Listed, Flags> {
   readonly description: string
   readonly examples: readonly Example[]
-  /** What the option --after names. */
+  /** The name of an entry that the option --after takes. */
   readonly entry: string
   readonly options?: (command: Command) => unknown
   readonly list: (troupe: Troupe, query: AsksQuery, flags: Flags) => Promise<readonly Entry[]>
   readonly object: (entry: Entry) => unknown
   /** Columns between the time and the session. */
   readonly columns: readonly Column<Entry>[]
-  /** Said where nothing waits in a namespace. */
+  /** The sentence for a namespace in which nothing waits. */
   readonly nothing: string
   /** What to do about these open entries. */
   readonly advice: (open: readonly Entry[]) => string | undefined

@@ -71,7 +71,7 @@ function retention(text: string): number {
   return ms
 }
 
-/** A parser for commander. A mistyped bound would let the node start and each run that uses files fail; an empty one means another folder. */
+/** A parser for commander. A mistyped folder would let the node start and fail each run that uses files; an empty text would mean another folder. */
 function folder(text: string): string {
   if (text === '' || !statSync(text, { throwIfNoEntry: false })?.isDirectory())
     throw new InvalidArgumentError('Expected a folder that exists.')

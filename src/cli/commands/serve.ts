@@ -100,7 +100,7 @@ async function serve(flags: ServeFlags): Promise<void> {
   }
 }
 
-/** Undefined: none is needed. */
+/** Undefined: the server needs no token. */
 async function tokensOf({ token }: Config, file: string | undefined): Promise<TokenEntry[] | undefined> {
   if (token === undefined && file === undefined) return undefined
   const { entryOf } = await import('../../api/guard/tokens.ts')

@@ -43,7 +43,7 @@ export async function connectTo(config: Config, purpose: Purpose): Promise<Troup
   })
 }
 
-/** What the client warns of while a command waits for it. */
+/** Passes on what the client warns of while a command waits for it. */
 const warnings: LoggerLike = {
   debug: () => {},
   info: () => {},
@@ -61,7 +61,7 @@ export async function withTroupe<Result>(
   return await use(troupe, config)
 }
 
-/** `<user>@<host>`; undefined where the system does not know its user, as in some containers. */
+/** `<user>@<host>`; undefined if the system does not know its user, as in some containers. */
 function whoTypes(): string | undefined {
   try {
     const who = `${userInfo().username}@${hostname()}`

@@ -18,7 +18,7 @@ export async function demoRedis(config: Config, tell: (line: string) => void, si
   const redis = await findOrStartRedis({ ...wish, mode: 'development' }).catch(async (thrown: unknown) => {
     const reason = await faultOfFolder(thrown)
     if (reason === undefined) throw thrown
-    // In a read-only folder a throw-away Redis is what anybody expects.
+    // In a read-only folder, everybody expects a throw-away Redis.
     if (!readOnly.has(codeOf(thrown))) tell(`troupe: no Redis can keep its data in .troupe/redis: ${safe(reason)}`)
     isThrowAway = true
     return findOrStartRedis({ ...wish, mode: 'test' })

@@ -3,7 +3,7 @@ import type { Api, StartApiOptions } from '../../api/api.ts'
 import { ConfigError } from '../../core/errors.ts'
 
 const usualPort = 7_333
-/** So many ports in a row are hardly ever taken. */
+/** How many ports in a row are tried: so many are hardly ever taken. */
 const portsTried = 20
 
 export interface DevApi extends AsyncDisposable {

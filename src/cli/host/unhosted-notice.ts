@@ -15,7 +15,7 @@ import { countWaiting } from '../view/amounts.ts'
 /** After this time most workers of a hosted kind have begun, so that most sessions need no check. */
 const lookAfterMs = 3_000
 
-/** By kind, the number of workers that wait for a turn. */
+/** The number of workers that wait for a turn, by kind. */
 type Waiting = ReadonlyMap<string, number>
 
 export class UnhostedNotice implements Disposable {

@@ -23,7 +23,7 @@ export function bundledWorkersFolder(): string {
 
 interface LocalFolder {
   readonly kinds: Map<string, WorkerDefinition>
-  /** By kind, what is wrong with its file. */
+  /** What is wrong with the file of a kind, by kind. */
   readonly broken: ReadonlyMap<string, ConfigError>
 }
 

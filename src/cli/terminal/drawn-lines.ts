@@ -13,7 +13,7 @@ const frameBegin = '\u001b[?2026h'
 const frameEnd = '\u001b[?2026l'
 const toLineEnd = '\u001b[K'
 const toScreenEnd = '\u001b[J'
-/** To the first column, because what a person types stands where the cursor is. */
+/** The cursor goes to the first column, because a person types where the cursor is. */
 const up = (rows: number) => (rows > 0 ? `\r\u001b[${rows}A` : '')
 const down = (rows: number) => (rows > 0 ? `\u001b[${rows}B` : '')
 const right = (columns: number) => (columns > 0 ? `\u001b[${columns}C` : '')
@@ -28,7 +28,7 @@ export class DrawnLines {
   readonly #stream: NodeJS.WriteStream
   #lines: readonly string[] = []
   #columns = 0
-  /** How many rows above the row below the lines the cursor stands. */
+  /** How many rows the cursor stands above the row that follows the lines. */
   #raised = 0
 
   constructor(stream: NodeJS.WriteStream) {
@@ -59,7 +59,7 @@ export class DrawnLines {
     if (moved !== '') write(this.#stream, `${frameBegin}${moved}${frameEnd}`)
   }
 
-  /** Leaves the lines where they are. The next ones are drawn below. */
+  /** Leaves the lines where they are. Later lines are drawn below them. */
   leave(): void {
     const fromBelow = this.#lower()
     if (fromBelow !== '') write(this.#stream, fromBelow)
@@ -71,7 +71,7 @@ export class DrawnLines {
     this.#lines = []
   }
 
-  /** From where the cursor stands to the row below the lines. */
+  /** Moves from where the cursor stands to the row that follows the lines. */
   #lower(): string {
     const rows = this.#raised
     this.#raised = 0

@@ -1,6 +1,6 @@
 /**
- * Duty: makes foreign text (names, errors, results, logs) safe to print, so that nothing in it can move the cursor, set a colour, or hide
- * or reorder text. Every value that reaches a person passes here.
+ * Duty: make foreign text (names, errors, results, logs) safe to print, so that nothing in it can move the cursor, set a colour, or hide or reorder
+ * text. Every value that reaches a person passes here.
  * ESC-1 There is one class of unsafe characters for all output: control characters, line and paragraph separators, marks that reorder
  *       text, halves of surrogate pairs, and characters that a reader cannot see.
  * ESC-2 An invisible character stays where a script or an emoji needs it: a joiner between two emoji or within a word of a script that
@@ -38,22 +38,22 @@ const unsafeInText = new RegExp(String.raw`${needed}|(?![\n\t])${characters}`, '
 
 const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\u001b': '\\e' }
 
-/** For one line: a line break becomes `\n`. */
+/** Escapes a text for one line: a line break becomes `\n`. */
 export function escapeLine(text: string): string {
   return escapeWith(text, unsafe, visible)
 }
 
-/** For text of several lines: line breaks and tabs stay. */
+/** Escapes a text of several lines: line breaks and tabs stay. */
 export function escapeText(text: string): string {
   return escapeWith(text.replaceAll('\r\n', '\n'), unsafeInText, visible)
 }
 
-/** For JSON, which escapes few of them by itself. The value stays the same, and stays on one line. */
+/** Escapes JSON, which itself escapes few of these characters. The value stays the same, and on one line. */
 export function escapeJson(json: string): string {
   return escapeWith(json, unsafe, (character) => character.split('').map(unicode).join(''))
 }
 
-/** Of a text that is shown where unsafe characters can stand out: what is safe as it is, and the others as `\\u{200b}`. */
+/** The pieces of a text for a place where unsafe characters can stand out: what is safe as it is, and the others as `\\u{200b}`. */
 export function piecesOf(text: string, isLine: boolean): (string | { readonly unseen: string })[] {
   const pieces: (string | { readonly unseen: string })[] = []
   let end = 0

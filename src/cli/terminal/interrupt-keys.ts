@@ -77,10 +77,11 @@ function sendToItself(signal: Signal): void {
   process.kill(process.pid, signal)
 }
 
-/** The group of this process is the one that its terminal listens to. Only Linux says so in a file. */
+/** The group of this process is the one that its terminal listens to. Only Linux has a file that says so. */
 function hasForeground(): boolean {
   try {
-    // Behind the name of the program, which may hold spaces: state, parent, group, session, terminal, group in the foreground.
+    // In /proc/self/stat, these fields follow the name of the program, which may hold spaces: state, parent, group, session, terminal, group in the
+    // foreground.
     const [, , group, , , foreground] = readFileSync('/proc/self/stat', 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ')

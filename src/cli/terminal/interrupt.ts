@@ -62,7 +62,7 @@ export class Interrupt implements Disposable {
     for (const signal of signals) process.on(signal, this.#onSignal)
   }
 
-  /** While the returned object lasts, the first Ctrl+C calls this, and the command goes on. */
+  /** While the returned object is not disposed of, the first Ctrl+C calls this, and the command goes on. */
   stopFirst(now: () => void): Disposable {
     const stop = { now }
     this.#stop = stop

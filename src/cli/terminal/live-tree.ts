@@ -15,7 +15,7 @@ const drawEveryMs = 100
 /** Times are shown in seconds. */
 const tickMs = 1_000
 const rowsDefault = 24
-/** Rows above the tree, where the lines that stay can be read. */
+/** How many rows above the tree stay free for lines that are kept. */
 const rowsAbove = 2
 
 export class LiveTree implements Disposable {

@@ -62,7 +62,7 @@ export class MessagePrompt implements Disposable {
     return promise.then((typed) => {
       signal.removeEventListener('abort', onAbort)
       reader.close()
-      // What follows begins on a line of its own.
+      // What follows a prompt that was left begins on a line of its own.
       if (typed.kind !== 'line') this.#stderr.write('\n')
       return typed
     })

@@ -28,7 +28,7 @@ export class PromptView implements SessionView {
     this.#ticking = setInterval(() => this.isBusy && prompt.refresh(), tickMs)
   }
 
-  /** Whether the run of the first worker goes on. */
+  /** Whether a run of the first worker is in progress. */
   get isBusy(): boolean {
     const root = this.#session.members().find(({ id }) => id === this.#session.rootId)
     return root !== undefined && !isOver(root.activity)
@@ -77,9 +77,9 @@ export class PromptView implements SessionView {
     this.end()
   }
 
-  /** Of the first worker all that it does; of the others what a person may want to read again. The tree shows the rest. */
+  /** For the first worker, everything that it does stays; for the others, what a person may want to read again. The tree shows the rest. */
   #staysFor(type: RawEvent['type'], workerId: string): boolean {
-    // What is asked is shown by whoever takes the answer.
+    // An ask is shown by whoever takes the answer.
     return type !== 'ask.opened' && (workerId === this.#session.rootId || lasting.has(type))
   }
 

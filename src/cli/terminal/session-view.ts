@@ -38,7 +38,7 @@ export function treeView(): SessionView | undefined {
   return tree.isShown ? new TreeView(tree) : undefined
 }
 
-/** What is written stays, so that there is nothing to end. */
+/** Lines that are written stay, so there is nothing to end. */
 class WrittenView {
   readonly tell = tell
 

@@ -21,15 +21,15 @@ export interface PromptKeys {
   /** `alt`: Alt was held when Enter was pressed. */
   readonly onLine: (text: string, alt: boolean) => void
   readonly onEscape: () => void
-  /** Ctrl+C. */
+  /** Called for Ctrl+C. */
   readonly onInterrupt: () => void
   /** Ctrl+D in an empty line, or the end of the terminal. */
   readonly onEnd: () => void
-  /** What Tab may make of the line. */
+  /** The lines that Tab may make of the typed one. */
   readonly complete: (line: string) => readonly string[]
 }
 
-/** The lines above the typed one, for a width and at most so many rows. */
+/** The lines above the typed one, for a width and a highest number of rows. */
 export type StatusLines = (columns: number, rows: number) => readonly string[]
 
 export class StandingPrompt implements Disposable {
@@ -55,7 +55,7 @@ export class StandingPrompt implements Disposable {
     return stdin.isTTY && canDraw(stream)
   }
 
-  /** What is typed now and not entered. */
+  /** The text that is typed and not entered. */
   get typed(): string {
     return this.#reader?.line ?? ''
   }
@@ -63,7 +63,7 @@ export class StandingPrompt implements Disposable {
   /** Shows the prompt, and listens. */
   stand(): void {
     const output = new Writable({ write: (_chunk, _encoding, done) => done() })
-    // Wider than any line: readline need not know where the terminal breaks it.
+    // It is wider than any line: readline need not know where the terminal breaks the line.
     Object.assign(output, { columns: Number.MAX_SAFE_INTEGER, isTTY: true })
     const reader = createInterface({
       input: this.#stdin,
@@ -102,27 +102,27 @@ export class StandingPrompt implements Disposable {
     this.leave()
   }
 
-  /** Writes lines above the prompt. They stay. */
+  /** Writes lines above the prompt. These lines stay. */
   tell(...lines: readonly string[]): void {
     if (this.#reader) this.#draw(lines)
     else for (const line of lines) write(this.#stream, `${line}\n`)
   }
 
-  /** Something else writes to the terminal meanwhile. */
+  /** Lets something else write to the terminal meanwhile. */
   aside(writes: () => void): void {
     this.#lines.wipe()
     writes()
     this.#draw()
   }
 
-  /** What stands in front of the typed line: escaped text, with a space behind it. */
+  /** The text in front of the typed line: escaped, with a space after it. */
   set text(text: string) {
     if (text === this.#text) return
     this.#text = text
     this.#draw()
   }
 
-  /** What stands above the typed line. `refresh` asks for the lines again. */
+  /** The lines above the typed line. `refresh` asks for the lines again. */
   set status(lines: StatusLines) {
     this.#status = lines
     this.refresh()
@@ -145,7 +145,7 @@ export class StandingPrompt implements Disposable {
     if (this.#reader) this.#draw()
   }
 
-  /** What all of them begin with is typed; if that is nothing more, they are shown. */
+  /** What all candidates begin with is typed; if that adds nothing, they are shown. */
   #complete(line: string): [string[], string] {
     const found = [...this.#keys.complete(line)]
     if (found.length > 1 && commonBeginning(found) === line) this.tell(found.join('  '))

@@ -18,7 +18,7 @@ import { paint, printJson, safe, tell } from './output.ts'
 interface Surroundings {
   tell(line: string): void
   readonly json: boolean
-  /** For a command that writes a log instead of lines. */
+  /** Set for a command that writes a log instead of lines. */
   readonly logger?: Logger
   /** The session whose result the command waits for. */
   readonly sessionId?: string

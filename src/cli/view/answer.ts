@@ -7,13 +7,13 @@ import type { Page } from './page.ts'
 import { type Column, tableLines } from './table.ts'
 
 export interface Answer {
-  /** One line of JSON each. */
+  /** Objects, each of which is one line of JSON. */
   readonly objects: readonly unknown[]
   readonly lines: (page: Page) => readonly string[]
   readonly note?: string | undefined
 }
 
-/** A line of its own, and one object. */
+/** An answer of one line for people, and one object. */
 export function sentence(object: unknown, line: string): Answer {
   return { objects: [object], lines: () => [line] }
 }
@@ -28,7 +28,7 @@ interface Listing<Row> {
   readonly more?: string | undefined
 }
 
-/** Rows as a table, or one object each. */
+/** Rows as a table for people, or one object for each. */
 export function listing<Row>(rows: readonly Row[], { columns, object, empty, more }: Listing<Row>): Answer {
   return {
     objects: object ? rows.map(object) : rows,

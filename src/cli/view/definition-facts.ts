@@ -36,7 +36,7 @@ function runLimits({ concurrency, rate }: WorkerDefinition): string[] {
   ]
 }
 
-/** Those of a resolver are not known before it runs. */
+/** The tools of a resolver are not known before it runs. */
 export function toolsOf(definition: WorkerDefinition): readonly Tool[] {
   return isAgentDefinition(definition) ? listedTools(definition.tools) : []
 }

@@ -6,7 +6,7 @@ import { nameAndKind } from './worker-name.ts'
 
 type Named = Pick<WorkerReport, 'id' | 'name' | 'kind'>
 
-/** Holdups that a view names one by one. */
+/** How many holdups a view names one by one. */
 const namedMost = 3
 
 /** `a timer, for 12s, due in 3m` */
@@ -15,7 +15,7 @@ export function waitingText({ waitsFor, since, until }: Omit<Holdup, 'reason'>, 
   return `${waitsFor}, for ${formatDuration(Math.max(0, now - since))}${due}`
 }
 
-/** `docs (reader) waits for a person to answer "Ship it?", for 3m`, of the first ones. */
+/** The first holdups, as in `docs (reader) waits for a person to answer "Ship it?", for 3m`. */
 export function holdupTexts(holdups: readonly Holdup[], workers: readonly Named[], now: number): string[] {
   const nameOf = (id: string) => {
     const worker = workers.find((one) => one.id === id)

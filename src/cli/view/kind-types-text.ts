@@ -1,7 +1,7 @@
 /** Duty: the declaration that tells the compiler of a project its kinds by name: each with the file that defines it. */
 import { dirname, posix, relative, sep } from 'node:path'
 
-/** Of a file that `troupe kinds --types` wrote, and may write over. */
+/** The mark of a file that `troupe kinds --types` wrote, and may overwrite. */
 export const kindTypesMark = '// Written by `troupe kinds --types`'
 
 /** `from`: the file that will hold the declaration. Both paths are absolute. */
@@ -25,7 +25,7 @@ export function kindTypesText(
   ].join('\n')
 }
 
-/** As imports name it: with the ending of what a compiler would make of it. The compiler finds the source. */
+/** The name of a file as imports write it: with the ending of what a compiler would make of it. The compiler finds the source. */
 function specifier(file: string, from: string): string {
   const path = relative(dirname(from), file)
     .split(sep)

@@ -6,7 +6,7 @@ export type Style = 'green' | 'red' | 'yellow' | 'cyan' | 'dim'
 export type Paint = (style: Style | undefined, text: string) => string
 
 export interface Page {
-  /** Columns of the terminal; Infinity where there is none. */
+  /** How many columns the terminal has; Infinity without one. */
   readonly columns: number
   readonly paint: Paint
 }

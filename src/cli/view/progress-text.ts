@@ -5,7 +5,7 @@ import { type Paint, stateStyle } from './page.ts'
 
 type Counts = Readonly<Record<Activity, number>>
 
-/** What goes on comes first, then what has not begun, then what is over. */
+/** Activities that go on come first, then those that have not begun, then those that are over. */
 const order: readonly Activity[] = [
   ...activities.filter(isActive),
   'waiting',

@@ -14,9 +14,9 @@ import { nameAndKind } from './worker-name.ts'
 const failureColumnsMax = 100
 
 interface WorkerTable {
-  /** A failure that stands above the table. */
+  /** A failure that is shown above the table already. */
   readonly alreadyShown?: Failure | null
-  /** Also the states of the design. */
+  /** True: the states of the design are shown, too. */
   readonly verbose?: boolean | undefined
 }
 
@@ -109,7 +109,7 @@ export function stateColumn<Row>(of: (row: Row) => WorkerReport): Column<Row> {
   }
 }
 
-/** What workers wait for, and since when; no column if none of them waits. `but`: a worker whose wait stands above the table. */
+/** What workers wait for, and since when; no column if none of them waits. `but`: a worker whose wait is shown above the table. */
 export function waitsColumn<Row>(
   rows: readonly Row[],
   of: (row: Row) => WorkerReport,

@@ -10,7 +10,7 @@ import { isObject } from './is-object.ts'
 import { preview } from './preview.ts'
 
 export interface Rule {
-  /** What comes after "must be" in the error. */
+  /** The words that come after "must be" in the error. */
   readonly expects: string
   /** The value may hold a password: an error never quotes it. */
   readonly isSecret?: boolean
@@ -54,7 +54,7 @@ function unknownOption(call: string, name: string, known: readonly string[]): st
   return `${call} does not know the option ${preview(name)}; it takes ${known.join(', ')}.${didYouMean(name, known)}`
 }
 
-/** For a value that is checked elsewhere, or not at all. */
+/** The rule for a value that is checked elsewhere, or not at all. */
 export const anything: Rule = { expects: 'anything', fits: () => true }
 
 export const yesOrNo: Rule = { expects: 'true or false', fits: (value) => typeof value === 'boolean' }

@@ -20,7 +20,7 @@ export function closest(word: string, known: readonly string[]): string | undefi
   return best
 }
 
-/** How many letters must be inserted, deleted, changed or swapped with their neighbour. Counts no further than `enough`. */
+/** How many letters must be inserted, deleted, changed or swapped with their neighbour. It counts no further than `enough`. */
 function editDistance(a: string, b: string, enough: number): number {
   if (Math.abs(a.length - b.length) >= enough) return enough
   let before: number[] = []

@@ -12,7 +12,7 @@ export function withoutFence(text: string): string {
   return end === lines.length - 1 ? lines.slice(1, end).join('\n') : text
 }
 
-/** As `withoutFence`, for a fence that begins and ends on the same line: `` ```json {"a":1}``` ``. */
+/** Like `withoutFence`, for a fence that begins and ends on the same line: `` ```json {"a":1}``` ``. */
 export function withoutInlineFence(text: string): string {
   const line = text.trim()
   if (line.length < 6 || line.includes('\n') || !line.startsWith('```') || !line.endsWith('```')) return text
@@ -33,7 +33,7 @@ export function onlyFenceIn(text: string): string | null {
   return found
 }
 
-/** The line on which the fence ends that begins on this one. Null if none begins there, or if it has no end. */
+/** The line on which the fence ends that begins on this one. Null if no fence begins there, or if the fence has no end. */
 function endOfFence(lines: readonly string[], at: number): number | null {
   const mark = opening.exec(lines[at] ?? '')?.[1]
   if (mark === undefined) return null

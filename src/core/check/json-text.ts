@@ -19,7 +19,7 @@ const closeList = 0x5d
 const openObject = 0x7b
 const closeObject = 0x7d
 
-/** What is wrong with the text, as the end of a sentence that begins with its name; null if it is within bounds. It need not be JSON. */
+/** What is wrong with the text, as the end of a sentence that begins with the name of the text; null if it is within bounds. It need not be JSON. */
 export function jsonTextProblem(text: string, { depthMax, partsMax }: JsonBounds): string | null {
   let depth = 0
   let parts = 0

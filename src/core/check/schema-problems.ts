@@ -50,13 +50,13 @@ function unchecked(why: string): Fit<never> & { readonly ok: false } {
   return { ok: false, reasons: [oneLine(`the schema could not check it: ${why}`)] }
 }
 
-/** One line for each problem. If there are many, the first ones and the number of the others. */
+/** Makes one line of each problem. If there are many problems, it gives the first ones and the number of the others. */
 function problemsOf({ issues }: Problems): string[] {
   const more = issues.length - problemsMax
   return [...issues.slice(0, problemsMax).map(problemOf), ...(more > 0 ? [`and ${more} more`] : [])]
 }
 
-/** All problems in one line. */
+/** Puts all problems into one line. */
 export function problemText(problems: Problems): string {
   return problemsOf(problems).join('; ')
 }
@@ -83,7 +83,7 @@ function messageOf(issue: z.core.$ZodIssue): string {
   return within.length === 0 ? message : `${message}: ${messageOf(within[0] as z.core.$ZodIssue)}`
 }
 
-/** For an issue that another copy of zod made within a union, and that has no message of its own (SCHEMA-2). */
+/** The message for an issue that another copy of zod made within a union, and that has no message of its own (SCHEMA-2). */
 function plainly(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') return `expected ${issue.expected}`
   if (issue.code === 'custom') return 'a check of the schema refused it'

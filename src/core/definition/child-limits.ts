@@ -1,4 +1,4 @@
-/** Duty: what a kind declares of its children: how many, how deep, how many at once. It can only narrow what the session allows. */
+/** Duty: check what a kind declares of its children: how many, how deep, how many at once. It can only narrow what the session allows. */
 import { didYouMean } from '../check/closest.ts'
 import { isObject } from '../check/is-object.ts'
 import { preview } from '../check/preview.ts'
@@ -6,7 +6,7 @@ import { ConfigError, LimitError } from '../errors.ts'
 import { hardSessionLimits, type WorkerLimits } from '../policy.ts'
 
 export interface ChildLimits {
-  /** Most children whose results a worker of this kind may await, with those that wait to start. Default: the limit of the session. */
+  /** How many children a worker of this kind may wait for at most, with those that wait to start. Default: the limit of the session. */
   readonly children?: number
   /** How deep in the tree its children may be, from 1; the root has depth 0. Default: the limit of the session. */
   readonly depth?: number
@@ -42,7 +42,7 @@ function checkMost(field: string, value: unknown, most: number): void {
   throw new ConfigError(`${field} must be a whole number from 1 to ${most}, not ${preview(value)}.`)
 }
 
-/** The limits of a worker of this kind: those of its session, and narrower ones that the kind declares. */
+/** The limits of a worker of this kind: those of its session, or narrower ones that the kind declares. */
 export function limitsWithin(session: WorkerLimits, { limits = {} }: Declared): WorkerLimits {
   const { children = session.children, depth = session.depth } = limits
   if (children >= session.children && depth >= session.depth) return session
@@ -50,8 +50,8 @@ export function limitsWithin(session: WorkerLimits, { limits = {} }: Declared): 
 }
 
 /**
- * Throws a LimitError if the kind allows no such spawn. `awaited`: children whose results are still to come, new ones included; null for a detached
- * child.
+ * Throws a LimitError if the kind allows no such spawn. `awaited`: how many children's results are still to come, new ones included; null for a
+ * detached child.
  */
 export function checkSpawn(
   { limits = {} }: Declared,

@@ -45,7 +45,7 @@ export interface SpawnOptions {
 export type AskQuestion = string | { readonly signal: string }
 
 export interface AskOptions {
-  /** What the answer must be. It is checked when somebody answers. */
+  /** The schema of the answer. It is checked when somebody answers. */
   readonly schema?: z.ZodType | undefined
   /** The answer must be one of these texts. */
   readonly options?: readonly string[] | undefined
@@ -85,7 +85,7 @@ export interface Self<State = unknown, Reply = unknown> extends WorkerIdentity {
    * Does something outside at most once per run, or again only under the same key: `await self.step('charge', (key) => pay(key, 30))`.
    * What `work` returns must be JSON. It is recorded by a commit of its own before `step` answers; an attempt or a start after a crash then
    * gets the recorded value, and `work` is not called. If the process dies before the record, `work` is called again with the same
-   * `idempotencyKey`. A name stands for one step of the run; a name that is used twice in one `receive` fails the run.
+   * `idempotencyKey`. A name stands for one step of the run; using it twice in one `receive` fails the run.
    */
   step<Value>(
     this: void,
@@ -93,9 +93,9 @@ export interface Self<State = unknown, Reply = unknown> extends WorkerIdentity {
     work: (idempotencyKey: string) => Value | Promise<Value>,
   ): Promise<DeepReadonly<Value>>
   /**
-   * Starts a child of the kind with this name, or of this definition: then the type of its input is known, and the input is checked at once. (Of a name
-   * the type is known where `troupe kinds --types` has written the kinds of the project.) Throws
-   * a LimitError if the session allows no deeper or no more children. The workers of the session are counted by the commit.
+   * Starts a child of the kind with this name, or of this definition: then the type of its input is known, and the input is checked at once. (For a
+   * name, the type is known once `troupe kinds --types` has written the kinds of the project.) Throws a LimitError if the session allows no deeper or
+   * no more children. The workers of the session are counted by the commit.
    */
   spawn<Name extends KindName>(
     this: void,
@@ -159,8 +159,8 @@ interface HandlerFields<State, Input, Given, Reply, Result> {
   /** Schema of input messages, and the type of their values. An input that does not fit fails the run with `input_invalid`. */
   readonly input?: z.ZodType<Input, Given>
   /**
-   * Schema of its result. The result is recorded as the schema returns it. One that does not fit fails the run, and so does an end without a reply,
-   * unless the schema allows null.
+   * Schema of its result. The result is recorded as the schema returns it. A result that does not fit fails the run, and so does an end without a
+   * reply, unless the schema allows null.
    */
   readonly output?: z.ZodType<Result, Reply>
   /** Kinds that it may spawn. Default: any. */
@@ -206,7 +206,7 @@ interface HandlerFields<State, Input, Given, Reply, Result> {
 /** Requires `initial` if the type of the state does not include null, because without `initial` the state begins as null. */
 type Beginning<State> = null extends State ? unknown : { readonly initial: State }
 
-/** `Input`: as `receive` gets it. `Given`: as others pass it. `Reply`: as `self.reply` takes it. `Result`: as others get it. */
+/** `Input`: what `receive` gets. `Given`: what others pass. `Reply`: what `self.reply` takes. `Result`: what others get. */
 export type HandlerWorker<
   State = unknown,
   Input = unknown,

@@ -2,8 +2,8 @@
  * Duty: what a definition says of its kind to those who create, spawn or send: its name, the types of its input and its result, and
  * whether an input fits.
  * KIND-1 Whoever checks an input asks here, so that a wrong one is refused in the same words where it is created, spawned and received.
- * KIND-2 Kinds by name (`Kinds`) are for the compiler alone. Without them every name is accepted. With them a literal that is none of them is an
- *        error of the compiler; a text whose value the compiler does not know is accepted always, such as the kind of another program.
+ * KIND-2 Kinds by name (`Kinds`) are for the compiler alone. Without them every name is accepted. With them, a literal that names none of them is an
+ *        error of the compiler; a text whose value the compiler does not know is always accepted, such as the kind of another program.
  */
 import type { z } from 'zod'
 import { type Fit, fitTo } from '../check/schema-problems.ts'
@@ -27,7 +27,7 @@ export interface Definition<Given = unknown, Result = unknown> {
 }
 
 /**
- * By name, the definition of each kind. `troupe kinds --types` writes a declaration that fills it:
+ * The definition of each kind, by name. `troupe kinds --types` writes a declaration that fills it:
  *
  *     declare module 'troupe' {
  *       interface Kinds { reader: typeof import('./workers/reader.js').default }

@@ -22,7 +22,7 @@ export interface ToolSpec {
 /** A message to the model. Roles alternate, and each call has its result, whatever the history holds. The system prompt is `instructions`. */
 export type PromptMessage =
   | { readonly role: 'user'; readonly content: readonly UserBlock[] }
-  /** `model`: `provider/model` as it was asked. */
+  /** `model`: the `provider/model` that was asked. */
   | { readonly role: 'assistant'; readonly model: string; readonly content: readonly AssistantBlock[] }
   /** The results of all calls of the assistant message before it, in call order. */
   | { readonly role: 'tool'; readonly results: readonly PromptResult[] }
@@ -74,9 +74,9 @@ export interface ModelReply {
 export interface Model {
   /** `provider/model`. */
   readonly id: string
-  /** Says in one sentence which of these settings it does not take; null if it takes all. Asked when a kind is opened. */
+  /** Says in one sentence which of these settings it does not take; null if it takes all of them. Asked when a kind is opened. */
   settingProblem?(settings: CallSettings): string | null
-  /** How many tokens a prompt and its reply may have together; null if that is not known. Without it nothing is known. */
+  /** How many tokens a prompt and its reply may have together; null if that is not known. A model without this method says nothing of it. */
   contextWindow?(): Promise<number | null>
   reply(request: ModelRequest, call: ModelCall): Promise<ModelReply>
 }
@@ -89,15 +89,15 @@ export interface ModelSource {
 
 /** The settings with which models are opened. */
 export interface ModelSettings {
-  /** The model of a definition that names none. Default: the offline model. */
+  /** The model for a definition that names none. Default: the offline model. */
   readonly default?: string | undefined
   /** Keys and addresses of providers: `<NAME>_API_KEY`, `<NAME>_BASE_URL`. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Prices of your own, by `provider/model`, in place of those of the table. */
+  /** Your own prices, by `provider/model`, in place of those of the table. */
   readonly prices?: Readonly<Record<string, ModelPrice>> | undefined
 }
 
-/** Dollars for a million tokens. Tokens from or into a cache cost as much as other input if nothing else is said. */
+/** Prices in dollars for a million tokens. Tokens from or into a cache cost as much as other input if nothing else is said. */
 export interface ModelPrice {
   readonly input: number
   readonly output: number

@@ -15,7 +15,7 @@ export interface RetrySettings {
   readonly strategy?: BackOff['strategy']
   /** The first wait in ms. Half of each wait is random, so that retries spread. Default 200; for model calls 1 000. */
   readonly baseMs?: number
-  /** No wait is longer, in ms, unless the error asks for it. Default 30 000. */
+  /** No wait is longer than this, in ms, unless the error asks for it. Default 30 000. */
   readonly capMs?: number
 }
 
@@ -42,7 +42,7 @@ export function retryProblem(retry: unknown): string | null {
   return null
 }
 
-/** Throws a ConfigError that names the wrong setting. `retries`: the same as `retry.most`. */
+/** Throws a ConfigError that names the setting which is wrong. `retries`: the same as `retry.most`. */
 export function checkRetry({ retry, retries }: { readonly retry?: unknown; readonly retries?: unknown }): void {
   const problem = retryProblem(retry)
   if (problem !== null) throw new ConfigError(problem)
@@ -50,7 +50,7 @@ export function checkRetry({ retry, retries }: { readonly retry?: unknown; reado
     throw new ConfigError('retries and retry.most say the same: leave out one of them.')
 }
 
-/** How the waits grow. What the settings leave out is as the policy of the node has it; `baseMs`: its first wait. */
+/** How the waits grow. A setting that is left out has the value of the node's policy; `baseMs`: the first wait of the node. */
 export function backOffOf(
   { strategy = 'exponential', baseMs, capMs }: RetrySettings,
   node: { readonly baseMs: number; readonly capMs: number },

@@ -1,8 +1,8 @@
 /**
- * Duty: what a kind declares of its runs, over all nodes: how many are in progress at once, and how many begin within a time; for all of them, or for
- * each key of their inputs. Pure: the store counts (lua/shared/gates.lua).
- * RUN-LIMITS-1 The node that begins a run makes its key, from the input as `receive` or the model gets it: only who hosts the kind has the function.
- * RUN-LIMITS-2 A run without a key (null or undefined) is not limited by it.
+ * Duty: check what a kind declares of its runs, over all nodes: how many are in progress at once, and how many begin within a time; for all of them,
+ * or for each key of their inputs. Pure: the store counts (lua/shared/gates.lua).
+ * RUN-LIMITS-1 The node that begins a run makes its key, from the input as `receive` or the model gets it: only nodes that host the kind have the function.
+ * RUN-LIMITS-2 A run without a key (null or undefined) is not limited by that setting.
  */
 import { checkOptions, type Rule, type Rules, wholeNumberRule } from '../check/check-options.ts'
 import { isObject } from '../check/is-object.ts'
@@ -15,7 +15,7 @@ import { type GateOrder, type GateSort, gateIdOf } from '../worker/gates.ts'
 export type RunKey<Input> = string | ((input: Input) => string | number | null | undefined)
 
 export interface ConcurrencySettings<Input> {
-  /** How many runs may be in progress at once. One that waits, for children or a timer or a person, is in progress. */
+  /** How many runs may be in progress at once. A run that waits, for children or a timer or a person, is in progress. */
   readonly most: number
   /** Counts the runs of each key by themselves. Default: all runs of the kind together. */
   readonly key?: RunKey<Input>
@@ -24,7 +24,7 @@ export interface ConcurrencySettings<Input> {
 export interface RateSettings<Input> {
   /** How many runs may begin within any `perMs`. */
   readonly most: number
-  /** In ms, up to a day. */
+  /** The time in ms, up to a day. */
   readonly perMs: number
   /** Counts the runs of each key by themselves. Default: all runs of the kind together. */
   readonly key?: RunKey<Input>
@@ -109,7 +109,7 @@ function add(gates: GateOrder[], kind: string, input: unknown, { sort, key, most
 
 const fieldOf = { runs: 'concurrency', rate: 'rate' } as const satisfies Record<GateSort, string>
 
-/** Undefined: the run has none. */
+/** Undefined: the run has no key. */
 function keyOf(key: RunKey<never>, input: unknown, what: string): string | undefined {
   let value: unknown
   try {

@@ -54,11 +54,11 @@ export interface EventDetails {
     readonly by?: string
     /** How many messages its history began with. */
     readonly messages?: number
-    /** It has no first message yet, and waits for one. */
+    /** The worker has no first message yet, and waits for one. */
     readonly rests?: true
     /** The session that it is a copy of. */
     readonly forkedFrom?: string
-    /** Of a copy: tools with effects are not run. */
+    /** Set for a copy in which tools with effects are not run. */
     readonly dryRun?: true
   }
   readonly 'session.completed': Nothing
@@ -90,7 +90,7 @@ export interface EventDetails {
   readonly 'ask.opened': AskNote
   readonly 'ask.answered': {
     readonly id: string
-    readonly by?: string /** Of an approval. */
+    readonly by?: string /** Set for an approval. */
     readonly decision?: ApprovalDecision['decision']
   }
   readonly 'ask.expired': { readonly id: string }
@@ -110,7 +110,7 @@ export interface EventDetails {
   readonly 'message.undelivered': { readonly to: string; readonly why: string }
   readonly 'turn.parked': Nothing
   readonly 'turn.retried': RetryDetails
-  /** `starts`: those that count, since the last commit. `lastWords`: of the node, if it said any before it died. */
+  /** `starts`: the starts that count, since the last commit. `lastWords`: what the node said before it died, if it said anything. */
   readonly 'worker.interrupted': { readonly starts: number; readonly lastWords?: string }
   /** Code of the worker keeps the event loop of its node to itself. */
   readonly 'worker.blocked': { readonly starts: number; readonly lastWords?: string }
@@ -144,7 +144,7 @@ export interface EventDetails {
     readonly settings?: CallSettings
     readonly tools?: readonly string[]
   }
-  /** `results`: how many. The prompt in tokens before and after, by count and estimate. */
+  /** `results`: how many were cleared. The prompt in tokens before and after, by count and estimate. */
   readonly 'context.cleared': { readonly results: number; readonly tokensBefore: number; readonly tokensAfter: number }
   readonly 'context.changed': {
     /** Somebody from outside took a summary back, took the last turn back, took that back, or added a message. */
@@ -158,12 +158,12 @@ export interface EventDetails {
   readonly 'tool.failed': CallDetails & { readonly ms?: number; readonly error?: string; readonly thrownAt?: string }
   readonly 'tool.unknown': CallDetails
   readonly 'events.trimmed': { readonly after: string }
-  readonly 'events.dropped': { /** How many transient events. */ readonly count: number }
+  readonly 'events.dropped': { /** How many transient events were dropped. */ readonly count: number }
   readonly 'worker.stateChanged': {
     readonly state: FineState
     /** The state of its run, one of eleven. */
     readonly run?: RunState
-    /** What they were before, where this follower got that. */
+    /** The state before, if this follower knows it. */
     readonly from?: FineState
     readonly fromRun?: RunState
     /** Counts the claims of the worker: a state of an earlier claim may arrive late, and is dropped. */
@@ -172,14 +172,14 @@ export interface EventDetails {
   readonly 'worker.logged': {
     readonly level: LogLevelName
     readonly message: string
-    /** JSON. */
+    /** The fields as JSON. */
     readonly fields: Readonly<Record<string, unknown>>
     /** Id of the node that wrote the line into its own log. */
     readonly node: string
   }
   readonly 'iteration.completed': {
     readonly run: number
-    /** Its number in the run, from 0. */
+    /** The number of the iteration in the run, from 0. */
     readonly iteration: number
     readonly decision: IterationDecision['type']
     readonly calls: number
@@ -189,5 +189,5 @@ export interface EventDetails {
   }
   readonly 'text.delta': DeltaDetails
   readonly 'reasoning.delta': DeltaDetails
-  readonly 'tool.progress': CallDetails & { /** JSON. */ readonly value: unknown }
+  readonly 'tool.progress': CallDetails & { /** The value as JSON. */ readonly value: unknown }
 }

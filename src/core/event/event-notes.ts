@@ -14,7 +14,7 @@ import type { EventDetails } from './event-details.ts'
 
 type Orders = { readonly [Type in EventType]?: readonly (keyof EventDetails[Type] & string)[] }
 
-/** For the most frequent types: the order of their details. A detail that is not listed is not written. */
+/** For the most frequent types of events: the order of their details. A detail that is not listed is not written. */
 const orders = {
   'session.created': ['kind', 'name', 'mode', 'by', 'messages', 'rests', 'forkedFrom', 'dryRun'],
   'worker.spawned': ['id', 'kind', 'name', 'detached'],
@@ -121,7 +121,7 @@ export function saysRetried(notes: string): boolean {
 
 const mayHoldRunEnd = /"(?:run\.completed|worker\.failed|worker\.cancelled|session\.(?:completed|failed|cancelled))"/
 
-/** False only if no run ended with these notes. Decided without decoding them. */
+/** False only if no run ended with these notes. It decides without decoding them. */
 export function mayEndRun(notes: string): boolean {
   return mayHoldRunEnd.test(notes)
 }

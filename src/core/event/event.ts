@@ -109,7 +109,7 @@ export interface EventHead {
   readonly ended?: Pick<Ended, 'status' | 'position'>
 }
 
-/** An event as it is read. Its details are not checked, and a newer version of troupe may have written an unknown type. */
+/** An event as it is read. The details are not checked, and a newer version of troupe may have written an unknown type. */
 export interface RawEvent extends EventHead {
   readonly type: EventType
   readonly details: Readonly<Record<string, unknown>>
@@ -135,7 +135,7 @@ export function isEventBefore(a: string, b: string): boolean {
   return left.sequence === right.sequence ? left.part < right.part : left.sequence < right.sequence
 }
 
-/** Each event that is heard is compared, so nothing is split here. */
+/** Each event that arrives is compared, so nothing is split here. */
 function placeOf(id: string) {
   const [dash, dot] = [id.indexOf('-'), id.indexOf('.')]
   const endOfEntry = dot === -1 ? id.length : dot

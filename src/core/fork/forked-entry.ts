@@ -1,7 +1,7 @@
 /**
  * Duty: an entry of a history, and a mail, as a copy of their session has them: with the ids of the copy where troupe itself wrote ids.
  * FORKED-ENTRY-1 Values of users are not looked into: an id in an input, a result, a text or a state stays the id that it was.
- * FORKED-ENTRY-2 What has no id to change, or cannot be read, is the same text.
+ * FORKED-ENTRY-2 A text that has no id to change, or cannot be read, stays as it is.
  */
 import { isObject } from '../check/is-object.ts'
 import { signalLetters } from '../worker/message.ts'

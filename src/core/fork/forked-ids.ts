@@ -9,7 +9,7 @@ import { childId, forkedAskId, isId, isWorkerId, rootIdOf } from '../ids.ts'
 export interface Spawned {
   readonly id: string
   readonly parentId: string
-  /** The run of its parent; null of a detached child, whose record does not say it. */
+  /** The run of the parent; null for a detached child, whose record does not name it. */
   readonly parentRun: number | null
   readonly call: number
   /** The number of the last run that its parent has begun. */
@@ -43,22 +43,25 @@ export class ForkedIds {
     return [...this.#workers]
   }
 
-  /** Of a worker, as the copy has it. */
+  /** The id of a worker in the copy. */
   worker(id: string): string {
     return this.#workers.get(id) ?? id
   }
 
-  /** Of an ask of this worker of the original. */
+  /** The id in the copy of an ask of this worker. */
   ask(worker: string, id: string): string {
     return forkedAskId(this.worker(worker), id)
   }
 
-  /** Of a message that this worker received: an answer has the id of its ask, which is of version 8. Others are known in its mailbox alone. */
+  /**
+   * The id in the copy of a message that this worker received: an answer has the id of its ask, which is of version 8. Other ids are known only in
+   * its mailbox.
+   */
   message(worker: string, id: string): string {
     return isId(id) && isWorkerId(id) ? this.ask(worker, id) : id
   }
 
-  /** Of permissions, as they are stored: the workers that one may send to. */
+  /** Permissions as the copy stores them: with the ids in it of the workers that the worker may send to. */
   permissions(text: string): string {
     const line = (words: string) =>
       words.startsWith('send ')

@@ -1,5 +1,5 @@
 /**
- * Duty: a conversation that a program holds in its hands: messages in order, and the action that comes next. It is the context of the demo
+ * Duty: a conversation that a program keeps by itself: messages in order, and the action that comes next. It is the context of the demo
  * design, over the conversation that the runtime uses. It is stored nowhere.
  */
 import type { ChatMessage } from './chat/chat-message.ts'
@@ -13,7 +13,7 @@ export function isSameAction(one: Action, other: Action): boolean {
   return typeof one === 'object' && typeof other === 'object' ? one.callTool === other.callTool : one === other
 }
 
-/** What reads and extends a conversation without knowing who keeps it. */
+/** The methods that read and extend a conversation, whoever keeps it. */
 export interface Context {
   readonly messages: readonly ChatMessage[]
   push(message: ChatMessage): void
@@ -29,7 +29,7 @@ export class ChatContext implements Context {
   readonly #history: ConversationHistory
   #action: Action = 'continue'
 
-  /** Its action is `continue`. Throws an InputError that names the message if one is none. */
+  /** Its action is `continue`. Throws an InputError that names the value which is no message. */
   constructor(messages: Iterable<ChatMessage> = []) {
     this.#history = ConversationHistory.from(messages)
   }

@@ -58,7 +58,7 @@ export interface SessionMetadata {
   readonly depth: number
 }
 
-/** Of nearly all workers. Nothing is added to it. */
+/** The tasks of nearly all workers. Nothing is added to it. */
 const noTasks = new BackgroundTasks()
 
 export class ContextContainer {
@@ -76,7 +76,7 @@ export class ContextContainer {
   #background = noTasks
   // An empty conversation may begin with the model.
   #isRunOpen = true
-  /** Before this run's first message: the blocks of the user message that was open. */
+  /** How many blocks the open user message had before this run's first message. */
   #blocksBefore = 0
   /** Where the input stands in the user message that is open. */
   #inputAt: InputBlocks | null = null
@@ -171,7 +171,7 @@ export class ContextContainer {
     return this.#shortened.isAny
   }
 
-  /** The hook `spawn` of its kind has been called. */
+  /** True once the hook `spawn` of its kind has been called. */
   get isSpawnHooked(): boolean {
     return this.#isSpawnHooked
   }
@@ -235,7 +235,7 @@ export class ContextContainer {
         return
       case 'undone':
       case 'redone':
-        // Who reads the history leaves out what no longer counts (undone.ts).
+        // Whoever reads the history leaves out what no longer counts (undone.ts).
         return
       case 'failed':
         this.#failed(entry)

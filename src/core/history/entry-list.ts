@@ -5,7 +5,7 @@
 export interface EntryList {
   /** Position of the first entry in the stored history. */
   readonly base: number
-  /** As they are stored, in order. */
+  /** The entries as they are stored, in order. */
   readonly entries: readonly string[]
 }
 

@@ -31,7 +31,7 @@ export interface EntryHead {
 }
 
 export interface TakenOver {
-  /** Starts since the last commit that count, this one with them. */
+  /** How many starts since the last commit count, this one included. */
   readonly start: number
   /** The node that goes on. */
   readonly node: string
@@ -64,7 +64,7 @@ export interface ReceivedEntry extends EntryHead {
   readonly sent?: readonly string[]
   readonly timers?: readonly { readonly id: string; readonly ms: number }[]
   readonly asks?: readonly AskNote[]
-  readonly interrupted?: true /** A message interrupted `receive`. Nothing else of it is recorded. */
+  readonly interrupted?: true /** A message interrupted `receive`. Nothing else of that `receive` is recorded. */
 }
 
 /** What a step of a handler returned (`self.step`). It stands before the entry of the message that was being received. */
@@ -155,7 +155,7 @@ export interface BlankEntry extends EntryHead {
 /** Somebody let a failed run go on. The failure before this entry is no longer the end of the run. */
 export interface RetriedEntry extends EntryHead {
   readonly type: 'retried'
-  /** Calls of an agent whose results no longer count: they run again, or the entries behind this one answer them. */
+  /** Calls of an agent whose results no longer count: they run again, or the entries after this one answer them. */
   readonly reopened?: readonly string[]
   /** The message that a handler receives again. */
   readonly messageId?: string
@@ -170,14 +170,14 @@ export interface CompactedEntry extends EntryHead {
   readonly owed?: string
   /** The id of the first message that stays. */
   readonly firstKept: string
-  /** `provider/model` that wrote it. */
+  /** The `provider/model` that wrote the summary. */
   readonly model: string
   readonly usage: Usage
   /** For how many messages it stands, and the tokens of the prompt before and after, by count and estimate. */
   readonly messages?: number
   readonly tokensBefore?: number
   readonly tokensAfter?: number
-  /** The id of the order that asked for it. Absent: the conversation had filled the window of its model. */
+  /** The id of the order that asked for the summary. Absent: the conversation had filled the window of its model. */
   readonly order?: string
 }
 

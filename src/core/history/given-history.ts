@@ -28,7 +28,7 @@ export function encodeGivenHistory(given: unknown): readonly string[] {
   return entries
 }
 
-/** The entry that says what an agent is set to from the beginning. No order asked for it. `at`: the time of the message before it. */
+/** The entry that says what an agent is set to from the beginning. No order asked for this configuration. `at`: the time of the message before it. */
 export function givenConfiguration(configured: Configuration, at: number): string {
   return encodeEntry({ type: 'configured', message: '', ...configured, v: entryVersion, at, run: 0, epoch: 0 })
 }

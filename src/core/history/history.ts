@@ -262,7 +262,7 @@ export class ConversationHistory {
     return this.#fold.messages()
   }
 
-  /** An estimate of its tokens, including the tools and the prompt that are sent with it. */
+  /** About how many tokens it has, with the tools and the prompt that are sent with it. */
   estimatedTokens(tools: readonly ToolSpec[] = [], agentPrompt = ''): number {
     return estimatedTokens(this.#messages, tools, agentPrompt)
   }
@@ -283,7 +283,7 @@ export class ConversationHistory {
   }
 }
 
-/** A conversation that tells somebody of each pushed message, who adds it. */
+/** A conversation that reports each pushed message to its owner, who adds it. */
 export class NotedHistory extends ConversationHistory {
   readonly #note: (message: ChatMessage) => void
 

@@ -2,7 +2,10 @@
 import type { Json, ToolOutput, ToolStatus, UserBlock } from './chat/chat-message.ts'
 import type { CallDecision } from './run/call-decision.ts'
 
-/** Code of the kind decided about these calls before they ran: a resolver of its tools, or a hook. Each stands here once, also those left as they are. */
+/**
+ * Code of the kind decided about these calls before they ran: a resolver of its tools, or a hook. Each call stands here once, even one that is left
+ * as it is.
+ */
 export interface CallsDecided {
   readonly type: 'callsDecided'
   readonly calls: readonly CallDecision[]
@@ -35,7 +38,7 @@ export interface SubCallStarted {
 /** A step of a recipe has ended. It is not run again. */
 export interface SubCall {
   readonly type: 'subCall'
-  /** Its tool is of effect `once`. */
+  /** Set if its tool is of effect `once`. */
   readonly once?: true
   readonly toolCallId: string
   readonly id: string

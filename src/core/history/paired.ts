@@ -16,9 +16,9 @@ import {
 } from './chat/chat-message.ts'
 import { cancelledText } from './run/open-calls.ts'
 
-/** What was changed, as a count of each. */
+/** What was changed, each with its number. */
 export interface Repairs {
-  /** Calls that nobody answered. */
+  /** How many calls nobody had answered. */
   readonly unanswered: number
   /** Results that belong to no call, or to a call that has a result. */
   readonly orphans: number
@@ -76,7 +76,7 @@ function matched(messages: readonly ChatMessage[]): Matched {
     if (message.type === 'assistant') {
       const own = toolCallsOf(message).map((call): Slot => ({ call, result: null }))
       slots.set(message, own)
-      // Of calls with the same id in one reply the first is answered first.
+      // If calls in one reply have the same id, the first one is answered first.
       for (const slot of own.toReversed()) {
         const waiting = open.get(slot.call.toolCallId)
         if (waiting === undefined) open.set(slot.call.toolCallId, [slot])
@@ -131,7 +131,7 @@ function withIds(messages: readonly ChatMessage[]): ChatMessage[] {
 
 class UniqueIds {
   readonly #used = new Set<string>()
-  /** By an id that came again: the number of the last copy. */
+  /** The number of the last copy, by an id that came again. */
   readonly #copies = new Map<string, number>()
 
   unique(wanted: string): string {

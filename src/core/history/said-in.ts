@@ -6,8 +6,8 @@ import { historyBase } from './entry-list.ts'
 import { countingEntries } from './undone.ts'
 
 /**
- * What was said, in order. A text with which troupe itself asked a model again is no part of it, and neither is the result of a call that a
- * retry ran again, or a turn that was undone. `entries`: from the beginning of the history.
+ * The messages that were said, in order. A text with which troupe itself asked a model again is left out, and so are the result of a call that a
+ * retry ran again, and a turn that was undone. `entries`: from the beginning of the history.
  */
 export function saidIn(entries: Iterable<Entry>): ChatMessage[] {
   const said: ChatMessage[] = []

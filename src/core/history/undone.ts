@@ -1,5 +1,5 @@
 /**
- * Duty: which entries of a history no longer count for what a worker knows, because somebody took turns back from outside.
+ * Duty: decide which entries of a history no longer count for what a worker knows, because somebody took turns back from outside.
  * UNDONE-1 Nothing is removed or rewritten. An entry `undone` leaves out what stands between the position that it names and its own; `redone` takes
  *          the last of these back.
  * UNDONE-2 Without such entries nothing is done: most histories have none.
@@ -51,7 +51,7 @@ const said: ReadonlySet<Entry['type']> = new Set([
 ])
 const changesOnly: ReadonlySet<Entry['type']> = new Set(['undone', 'redone'])
 
-/** Where the last turn begins: what was said in the last run, or was added behind it. Null if nothing was said that can be taken back. */
+/** Where the last turn begins: what was said in the last run, or was added behind it. Null if there is no turn that can be taken back. */
 export function lastTurn(items: readonly PlacedEntry[]): { readonly from: number; readonly run: number } | null {
   const counting = countingEntries(items)
   const last = counting.findLast(({ entry }) => said.has(entry.type))

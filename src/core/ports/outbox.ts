@@ -2,7 +2,7 @@
 import type { RuntimeError } from '../errors.ts'
 import type { Wakeup } from './wake.ts'
 
-/** What became of the mails for one partition. `error`: why some are left. */
+/** What became of the mails for one partition. `error`: why some mails are left. */
 export interface Carried {
   readonly partition: number
   readonly wakeups: readonly Wakeup[]
@@ -14,6 +14,6 @@ export interface Carried {
 
 /** Mails from workers of one partition to those of others. */
 export interface OutboxStore {
-  /** Brings all that wait. */
+  /** Brings all mails that wait. */
   carry(): Promise<readonly Carried[]>
 }

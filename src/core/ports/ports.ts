@@ -29,17 +29,17 @@ export interface SessionSpending {
 
 /** What the record says of the run; carried by each commit. */
 export interface RunPosition {
-  /** Number of the run that is in progress, or of the next one. */
+  /** The number of the run that is in progress, or of the next one. */
   readonly run: number
-  /** Children spawned in this run, detached ones too: each takes the next number as its `call`. */
+  /** How many children were spawned in this run, with detached ones: each takes the next number as its `call`. */
   readonly calls: number
   readonly runState: RunState
   readonly open: boolean
   /** Failed attempts of what `retrying` begins with. */
   readonly attempt: number
   /**
-   * What waits for its retry: `<lane>:<position>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for none. Behind
-   * it, where another message waits as well, its failed attempts and its own position.
+   * The message or call that waits for its retry: `<lane>:<position>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for
+   * none. If another message waits as well, its failed attempts and its position follow.
    */
   readonly retrying: string
   /** Calls whose results have not been received, in order. */
@@ -63,7 +63,7 @@ export interface Assignment extends RunPosition, GatedWorker {
   readonly parentId: string | null
   /** The root of a session that ends with its run. */
   readonly isJob: boolean
-  /** The run of the parent that spawned it; null of a root, and of one spawned as detached. */
+  /** The run of the parent that spawned it; null for a root, and for a detached child. */
   readonly parentRun: number | null
   /** The parent's call that waits for this run's result; null when nobody waits. */
   readonly call: number | null
@@ -82,7 +82,7 @@ export interface Assignment extends RunPosition, GatedWorker {
   readonly version: number
   readonly starts: number
   readonly crashes: number
-  /** Its session's result goes somewhere when it ends. Absent: no, or it is no root. */
+  /** True if the result of its session goes somewhere when it ends. Absent: it does not, or the worker is no root. */
   readonly notifies?: boolean
   /** When it came into the run queue, by the clock of Redis; absent if it stood in none, as children of the same turn. */
   readonly queuedAt?: number | null
@@ -91,14 +91,14 @@ export interface Assignment extends RunPosition, GatedWorker {
   readonly stateJson: string | null
   /** The last run that has begun on a node whose kind has `onCancel`, as the record said before this claim; 0: none. */
   readonly begunRun: number
-  /** Its session is a copy in which tools with effects are not run. */
+  /** True if its session is a copy in which tools with effects are not run. */
   readonly isDryRun: boolean
   /** Id of the last commit; empty before the first. */
   readonly commitId: string
   /** How many mails of the results lane were consumed for ever, and its length for ever as far as this assignment shows it. */
   readonly resultsTaken: number
   readonly resultsSeen: number
-  /** Of results among this mail that stand beside their lane: the numbers of their calls, by their positions. Absent: none does. */
+  /** For results among this mail that are kept beside their lane: the numbers of their calls, by their positions. Absent: there is none. */
   readonly largeResults?: ReadonlyMap<number, number> | undefined
   readonly mail: { readonly signals: Mail[]; readonly results: Mail[]; readonly inbox: Mail[] }
   /** Inputs that steer the run in progress. Absent: none. */
@@ -127,7 +127,7 @@ export interface SpawnOrder {
   readonly detached: boolean
   readonly call: number
   readonly mail: string
-  /** What it may use, as `encodePermissions` writes it; empty or absent: nothing is restricted. */
+  /** What it may use, in the form of `encodePermissions`; empty or absent: nothing is restricted. */
   readonly permissions?: string | undefined
 }
 
@@ -135,7 +135,7 @@ export interface SpawnOrder {
 export interface AskOrder {
   readonly id: string
   readonly sort: AskSort
-  /** As `encodeAskBody` writes it. */
+  /** The ask in the form of `encodeAskBody`. */
   readonly body: string
   /** When it expires, and the answer that the worker then receives; absent: never. */
   readonly expiry?: { readonly ms: number; readonly answer: string } | undefined
@@ -146,11 +146,11 @@ export interface SendOrder {
   readonly mail: string
   /** How far the sender may send, if its permissions say nothing of it. Absent: to all. */
   readonly reach?: SendReach | undefined
-  /** A run in progress takes it. Absent: the next run. */
+  /** A run in progress takes the message. Absent: the next run takes it. */
   readonly when?: Steering | undefined
 }
 
-/** To children, in place of a claim: the slot goes on with them, and holds all of them under one nonce. */
+/** Offers children to the slot, in place of a claim: the slot goes on with them, and holds all of them under one nonce. */
 export interface SlotOffer {
   /** `<slot>+`: beside what the slot claims. */
   readonly slot: string
@@ -171,7 +171,7 @@ export interface NextClaim {
   readonly keepWakeup: boolean
 }
 
-/** null: to leave. stay: nothing, as it goes on with children, or another of its turns asks. */
+/** null: to leave. stay: nothing, because the slot goes on with children, or another of its turns asks. */
 export type SlotNext = NextClaim | 'stay' | null
 
 export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
@@ -184,12 +184,12 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly signalsConsumed: number
   readonly inputsConsumed: number
   readonly resultsConsumed: readonly number[]
-  /** The calls of those among them that stand beside the lane. */
+  /** The calls of those results among them that are kept beside the lane. */
   readonly largeTaken?: readonly number[] | undefined
   readonly resultsSeen: number
   /** Inputs that the run in progress takes before their turn: positions in the lane. */
   readonly steersTaken?: readonly number[] | undefined
-  /** With end: the turn knows of all inputs that steer the run before this position. */
+  /** Set with `end`: the turn knows all inputs that steer the run before this position. */
   readonly steersSeen?: number | undefined
   /** New state as JSON; undefined keeps it. */
   readonly stateJson?: string | undefined
@@ -198,7 +198,7 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   /** A failure is set, null clears it, undefined keeps it. */
   readonly failure?: Failure | null | undefined
   readonly outcome?: ResultStatus | undefined
-  /** Model calls whose replies it records, or whose cost nothing else would record. Absent: none. */
+  /** The costs of model calls whose replies the commit records, or whose costs nothing else would record. Absent: none. */
   readonly costs?: readonly CallCost[] | undefined
   /** Mail for the parent when the run ends. */
   readonly result?: string | undefined
@@ -206,19 +206,19 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly dead?: string | undefined
   /** How many results are still to come, or were when the run ended. */
   readonly pendingCount: number
-  /** Where the run ends: the ids of the children whose results were still to come. */
+  /** Set if the run ends: the ids of the children whose results were still to come. */
   readonly openChildren?: readonly string[] | undefined
   readonly spawns: readonly SpawnOrder[]
   /** How many awaited children may run at once; the others wait to start. Absent: the kind does not say, or nothing is spawned. */
   readonly childrenAtOnce?: number | undefined
-  /** With end. */
+  /** Set with `end`. */
   readonly offer?: SlotOffer | undefined
   readonly sends: readonly SendOrder[]
   readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]
   readonly asks: readonly AskOrder[]
   /** Children that are cancelled, although the run goes on. Absent: none. */
   readonly cancels?: readonly string[] | undefined
-  /** Open asks that nobody need answer any more. One that has ended refuses the commit. */
+  /** Open asks that nobody need answer any more. An ask that has ended makes the store refuse the commit. */
   readonly withdraws: readonly string[]
   readonly event: string
   /** Set when the turn ends: what the worker waits for, as `encodeWait` writes it; and for how long it has held its slot. */
@@ -227,7 +227,7 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
     | undefined
   /** The wake-up that this turn answers; empty for none. */
   readonly wakeup: string
-  /** With end: the wake-up was moved to the busy ones. */
+  /** Set with `end`: the wake-up was moved to the busy ones. */
   readonly wasBusy: boolean
 }
 
@@ -243,7 +243,7 @@ export type CommitAnswer =
       readonly claimed: ClaimAnswer
       /** Ids of the children that took what was offered to them, in the order of their spawns; absent: none. */
       readonly assigned?: readonly string[] | undefined
-      /** Of their leases, as in an assignment. */
+      /** Until when the leases of these children are trusted, as in an assignment. */
       readonly trustedUntil?: number
       readonly spending: SessionSpending
       readonly approval: SessionApproval
@@ -266,7 +266,7 @@ export interface RenewRequest {
   readonly becomesBusy: boolean
   /** The turn knows that its session is paused, and begins nothing more. */
   readonly isQuiet?: boolean
-  /** What the run is doing, for the record; absent: as the last commit said. */
+  /** What the run does, for the record; absent: what the last commit said. */
   readonly runState?: string
 }
 
@@ -274,7 +274,7 @@ export type Verdict = 'kept' | 'fenced' | 'cancelled' | 'paused'
 /** Inputs that steer the runs of turns, by the place of the turn among those that were asked for. Absent: none. */
 export type RenewedSteers = ReadonlyMap<number, readonly Steer[]>
 
-/** The store as a turn needs it. One partition. */
+/** The store of one partition as a turn needs it. */
 export interface TurnStore {
   readonly partition: number
   claim(next: NextClaim): Promise<ClaimAnswer>
@@ -300,7 +300,7 @@ export interface PoolLoad {
   readonly workersPerWake: number
 }
 
-/** What is to be known of a partition in which there is nothing to do. */
+/** What a node must know of a partition in which there is nothing to do. */
 export interface Rest {
   /** Until the next timer is due; null without any. */
   readonly dueInMs: number | null
@@ -313,15 +313,15 @@ export interface DamagedSession {
   readonly error: Error
 }
 
-/** The store as the sweeper needs it. One partition. */
+/** The store of one partition as the sweeper needs it. */
 export interface UpkeepStore {
   readonly partition: number
-  /** Registers the node and all that it hosts, at once: before that nobody may be told that it is ready. */
+  /** Registers the node and all that it hosts, at once: nobody may be told before that the node is ready. */
   announce(slots: number, kinds: readonly HostedKind[]): Promise<void>
   /**
    * `damaged`: workers whose records cannot be read; they wait until they are mended. `left`: how many wait for a node of their kind,
    * where this call took some in; else 0. `isPaused`: all sessions are paused, so that no wake-ups come.
-   * `wasGone`: the node was not registered any more. `setBack`: the clock of the store was set back, and so many timers moved by as much.
+   * `wasGone`: the node was not registered any more. `setBack`: by how much the clock of the store was set back, and how many timers moved by as much.
    */
   sweep(
     slots: number,
@@ -333,18 +333,21 @@ export interface UpkeepStore {
     damaged: readonly string[]
     left: number
     isPaused: boolean
-    /** No other node swept a moment ago: this one does what one node is to do. */
+    /** True if no other node swept a moment ago: then this one does what one node is to do. */
     isTurn: boolean
     wasGone: boolean
     setBack: { readonly ms: number; readonly timers: number } | null
     /** Changes when a kind was registered, or registered anew. */
     kinds: string
   }>
-  /** Null: there is something to do, so that a sweep is due. Else nothing is, and the node is known to live. `kinds`: as of `sweep`. */
+  /**
+   * Null: there is something to do, so that a sweep is due. Otherwise there is nothing to do, and the node is known to live. `kinds`: as in the
+   * answer of `sweep`.
+   */
   rest(): Promise<Rest | null>
   /**
-   * `notices`: what this node is to tell outside now (core/webhook/notice.ts). With a later call it says which it has told; else another node
-   * does it.
+   * `notices`: what this node is to tell outside now (core/webhook/notice.ts). With a later call the node says which it has told; otherwise another
+   * node tells them.
    */
   fire(told?: readonly string[]): Promise<{
     readonly fired: number
@@ -353,17 +356,17 @@ export interface UpkeepStore {
     readonly notices: readonly string[]
   }>
   /**
-   * One batch. `finished`: sessions whose cancel is over. `damaged`: those that cannot be finished before they are mended, since what is
-   * stored of them is not as it should be. `wakeups`: for workers that go on, since only a run of theirs or a child was cancelled.
+   * Finishes one batch of cancels. `finished`: sessions whose cancel is over. `damaged`: sessions that cannot be finished before they are mended.
+   * `wakeups`: for workers that go on, since only a run of theirs or a child was cancelled.
    */
   finishCancelled(): Promise<{
     finished: number
     damaged: readonly DamagedSession[]
     wakeups: readonly Wakeup[]
   }>
-  /** One batch of the pass that nodes share. `done`: it is over, or another node makes it. */
+  /** Prunes one batch of the pass that nodes share. `done`: the pass is over, or another node makes it. */
   prune(): Promise<{ pruned: number; done: boolean }>
-  /** Forgets kinds and pools that no node has hosted for long and of which no work waits. Names those that went. */
+  /** Forgets kinds and pools that no node has hosted for long and of which no work waits. Returns the names of what it forgot. */
   forgetKinds(): Promise<{ kinds: readonly string[]; pools: readonly string[] }>
   /** Packs some of the histories that have rested for long, on the walk that nodes share. `done`: it is over, or another node makes it. */
   pack(): Promise<{ packed: number; done: boolean }>
@@ -373,16 +376,16 @@ export interface UpkeepStore {
   kindPools(): Promise<ReadonlyMap<string, string>>
 }
 
-/** Blobs of sessions (core/blob.ts). One partition. */
+/** Blobs of the sessions of one partition (core/blob.ts). */
 export interface BlobStore {
   /** `gone`: there is no such session any more. `full`: its blobs would be too many, or too many bytes. `tooLong`: no blob may have as many. */
   keep(
     sessionId: string,
     blob: Blob,
   ): Promise<{ readonly kind: 'kept'; readonly ref: BlobRef } | { readonly kind: 'full' | 'tooLong' | 'gone' }>
-  /** What the session has under this id; null for nothing. */
+  /** The blob that the session has under this id; null if it has none. */
   find(sessionId: string, id: string): Promise<BlobRef | null>
-  /** Its bytes from `offset` on, at most `length`; all of them without a range. Null if the session has no such blob. */
+  /** The bytes of a blob from `offset` on, at most `length`; all of them without a range. Null if the session has no such blob. */
   read(
     sessionId: string,
     id: string,

@@ -17,7 +17,7 @@ export type SpanName =
   | 'tool_call'
   /** A step of a recipe runs a tool once. */
   | 'sub_call'
-  /** It is recorded that a worker spawned another one: `child` is its id, `childKind` its kind. It ends at once, within the turn. */
+  /** A commit has recorded that a worker spawned another one: `child` is its id, `childKind` its kind. It ends at once, within the turn. */
   | 'spawn'
 
 export type CounterName =
@@ -38,7 +38,7 @@ export type CounterName =
   /** A sweep of this node took away leases that had ended during a turn. */
   | 'leases.lost'
 
-/** One that is undefined is not there. */
+/** An attribute that is undefined counts as missing. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>
 
 export interface Span {
@@ -49,7 +49,7 @@ export interface Span {
 export interface Telemetry {
   startSpan(name: SpanName, attributes: Attributes): Span
   count(name: CounterName, by: number, attributes: Attributes): void
-  /** What each log line of a worker says beside its ids, while a turn of it is open. */
+  /** What each log line of a worker says in addition to its ids, while a turn of it is open. */
   logFields?(workerId: string): Attributes
 }
 

@@ -13,7 +13,10 @@ const shortest = 6
 const ordinary =
   /^(?:password|passwd|passphrase|secret|default|redis|troupe|true|false|none|null|undefined|localhost|\d{1,7})$/i
 
-/** All forms of all secrets. Longer ones come first, so that no rest of a form is left that a shorter one is a part of. */
+/**
+ * All forms of all secrets. Longer forms come first: otherwise a rest of a longer one would stay when a shorter one, which is a part of it, was taken
+ * out.
+ */
 let forms: readonly string[] = []
 
 export function rememberSecret(value: string | undefined): void {

@@ -1,7 +1,7 @@
 /**
  * Duty: make texts and values fit to last: without secrets that this process knows, without what looks like a key, and without values of
  * fields that are named like secrets. It is applied where text becomes lasting: failures, logs, results of tools, events.
- * REDACT-1 What stands nowhere in a secret is kept as it is. A value without a secret is returned itself, and not as a copy.
+ * REDACT-1 Text that is part of no secret is kept as it is. A value without a secret is returned itself, and not as a copy.
  * REDACT-2 Sentences (errors, logs) are cut generously. Data (results of tools) is what models and code work with, so only what is
  *          surely a secret is taken from it: an ordinary field `token` often names a page.
  * REDACT-3 A text is read in linear time, whoever wrote it. A pattern therefore takes in the whole run of characters that it looks through,
@@ -10,7 +10,7 @@
 import { isError } from '../check/is-error.ts'
 import { redacted, withoutKnownSecrets } from './known-secrets.ts'
 
-/** As much of a text as patterns are run over. Known secrets are looked for in all of it. */
+/** How many characters of a text patterns are run over. Known secrets are looked for in all of it. */
 const patternCharsMax = 1_000_000
 
 type Replacement = string | ((match: string, ...groups: string[]) => string)
@@ -23,7 +23,7 @@ const passwordInAddress: readonly [RegExp, Replacement] = [
   `$1${redacted}@`,
 ]
 
-/** Ends also where the next key begins, so that a text of many beginnings is not read from each of them to its end. */
+/** A match also ends where the next key begins, so that a text of many beginnings is not read from each of them to its end. */
 const privateKey: readonly [RegExp, Replacement] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{1,10000}?(?:-----END [A-Z ]*PRIVATE KEY-----|(?=-----BEGIN )|$)/g,
   redacted,

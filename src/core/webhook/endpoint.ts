@@ -1,6 +1,6 @@
 /**
  * Duty: the record of an endpoint: an address that is told of what happens in a namespace. It holds the secrets with which requests are signed.
- * ENDPOINT-1 No error, no log and no answer holds a secret or the record; who makes a secret hands it out once.
+ * ENDPOINT-1 No error, no log and no answer holds a secret or the record; only the call that makes a secret hands it out, once.
  */
 import { isObject } from '../check/is-object.ts'
 import { fromJson } from '../json.ts'
@@ -20,7 +20,7 @@ export interface EndpointRecord {
   readonly names: readonly string[] | null
   readonly include: Include
   readonly secret: string
-  /** The one before it, which is good until then, in ms since 1970. */
+  /** The secret before it, which is valid until then, in ms since 1970. */
   readonly previous: { readonly secret: string; readonly until: number } | null
   readonly isEnabled: boolean
   readonly createdAt: number
@@ -64,12 +64,12 @@ function texts(value: unknown): readonly string[] | null {
   return Array.isArray(value) && value.every((text) => typeof text === 'string') ? value : null
 }
 
-/** Those with which a request is signed at this moment. */
+/** The secrets with which a request is signed at this moment. */
 export function secretsAt({ secret, previous }: EndpointRecord, now: number): string[] {
   return previous === null || previous.until <= now ? [secret] : [secret, previous.secret]
 }
 
-/** Whether it wants to be told of this. */
+/** Whether the endpoint wants to be told of this. */
 export function wants(
   { types, kinds, names }: EndpointRecord,
   { type, kind, name }: { readonly type: NoticeType; readonly kind: string; readonly name: string },

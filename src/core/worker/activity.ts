@@ -28,7 +28,7 @@ export interface ActivityFacts extends RunFacts {
   /** True if it has ever begun a run. */
   readonly hasBegun: boolean
   readonly wasCancelled: boolean
-  /** The code of its last failure. */
+  /** The code of the worker's last failure. */
   readonly failureCode: string | undefined
 }
 

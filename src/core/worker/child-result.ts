@@ -9,7 +9,7 @@
 import type { ResultMessage } from './message.ts'
 
 export type ResultVerdict =
-  /** The parent's code receives it. `pendingCalls`: the calls whose results are still to come. */
+  /** The parent's code receives it. `pendingCalls`: the calls whose results are still to come after it. */
   { readonly kind: 'report'; readonly pendingCalls: readonly number[] } | { readonly kind: 'ignore' }
 
 export function receiveResult(pendingCalls: readonly number[], { call }: Pick<ResultMessage, 'call'>): ResultVerdict {

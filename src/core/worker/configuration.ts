@@ -7,15 +7,15 @@ import { isObject } from '../check/is-object.ts'
 import type { CallSettings } from '../definition/tool/call-settings.ts'
 
 export interface Configuration {
-  /** `provider/model`. */
+  /** The model, as `provider/model`. */
   readonly model?: string
-  /** They count before those of the kind, one by one. */
+  /** Settings that take precedence over those of the kind, one by one. */
   readonly settings?: CallSettings
   /** Names of those tools of its kind that it may use. */
   readonly tools?: readonly string[]
 }
 
-/** Null: as the kind says. What is left out stays as it is. */
+/** Null: as the kind says. A field that is left out stays as it is. */
 export type ConfigurationChange = {
   readonly [Name in keyof Configuration]?: Configuration[Name] | null | undefined
 }

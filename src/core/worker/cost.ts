@@ -11,7 +11,7 @@ export interface CallCost {
   readonly model: string
   readonly inputTokens: number
   readonly outputTokens: number
-  /** In millionths of a dollar; null if nobody knows the price of the model. */
+  /** The cost in millionths of a dollar; null if nobody knows the price of the model. */
   readonly microUsd: number | null
 }
 
@@ -29,7 +29,7 @@ export function addCost(one: Cost, other: Cost): Cost {
   }
 }
 
-/** Of a record, as reports show it: nothing before the first call, and unknown prices only where there are some. */
+/** The cost in a record, for reports: nothing before the first call, and unknown prices only if there are some. */
 export function reportedCost(cost: Cost | null): Partial<Cost> {
   if (cost === null) return {}
   const { costMicroUsd, unpricedModelCalls } = cost

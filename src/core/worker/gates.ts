@@ -13,10 +13,10 @@ export type GateSort = 'runs' | 'rate'
 export interface GateOrder {
   readonly sort: GateSort
   readonly id: string
-  /** For people; null: the gate is for all runs of the kind, or the key is not known any more. */
+  /** The key for people; null: the gate is for all runs of the kind, or the key is not known any more. */
   readonly key: string | null
   readonly most: number
-  /** Of a rate: within so long. */
+  /** For a rate: the time within which so many runs may begin. */
   readonly perMs?: number
 }
 
@@ -25,7 +25,7 @@ export type EnterAnswer =
   | { readonly kind: 'in' | 'fenced' | 'cancelled' | 'never' }
   | { readonly kind: 'waits'; readonly opensInMs: number | null }
 
-/** `in`: the run is in progress. `out`: it is over. Else it waits at this gate. */
+/** `in`: the run is in progress. `out`: the run is over. Otherwise the run waits at this gate. */
 export interface RunGates {
   readonly state: 'in' | 'out' | GateSort
   readonly runs: string | null
@@ -33,7 +33,7 @@ export interface RunGates {
 }
 
 export interface GatedWorker {
-  /** The gates of its run, or of its last one. Null or absent: it has none. */
+  /** The gates of the worker's run, or of its last run. Null or absent: there are none. */
   readonly gates?: RunGates | null
 }
 
@@ -67,6 +67,6 @@ export interface GateFacts {
   readonly perMs: number | null
   /** How many runs are in progress there; of a rate: how many began within its time, as far as that is known. */
   readonly taken: number
-  /** How many wait in front of the one that is shown. */
+  /** How many workers wait in front of the one that is shown. */
   readonly ahead: number
 }

@@ -10,7 +10,7 @@ export interface UserCall {
   readonly workerId: string
   readonly sessionId: string
   readonly kind: string
-  /** `receive`, `tool "fetch" (call_1)`, `instructions`. */
+  /** What the code is: `receive`, `tool "fetch" (call_1)`, `instructions`. */
   readonly what: string
 }
 
@@ -45,7 +45,7 @@ export function lastWordsOf({ sort, what, thrownAt }: Cause, call: UserCall | un
   return withoutEscapes(cut(text))
 }
 
-/** What an operator says of a node that stands still, whose work they give to others. */
+/** The words of an operator about a node that stands still, whose work they give to others. */
 export function releaseWordsOf(
   { id, host, pid }: { readonly id: string; readonly host: string | null; readonly pid: number | null },
   silentMs: number,

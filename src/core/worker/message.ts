@@ -21,7 +21,7 @@ export const lanes: readonly Lane[] = ['signals', 'results', 'inbox']
 
 export interface InputMessage<Value = unknown> {
   readonly kind: 'input'
-  /** Unique in the worker's mailbox. */
+  /** The id of the message, unique in the worker's mailbox. */
   readonly id: string
   /** The worker that sent it; the runtime sets it. Null for a message from outside (submit, send). */
   readonly from: string | null
@@ -94,7 +94,7 @@ export type Message<Input = unknown> = InputMessage<Input> | ResultMessage | Sig
 export interface Mail {
   /** Why the stored text cannot be read. Such a mail fails the run that receives it, and nothing else. */
   readonly malformed?: string
-  /** It asks something of the worker itself, and is no message for its run: an agent obeys it, anybody else cannot read it. */
+  /** Set if the mail asks something of the worker itself, and is no message for its run: an agent obeys it, anybody else cannot read it. */
   readonly order?: Order
   readonly lane: Lane
   /** The position in the lane, counted from 0 over the life of the worker. */
@@ -110,7 +110,7 @@ interface ResultBody {
   readonly failure?: Failure
 }
 
-/** `i <from or -> <json>`. Its id follows from its position in the lane, which it gets when it is accepted. */
+/** Writes an input as `i <from or -> <json>`. The id of the input follows from its position in the lane, which it gets when it is accepted. */
 export function encodeInput(from: string | null, valueJson: string): string {
   return `i\t${from ?? '-'}\t${valueJson}`
 }

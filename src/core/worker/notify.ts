@@ -3,14 +3,14 @@ import { isObject } from '../check/is-object.ts'
 import { fromJson } from '../json.ts'
 
 export type Notify =
-  /** A queue of BullMQ in the same Redis. `prefix`: of its keys; default `bull`, as BullMQ has it. */
+  /** A queue of BullMQ in the same Redis. `prefix`: the prefix of its keys; default `bull`, like that of BullMQ. */
   | { readonly queue: string; readonly prefix?: string | undefined }
   /** A signed POST. */
   | { readonly url: string }
 
 const textMax = 2_000
 
-/** What is wrong with it, in the form of "is …"; null if it can be used. */
+/** What is wrong with the value, in the form of "is …"; null if it can be used. */
 export function notifyProblem(value: unknown): string | null {
   if (!isObject(value)) return 'must be an object like { queue: "results" } or { url: "https://…" }'
   const { queue, prefix, url, ...others } = value as Record<string, unknown>
@@ -29,7 +29,7 @@ export function notifyProblem(value: unknown): string | null {
   return problem === null ? null : `has a url ${problem}`
 }
 
-/** What is wrong with an address to which requests are to go, in the form of "that is …"; null if it can be used. It is not quoted. */
+/** What is wrong with an address to which requests are to go, in the form of "that is …"; null if it can be used. The address is not quoted. */
 export function addressProblem(url: unknown): string | null {
   const address = typeof url === 'string' && url.length <= textMax && URL.canParse(url) ? new URL(url) : null
   if (address === null || !/^https?:$/.test(address.protocol)) return 'that is no address of http or https'

@@ -7,7 +7,7 @@ import { InvariantError } from '../errors.ts'
 import type { ConfigurationChange } from './configuration.ts'
 
 export type Order =
-  /** Have a summary written of its conversation. */
+  /** Asks for a summary of the agent's conversation. */
   | {
       readonly do: 'compact'
       /** What else the summary must hold. */
@@ -29,7 +29,7 @@ const deeds = ['compact', 'run', 'configure'] as const satisfies readonly Order[
 
 export const orderLetter = 'c'
 
-/** `c - <json>`. */
+/** Writes an order as `c - <json>`. */
 export function encodeOrder(order: Order): string {
   return `${orderLetter}\t-\t${JSON.stringify(order)}`
 }

@@ -15,7 +15,7 @@ import { policy } from '../policy.ts'
 export interface Permissions {
   /** Names of the tools that it may use. */
   readonly tools?: readonly string[] | undefined
-  /** Kinds it may spawn. */
+  /** The kinds that it may spawn. */
   readonly kinds?: readonly string[] | undefined
   /** An absolute path. File tools stay within it. */
   readonly folder?: string | undefined
@@ -26,7 +26,7 @@ export interface Permissions {
   readonly send?: SendReach | readonly string[] | undefined
 }
 
-/** From the narrowest to the widest. */
+/** From the narrowest reach to the widest. */
 const reaches = ['none', 'family', 'session'] as const
 export type SendReach = (typeof reaches)[number]
 
@@ -43,7 +43,7 @@ export function encodePermissions({ tools, kinds, folder, send }: Permissions): 
   return lines.join('\n')
 }
 
-/** An empty list is written as a word, so that no line is without one. */
+/** An empty list is written as a word, so that no line is empty. */
 function idsOf(send: readonly string[]): readonly string[] {
   return send.length === 0 ? ['none'] : send
 }
@@ -94,7 +94,7 @@ export function checkCeiling(permissions: Permissions): Permissions {
 
 const systemFolders = ['/proc', '/sys', '/dev']
 
-/** True of folders in which files are the kernel's: they tell the secrets of processes, or have no end. The path is plain, or a real one. */
+/** True for folders whose files the kernel makes: they tell the secrets of processes, or have no end. The path is plain, or a real one. */
 export function isSystemFolder(path: string): boolean {
   return systemFolders.some((folder) => path === folder || path.startsWith(`${folder}/`))
 }
@@ -174,7 +174,7 @@ export function isWithinFolder(path: string, outer: string): boolean {
   return whole.startsWith(base) && !whole.slice(base.length - 1).includes('/../')
 }
 
-/** Not by a pattern, which would begin anew at each of many slashes. */
+/** A loop and no pattern, because a pattern would begin anew at each of many slashes. */
 function withoutLastSlashes(path: string): string {
   let end = path.length
   while (path[end - 1] === '/') end--
@@ -191,7 +191,7 @@ export function narrowPermissions(permissions: Permissions, more: Permissions): 
   }
 }
 
-/** What both permit: of a worker, and of the one whose message began its run (PERMISSIONS-4). */
+/** What both permissions permit: those of a worker, and those of the sender whose message began its run (PERMISSIONS-4). */
 export function commonPermissions(own: Permissions, other: Permissions | null): Permissions {
   if (other === null) return own
   const common = narrowPermissions(own, other)
@@ -201,7 +201,7 @@ export function commonPermissions(own: Permissions, other: Permissions | null): 
   return { ...common, tools: [], kinds: [], folder: own.folder }
 }
 
-/** Of two that cannot be compared, such as ids and a session, nothing is left. */
+/** If the two cannot be compared, such as ids and a session, nothing is left. */
 function narrowSend(one: Permissions['send'], other: Permissions['send']): Permissions['send'] {
   if (one === undefined || other === undefined) return one ?? other
   if (typeof one === 'string' && typeof other === 'string')
@@ -214,7 +214,7 @@ export function reachOf({ send }: Permissions): SendReach | undefined {
   return typeof send === 'string' ? send : undefined
 }
 
-/** Are the first no wider than the second? The audit asks; scripts decide by children.lua. */
+/** Are the first permissions no wider than the second? The audit asks; scripts decide by children.lua. */
 export function isWithinSend(send: Permissions['send'], outer: Permissions['send']): boolean {
   if (outer === undefined) return true
   if (send === undefined) return false

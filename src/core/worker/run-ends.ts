@@ -1,6 +1,6 @@
 /**
- * Duty: both ends of a run: the position of a run that has not begun, and what the last step of every run records, whatever its kind: where the
- * worker stands then, and the result for its parent.
+ * Duty: what is the same at the ends of all runs: the position of a run that has not begun, and what the last step of a run records of its worker and
+ * of the result for the parent.
  */
 import type { EventNote } from '../event/event.ts'
 import type { Assignment, CommitRequest, RunPosition } from '../ports/ports.ts'

@@ -6,8 +6,8 @@
  */
 
 /**
- * `queue`: the next run receives it. `steer`: the run in progress receives it, as soon as it has ended what it does now. `interrupt`: the run ends at once
- * what it does, and receives it.
+ * `queue`: the next run receives it. `steer`: the run in progress receives it, as soon as it has ended what it does now. `interrupt`: the run in
+ * progress ends at once what it does, and receives it.
  */
 export const sendTimes = ['queue', 'steer', 'interrupt'] as const
 export type SendTime = (typeof sendTimes)[number]

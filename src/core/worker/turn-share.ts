@@ -18,7 +18,7 @@ export interface TurnShare {
   readonly priority: number
 }
 
-/** As callers give it. */
+/** The two numbers as callers give them. */
 export type GivenTurnShare = { readonly [Name in keyof TurnShare]?: TurnShare[Name] | undefined }
 
 export const defaultTurnShare: TurnShare = { weight: 1, priority: 0 }

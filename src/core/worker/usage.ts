@@ -4,20 +4,20 @@ import type { Spending } from '../policy.ts'
 import type { Cost } from './cost.ts'
 
 export interface UsageReport {
-  /** Requests that a model answered. */
+  /** How many requests a model answered. */
   readonly modelCalls: number
   readonly inputTokens: number
   readonly outputTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
   readonly reasoningTokens: number
-  /** Requests that failed or were broken off. They count towards the limit of model calls too. Absent if there was none. */
+  /** How many requests failed or were broken off. They count towards the limit of model calls too. Absent if there was none. */
   readonly failedModelCalls?: number | undefined
-  /** Tool calls, without those that were refused one by one. Absent if there was none. */
+  /** How many tool calls there were, without those that were refused one by one. Absent if there was none. */
   readonly toolCalls?: number | undefined
-  /** What its model calls cost, each by the prices of its moment, in millionths of a dollar. Absent before the first call. */
+  /** What its model calls cost, each at the price of its time, in millionths of a dollar. Absent before the first call. */
   readonly costMicroUsd?: number | undefined
-  /** Model calls that are not in it, because nobody knows the price of their model. Absent if there was none. */
+  /** How many model calls are not in the cost, because nobody knows the price of their model. Absent if there was none. */
   readonly unpricedModelCalls?: number | undefined
 }
 

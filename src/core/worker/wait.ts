@@ -11,15 +11,15 @@ import type { GateFacts } from './gates.ts'
 import type { Lane } from './message.ts'
 
 export type Wait =
-  /** Any message ends it. */
+  /** Any message ends this wait. */
   | { readonly kind: 'any' }
   /** A signal ends it, such as a timer of the open run. */
   | { readonly kind: 'signal' }
-  /** Only its own timer ends it: then the next attempt begins. */
+  /** Only its own timer ends this wait: then the next attempt begins. */
   | { readonly kind: 'retry' }
-  /** No message ends it: the worker has not begun, and starts when a sibling has ended (`childrenAtOnce` of its parent's kind). */
+  /** No message ends this wait: the worker has not begun, and starts when a sibling has ended (`childrenAtOnce` of its parent's kind). */
   | { readonly kind: 'start' }
-  /** No message ends it: the run begins when its gate opens (`concurrency` and `rate` of its kind). */
+  /** No message ends this wait: the run begins when its gate opens (`concurrency` and `rate` of its kind). */
   | { readonly kind: 'gate' }
   /** The result of this child ends it. */
   | { readonly kind: 'result'; readonly child: string }
@@ -106,7 +106,7 @@ export interface WaitFacts {
   readonly asks: number
   /** The oldest of its asks; undefined if it has none, or none that can be read. */
   readonly ask: AwaitedAsk | undefined
-  /** How many children have not reported yet; those among them that wait to start. */
+  /** How many children have not reported yet; and how many of them wait to start. */
   readonly openChildren: number
   readonly waitingChildren: number
   /** How many attempts have failed. */

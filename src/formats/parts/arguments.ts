@@ -7,7 +7,7 @@ import { policy } from '../../core/policy.ts'
 
 const bounds = { depthMax: policy.jsonDepthMax - 4, partsMax: policy.conversationPartsMax }
 
-/** No text is no arguments. Text that is not JSON, or that is nested too deeply, is kept as text. */
+/** An empty text means no arguments. Text that is not JSON, or that is nested too deeply, is kept as text. */
 export function parseArguments(text: string): Pick<ToolCallBlock, 'input' | 'inputText'> {
   if (text.trim() === '') return { input: {} }
   if (jsonTextProblem(text, bounds) !== null) return { input: null, inputText: text }
@@ -18,7 +18,7 @@ export function parseArguments(text: string): Pick<ToolCallBlock, 'input' | 'inp
   }
 }
 
-/** As the model wrote them, or as JSON. */
+/** The arguments as the model wrote them, or as JSON. */
 export function argumentsText({ input, inputText }: Pick<ToolCallBlock, 'input' | 'inputText'>): string {
   return inputText ?? JSON.stringify(input)
 }

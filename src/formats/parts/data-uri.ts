@@ -26,7 +26,7 @@ const beginnings: readonly (readonly [begins: string, mediaType: string])[] = [
   ['UklGR', 'image/webp'],
 ]
 
-/** By how the data begins. */
+/** The type of an image, by how its data begins. */
 export function imageTypeOf(base64: string): string {
   return beginnings.find(([begins]) => base64.startsWith(begins))?.[1] ?? 'image/*'
 }

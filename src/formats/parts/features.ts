@@ -21,7 +21,7 @@ import { unknownModel } from './said.ts'
 type Messages = readonly ChatMessage[]
 
 interface FeatureForm {
-  /** In a table and in warnings. */
+  /** The name of the feature in a table and in warnings. */
   readonly what: string
   readonly in: (messages: Messages) => readonly string[]
 }
@@ -217,13 +217,13 @@ export function marksOf(feature: Feature, messages: Messages): readonly string[]
   return features[feature].in(messages)
 }
 
-/** Also a reply that holds only reasoning: providers refuse it. */
+/** This includes a reply that holds only reasoning: providers refuse it. */
 export function isEmpty(message: ChatMessage): boolean {
   if (message.type === 'user') return message.content.every(isBlank)
   return message.type === 'assistant' && message.content.every((block) => isBlank(block) || block.type === 'reasoning')
 }
 
-/** Undefined for what stands between the sides. */
+/** Undefined for messages that stand between the sides. */
 function sideOf(message: ChatMessage): ChatMessage['type'] | undefined {
   if (message.type === 'error' || message.type === 'system' || isEmpty(message)) return undefined
   return message.type === 'summary' ? 'user' : message.type

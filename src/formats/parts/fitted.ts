@@ -9,7 +9,7 @@ import { noteOf } from './turns.ts'
 
 /** The entry around a message needs some bytes, and characters are escaped. */
 const bytesMax = policy.messageBytesMax - 4_096
-/** Of each text in a message that is too large. */
+/** How many characters of each text stay in a message that is too large. */
 const charsMax = 100_000
 const dataCharsMax = 10_000
 

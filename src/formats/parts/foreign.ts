@@ -9,7 +9,7 @@ import type { Json } from '../../core/history/chat/chat-message.ts'
 
 export class Foreign {
   readonly value: unknown
-  /** Where the value stands. Empty for the whole. */
+  /** The place of the value. Empty for the whole source. */
   readonly path: string
 
   constructor(value: unknown, path = '') {
@@ -17,7 +17,7 @@ export class Foreign {
     this.path = path
   }
 
-  /** True where there is nothing: the field is missing, or null. */
+  /** True if there is no value: the field is missing, or null. */
   get isNone(): boolean {
     return this.value === undefined || this.value === null
   }
@@ -34,7 +34,7 @@ export class Foreign {
     return typeof this.value === 'string'
   }
 
-  /** For `throw`: what is wrong here. */
+  /** An error for `throw` that says what is wrong here. */
   wrong(what: string): InputError {
     return new InputError(this.path === '' ? `the conversation ${what}` : `${this.path} ${what}`)
   }
@@ -45,7 +45,7 @@ export class Foreign {
     )
   }
 
-  /** A field of an object. Of several names the first one that is there: other programs spell them differently. */
+  /** A field of an object. If several names are given, the first field that exists: other programs spell them differently. */
   field(...names: readonly string[]): Foreign {
     if (!isObject(this.value)) throw this.#isNot('an object')
     const there = names.find((name) => Object.hasOwn(this.value as object, name) && (this.value as never)[name] != null)
@@ -69,12 +69,12 @@ export class Foreign {
     return this.value.map((item, index) => new Foreign(item, `${this.path}[${index}]`))
   }
 
-  /** The items of a list; none where there is nothing. */
+  /** The items of a list; none if there is no value. */
   itemsIfAny(): readonly Foreign[] {
     return this.isNone ? [] : this.items()
   }
 
-  /** The items of a list; of anything else the one that it is; none where there is nothing. */
+  /** The items of a list; of another value, the value as the only item; none if there is no value. */
   itemsOrOne(): readonly Foreign[] {
     if (this.isNone) return []
     return this.isList ? this.items() : [this]
@@ -91,7 +91,7 @@ export class Foreign {
     return this.value
   }
 
-  /** Undefined where there is nothing. */
+  /** Undefined if there is no value. */
   textIfAny(): string | undefined {
     return this.isNone ? undefined : this.text()
   }
@@ -114,7 +114,7 @@ export class Foreign {
     return (this.value ?? null) as Json
   }
 
-  /** A time in milliseconds: from RFC 3339, or from a number of seconds or milliseconds. 0 where nobody can tell. */
+  /** A time in milliseconds: from RFC 3339, or from a number of seconds or milliseconds. 0 if the value is none of these. */
   time(): number {
     const { value } = this
     if (typeof value === 'number' && Number.isFinite(value))

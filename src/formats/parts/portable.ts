@@ -14,7 +14,7 @@ function portable(text: string, form: RegExp, most: number): string {
   return `${/^[A-Za-z_]/.test(readable) ? readable : `_${readable.slice(1)}`}_${hash}`
 }
 
-/** For all models alike. */
+/** The form is the same for all models. */
 export function callIdFor(id: string, most = 40): string {
   return portable(id, /^[A-Za-z0-9_-]+$/, most)
 }

@@ -8,7 +8,7 @@ export function messagesIn(source: Source, name = 'messages'): readonly Foreign[
   const { whole, lines } = source
   if (whole === null || whole.isList) return lines
   if (whole.has(name)) return whole.field(name).items()
-  // A single message.
+  // The source is a single message.
   if (whole.has('role', 'type')) return [whole]
   throw whole.wrong(`has no list "${name}".`)
 }
@@ -25,7 +25,7 @@ export function looked(source: Source, name = 'messages'): readonly Readonly<Rec
   return Array.isArray(items) ? items.slice(0, 1_000).filter(isObject) : []
 }
 
-/** True if each item has a role of these, and at least one item is there. */
+/** True if there is at least one item and each has one of these roles. */
 export function haveRoles(items: readonly Readonly<Record<string, unknown>>[], roles: readonly string[]): boolean {
   return items.length > 0 && items.every(({ role }) => typeof role === 'string' && roles.includes(role))
 }

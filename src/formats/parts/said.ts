@@ -17,7 +17,7 @@ import type {
 import { parseArguments } from './arguments.ts'
 import type { Foreign } from './foreign.ts'
 
-/** The time and the id of a message, where the format has them. */
+/** The time and the id of a message, if the format has them. */
 export interface Head {
   readonly at?: number | undefined
   readonly id?: string | undefined
@@ -44,7 +44,7 @@ export class Said {
   /** The id that the other program gave the conversation. */
   id: string | undefined
   title: string | undefined
-  /** Of several conversations in one source: the id of the wanted one. */
+  /** The id of the wanted conversation, if a source holds several. */
   readonly wanted: string | undefined
   /** Calls of the newest reply that have no result yet. */
   #open: ToolCallBlock[] = []
@@ -59,7 +59,7 @@ export class Said {
     this.warnings.push(what)
   }
 
-  /** Says that something was left out. `where`: its place. */
+  /** Says that something was left out. `where`: the place of what was left out. */
   leaveOut({ path }: Foreign, what: string): void {
     this.warnings.push(`${path} was left out: ${what}.`)
   }
@@ -144,7 +144,7 @@ export function errorOutput(value: string): ToolOutput {
   return { type: 'error-text', value }
 }
 
-/** Text stays text, anything else is JSON. */
+/** A text stays a text; any other value becomes JSON. */
 export function outputOf(value: Json): ToolOutput {
   return typeof value === 'string' ? textOutput(value) : { type: 'json', value }
 }

@@ -1,5 +1,5 @@
 /**
- * Duty: what the writers of formats for models have in common: a conversation as turns that providers accept.
+ * Duty: hold what the writers of formats for models have in common: a conversation as turns that providers accept.
  * TURNS-1 No turn is empty, and no text is blank. Errors are left out; a summary is the text of a user.
  * TURNS-2 Turns of the same side are merged where a format wants them to alternate.
  */
@@ -90,7 +90,7 @@ function summaryText(text: string): TextBlock {
   return { type: 'text', text: `${handoffMark}\n${text}` }
 }
 
-/** The texts of the system messages apart, and the other turns, of which neighbours are merged. A user begins. */
+/** The texts of the system messages, and apart from them the other turns, of which neighbours are merged. The first turn is a user's. */
 export function alternating(turns: readonly Turn[]): {
   readonly system: readonly string[]
   readonly turns: Exclude<Turn, SystemTurn>[]
@@ -119,7 +119,7 @@ export function callsIn(blocks: readonly AssistantBlock[]): ToolCallBlock[] {
   return blocks.filter((block) => block.type === 'tool-call')
 }
 
-/** All texts of a message as one. Media and files are notes in it. */
+/** All texts of a message as one. Media and files become notes in it. */
 export function joined(blocks: readonly (UserBlock | AssistantBlock)[]): string {
   return blocks
     .flatMap((block) => {
@@ -136,7 +136,7 @@ export function noteOf(block: MediaBlock | FileBlock): string {
   return `[${block.type}: ${block.url ?? block.mediaType}]`
 }
 
-/** What a model reads of a result. */
+/** The text of a result as a model reads it. */
 export function outputText({ output }: ToolResultMessage): string {
   return outputTextOf(output)
 }

@@ -1,5 +1,5 @@
 /**
- * Duty: events of the environment of agents of the second design, as JSON lines: prompts, pieces of output, tools, ends of jobs.
+ * Duty: read events of the environment of agents of the second design, as JSON lines: prompts, pieces of output, tools, ends of jobs.
  * AGENT-ENV-1 Calls have no ids here: a result names its tool. What a cancelled job had said so far is left out, as the program does.
  */
 import { isObject } from '../../core/check/is-object.ts'
@@ -81,7 +81,7 @@ export const agentEnv: Format = {
   write: (messages, { id = 'troupe' }) => ({ lines: new EventWriter(uuidFor(id)).write(messages) }),
 }
 
-/** The first one that said or was told anything. */
+/** The first worker that said or was told anything. */
 function firstWorker(lines: readonly Foreign[]): string | undefined {
   const talks = new Set<unknown>(['prompt_received', 'output_chunk', 'response_received', 'conversation_snapshot'])
   const speaks = (value: unknown) => isObject(value) && (talks.has(value.type) || value.command === 'prompt')

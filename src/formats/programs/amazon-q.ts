@@ -147,7 +147,7 @@ function stateOf(messages: readonly ChatMessage[], written: Written): Readonly<R
   }
 }
 
-/** Of the request that made a summary: nothing is known of it. */
+/** The metadata of the request that made a summary: nothing is known of it. */
 function metadataOf(summary: string): Json {
   return {
     request_id: null,

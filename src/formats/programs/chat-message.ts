@@ -275,7 +275,7 @@ export function writtenCall(call: Extract<AssistantBlock, { readonly type: 'tool
   return { id: call.toolCallId, name: call.toolName, arguments: argumentsText(call) }
 }
 
-/** What the model of this reply wants back. Undefined if the model is not known, or if another one signed it. */
+/** The signed data that the model of this reply wants back. Undefined if the model is not known, or if another one signed it. */
 function encryptedOf(options: unknown, model: string): { readonly id: string; readonly content: string } | undefined {
   const [provider = ''] = model.split('/')
   const own = isObject(options) ? options[provider] : undefined

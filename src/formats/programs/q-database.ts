@@ -12,7 +12,7 @@ export function isDatabase(bytes: Uint8Array): boolean {
   return Buffer.from(bytes.subarray(0, magic.length)).equals(magic)
 }
 
-/** The newer table first. */
+/** The newer table comes first. */
 const tables = [
   { name: 'conversations_v2', order: 'updated_at DESC', id: 'conversation_id', times: 'created_at, updated_at' },
   { name: 'conversations', order: 'key', id: 'NULL', times: 'NULL AS created_at, NULL AS updated_at' },
@@ -26,7 +26,7 @@ interface RowHead {
   readonly bytes: number
 }
 
-/** Which conversation: its id, or its folder. */
+/** Names a conversation by its id, or by its folder. */
 export interface WantedRow {
   readonly conversation?: string | undefined
   /** Taken if nothing is named, and the database has a conversation of this folder. */

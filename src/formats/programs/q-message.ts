@@ -1,5 +1,5 @@
 /**
- * Duty: messages as the Amazon Q command line keeps them: pairs of a user's side and an assistant's side. Read by all formats of that program.
+ * Duty: messages as the Amazon Q command line keeps them: pairs of a user's side and an assistant's side. All formats of that program read them.
  * Q-1 A user's side is a prompt, or the results of all calls of the reply before it; with calls that were cancelled it may be both.
  * Q-2 Each user's side is answered, except the last one.
  */
@@ -20,7 +20,7 @@ import { noAudio, noFiles, noReasoning, ofRequests, oneText } from '../parts/wir
 
 type Fields = Readonly<Record<string, Json>>
 
-/** What stands where a pair would lack a side. It is left out when it is read. */
+/** The text that stands in place of a side which a pair lacks. It is left out when it is read. */
 const emptyPrompt = 'Empty prompt'
 const interrupted = 'Tool uses were interrupted, waiting for the next user prompt'
 
@@ -66,7 +66,7 @@ export function readQEntry(entry: Foreign, said: Said): void {
 }
 
 export function readQUser(user: Foreign, said: Said): void {
-  // The first design wrote the form itself where the program wrote a message around it.
+  // The first design wrote the form itself; the program wrote a message around it.
   const content = user.has(...userForms) ? user : user.field('content')
   const form = userForms.find((one) => content.has(one))
   if (form === undefined) throw content.wrong(`must have one of ${userForms.join(', ')}.`)
@@ -150,7 +150,7 @@ export interface QHistory {
   readonly pairs: readonly QPair[]
   /** A user's side that is not answered. */
   readonly next: Fields | null
-  /** What stands for all that was before. */
+  /** The text that stands for everything before. */
   readonly summary: string | null
   /** The conversation as a person reads it, line by line. */
   readonly transcript: readonly string[]

@@ -6,7 +6,7 @@
 import { isObject } from '../../core/check/is-object.ts'
 import { countOf } from '../../core/worker/usage.ts'
 
-/** What becomes of one event. */
+/** What is done with one event. */
 export type EventVerdict =
   /** `text`: the data to pass on. `isFinish`: the reply is complete, but one more event may follow. */
   | { readonly kind: 'passed'; readonly text: string; readonly isEnd?: boolean; readonly isFinish?: boolean }
@@ -74,7 +74,7 @@ class ChatReader extends JsonReader {
     }
   }
 
-  /** Only what a reply consists of. Other fields, like probabilities, have many forms, and nobody reads them. */
+  /** Keeps only the fields that a reply consists of. Other fields, like probabilities, have many forms, and nobody reads them. */
   #choice(choice: Fields, place: number): Fields {
     const { index, delta, finish_reason: reason } = choice
     if (typeof reason === 'string' && reason !== '') this.#hasFinished = true
@@ -127,7 +127,7 @@ const anthropicDeltas: Readonly<Record<string, string>> = {
 }
 
 class AnthropicReader extends JsonReader {
-  /** The blocks that nobody can read, and those of calls that are being written, by index. */
+  /** The indexes of blocks that nobody can read, and of calls that are being written. */
   readonly #unread = new Set<unknown>()
   readonly #calls = new Set<unknown>()
 

@@ -115,9 +115,9 @@ function messageOf(thrown: unknown, chain: readonly Fields[]): string {
   return message === '' || message === brokenAnswer ? cause : `${message}: ${cause}`
 }
 
-/** From here on a number of seconds is read as a moment, in seconds since 1970. Nobody asks for a wait of 47 years. */
+/** From this number on, a number of seconds is read as a moment, in seconds since 1970. Nobody asks for a wait of 47 years. */
 const epochSecondsMin = 1_500_000_000
-/** From here on such a moment is in ms. */
+/** From this number on, such a moment is in ms. */
 const epochMsMin = 1_500_000_000_000
 
 /** The wait for which the provider asks: `retry-after-ms`, or `retry-after` in seconds, as a date, or as a moment since 1970. */

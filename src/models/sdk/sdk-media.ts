@@ -5,7 +5,8 @@
  * SDK-MEDIA-2 A `data:` address is bytes like any other. Text in it is sent as text, which every model can read.
  * SDK-MEDIA-3 What an adapter can take is known to the adapter. It refuses before it sends anything; this file reads from its error what
  *             was refused, and the request is made again without it.
- * SDK-MEDIA-4 A provider that says that this model takes no images at all is believed from then on. A refusal of one image is none of all.
+ * SDK-MEDIA-4 A provider that says that this model takes no images at all is believed from then on. That a provider refuses one image does not mean
+ * that it refuses all.
  */
 import type { ModelMessage } from 'ai'
 import type { PromptMessage } from '../../core/definition/model.ts'
@@ -23,7 +24,7 @@ type Source =
   | { readonly kind: 'url'; readonly mediaType: string; readonly url: URL }
   | { readonly kind: 'invalid'; readonly why: string }
 
-/** Images that the API of a provider takes. Its adapter would pass on any other image, and the provider would refuse the request. */
+/** The types of images that the API of a provider takes. Its adapter would pass on any other image, and the provider would refuse the request. */
 const commonImages = /^image(?:\/(?:png|jpeg|gif|webp|\*))?$/
 const providersWithCommonImages = new Set(['openai', 'openai-chat', 'anthropic'])
 
@@ -39,11 +40,11 @@ const refusals = new Set([
   'InvalidCharacterError',
 ])
 
-/** What of a prompt is not sent, whatever the adapter takes. */
+/** The media of a prompt that are not sent, whatever the adapter takes. */
 export interface LeftOut {
   /** All media become notes. */
   readonly withNone: boolean
-  /** Images with too many newer ones behind them. */
+  /** Images that have too many newer ones after them. */
   readonly over: ReadonlySet<Block>
 }
 
@@ -91,7 +92,7 @@ export class SdkMedia {
     return !isCommon && providersWithCommonImages.has(this.#modelId.split('/', 1)[0] as string)
   }
 
-  /** Learns from a refusal of the provider. True if a request with these messages would now be another one. */
+  /** Learns from a refusal of the provider. Returns true if a request with these messages would now be another one. */
   learnFromProvider(message: string, messages: readonly PromptMessage[]): boolean {
     const types = mediaOf(messages)
       .map(sourceOf)
@@ -232,7 +233,7 @@ const otherNames = new Map([
   ['application/x-pdf', 'application/pdf'],
 ])
 
-/** In small letters, without parameters. A type that names only a form, such as `png`, gets the group of its block. */
+/** The type in small letters, without parameters. A type that names only a form, such as `png`, gets the group of its block. */
 function mediaTypeOf({ type, mediaType }: { readonly type: string; readonly mediaType: string }): string {
   const plain = (mediaType.split(';', 1)[0] as string).trim().toLowerCase()
   if (plain === '') return type === 'file' ? 'application/octet-stream' : type
@@ -264,7 +265,7 @@ function fromBase64(text: string, mediaType: string): Source {
   const base64 = text.replaceAll(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/')
   if (base64 === '') return { kind: 'invalid', why: 'it is empty' }
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return { kind: 'invalid', why: 'its data is not base64' }
-  // Providers refuse bytes of another type than they are told.
+  // Providers refuse bytes whose type is not the one that they are told.
   return { kind: 'data', mediaType: contradiction(mediaType, base64) ?? mediaType, base64 }
 }
 

@@ -29,7 +29,7 @@ export interface SdkModelOptions extends ErrorContext {
   /** Called when the first reply is asked for. */
   load(): Promise<SdkLanguageModel>
   readonly providerOptions?: ProviderOptions | undefined
-  /** What is known of its settings. Default: nothing. */
+  /** What is known of the provider's settings. Default: nothing. */
   readonly settingRules?: SettingRules | undefined
 }
 
@@ -163,7 +163,7 @@ class SdkModel implements Model {
   }
 }
 
-/** A provider that can hold a reply to a schema is told to. What its model replies is checked all the same. */
+/** If a provider can hold a reply to a schema, it is told to. What its model replies is checked all the same. */
 async function heldTo(
   { wrapLanguageModel }: typeof import('ai'),
   model: SdkLanguageModel,
@@ -188,11 +188,11 @@ async function heldTo(
   })
 }
 
-/** What a provider says that does not hold replies to schemas, or not to this one. */
+/** What a provider says if it does not hold replies to schemas, or not to this one. */
 const refusesSchema =
   /response[_ ]?format|text\.format|output[_ ]?(?:config|format)|json[_ ]?schema|structured[ _-]?outputs?/i
 
-/** What the provider said. The name of the model, which comes before it, may hold any word. */
+/** The part of a message that the provider wrote. The name of the model, which comes before it, may hold any word. */
 function saidIn(message: string): string {
   return message.slice(message.indexOf(': ') + 1)
 }

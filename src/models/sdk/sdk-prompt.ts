@@ -86,7 +86,7 @@ export class SdkPrompt {
     return converted
   }
 
-  /** `before`: the message before it. Results follow the message with their calls. */
+  /** `before`: the message that precedes it. Results follow the message with their calls. */
   #toSdk(message: PromptMessage, before: PromptMessage | undefined, left: LeftOut): ModelMessage | null {
     switch (message.role) {
       case 'user':
@@ -169,7 +169,7 @@ function toAssistantPart(block: AssistantBlock, isOwn: boolean, modelId: string)
   switch (block.type) {
     case 'text': {
       const text = wellFormed(block.text)
-      // Providers refuse a text that is only white space. One that signs such a text wants it back.
+      // Providers refuse a text that is only white space. A provider that signs such a text wants it back.
       const provider = modelId.split('/', 1)[0] as string
       const isWanted = options.providerOptions?.[provider] !== undefined && !takesNoBlanks.has(provider)
       return text.trim() === '' && !isWanted ? [] : [{ type: 'text', text, ...options }]
@@ -223,7 +223,7 @@ export function providerOptionsOf(metadata: unknown): ProviderOptions | undefine
   return named.length === 0 ? undefined : wellFormed(Object.fromEntries(named) as ProviderOptions)
 }
 
-/** One model under two names: one of them ends with the date of its version. */
+/** True for one model under two names, one of which ends with the date of its version. */
 function isSameModel(one: string, other: string): boolean {
   return nameOf(one) === nameOf(other)
 }

@@ -38,7 +38,7 @@ export class SdkReply {
   readonly #onDelta: (delta: ModelDelta) => void
   readonly #blocks: (OpenText | ToolCallBlock)[] = []
   readonly #open = new Map<string, OpenText>()
-  /** By call: its arguments as the model wrote them. Their bytes are counted as they arrive. */
+  /** The arguments of each call as the model wrote them, by the id of the call. Their bytes are counted as they arrive. */
   readonly #inputs = new Map<string, string>()
   #bytes = 0
   #finish: FinishPart | undefined

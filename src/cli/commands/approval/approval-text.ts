@@ -14,7 +14,7 @@ export function callText({ tool, arguments: args }: Approval): string {
   return escapeLine(`${tool} ${valueLine(args)}`)
 }
 
-/** Whole, and readable: what runs is what stands here. */
+/** The arguments, whole and readable: what runs is what is shown here. */
 export function argumentLines({ arguments: args }: Approval): string[] {
   return escapeText(JSON.stringify(args, null, 2) ?? 'null').split('\n')
 }

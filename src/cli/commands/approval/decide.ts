@@ -77,7 +77,7 @@ async function decideAll(troupe: Troupe, decision: 'approve' | 'deny', given: re
       const more = { ...(args !== undefined && { arguments: args }), ...(trust && { trust: 'tool' as const }) }
       decided.push(await troupe.approvals.decide(id, { decision, by, reason, ...more }))
     } catch (thrown) {
-      // Of many, the others are still decided. One that was decided with another, or by somebody else, needs nothing more.
+      // If several are decided about, the others are still decided. An approval that was decided with another one, or by somebody else, needs nothing more.
       if (ids.length === 1) throw thrown
       refused++
       tell(`troupe: ${safe(toComplaint(thrown).message)}`)

@@ -94,7 +94,7 @@ export class AskHere implements Disposable {
     }
   }
 
-  /** False: the person leaves. */
+  /** False: the person has left. */
   async #ask(ask: Ask): Promise<boolean> {
     const { view } = this.#o
     const answeredElsewhere = new AbortController()
@@ -130,7 +130,7 @@ export class AskHere implements Disposable {
         return true
       } catch (thrown) {
         view.tell(`troupe: ${safe(toComplaint(thrown).message)}`)
-        // Somebody else was faster, or its run has ended: nothing is left to say.
+        // Somebody else has answered, or the run has ended: there is nothing left to say.
         if (thrown instanceof ConflictError) return true
       }
     }

@@ -30,7 +30,7 @@ export interface ChaosOptions {
   readonly signal: AbortSignal
 }
 
-/** Until the signal fires. */
+/** Runs until the signal fires. */
 export async function chaos({ seed, troupe, node, report, signal }: ChaosOptions): Promise<void> {
   const random = randomOf(seed)
   for (;;) {
@@ -49,7 +49,7 @@ export async function chaos({ seed, troupe, node, report, signal }: ChaosOptions
   }
 }
 
-/** What the node runs, as soon as it runs something; nothing if it rests for long. */
+/** What the node runs, once it runs something; nothing if it rests for long. */
 async function awaitWork({ troupe, node, signal }: Pick<ChaosOptions, 'troupe' | 'node' | 'signal'>) {
   const until = Date.now() + restMsMax
   while (!signal.aborted && Date.now() < until) {
@@ -86,7 +86,7 @@ async function awaitTakenUp(
   for (const worker of open.values()) if (!signal.aborted) report.notTakenUp(worker)
 }
 
-/** Another node runs it, or has brought it further. */
+/** True if another node runs the worker, or has brought it further. */
 function goesOn(before: WorkerReport, now: WorkerReport): boolean {
   return (
     (now.node !== null && now.node !== before.node) ||

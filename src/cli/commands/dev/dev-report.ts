@@ -53,7 +53,7 @@ export class DevReport {
     this.#write = write
   }
 
-  /** From now on lines go there. */
+  /** From now on, lines are written with this function. */
   writeTo(write: (line: string) => void): void {
     this.#write = write
   }
@@ -62,7 +62,7 @@ export class DevReport {
     for (const line of lines) this.#write(line)
   }
 
-  /** For programs alone; people get the lines. */
+  /** Writes an object for programs; people get the lines. */
   object(object: DevObject): void {
     if (this.#isJson) printJson(object)
   }
@@ -151,7 +151,7 @@ export class DevReport {
   }
 }
 
-/** `counter 01a21d6f-8dd3`: as in the log lines of its session. */
+/** Names a worker as the log lines of its session do: `counter 01a21d6f-8dd3`. */
 function shownWorker({ kind, name, sessionId }: WorkerReport): string {
   return `${safe(nameAndKind(name, kind))} ${sessionId.slice(0, 13)}`
 }

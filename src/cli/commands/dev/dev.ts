@@ -40,7 +40,7 @@ interface DevFlags extends NodeFlags {
 
 const envFile = '.env'
 const sessionsCounted = 100
-/** As the configuration names the Redis of a folder. */
+/** The name by which the configuration knows the Redis of a folder. */
 const folderAddress = 'folder'
 
 const details = `
@@ -139,7 +139,7 @@ function placesOf({ api, taken }: DevApi, redis: string, { page }: DevFlags): Wh
   ]
 }
 
-/** Until the person leaves. */
+/** Talks until the person leaves. */
 async function talk(troupe: Troupe, node: ReloadedNode, report: DevReport, interrupt: Interrupt): Promise<void> {
   const left = Promise.withResolvers<void>()
   await using conversation = new DevTalk({

@@ -28,7 +28,7 @@ export interface TalkOptions {
   readonly troupe: Troupe
   readonly kinds: () => readonly LoadedKind[]
   readonly problems: () => readonly { readonly kind: string; readonly message: string }[]
-  /** Ctrl+C, Ctrl+D and /quit. */
+  /** Called for Ctrl+C, Ctrl+D and /quit. */
   readonly onEnd: () => void
 }
 
@@ -78,7 +78,7 @@ export class DevTalk implements AsyncDisposable {
     await this.#now?.[Symbol.asyncDispose]()
   }
 
-  /** One line after the other. */
+  /** Lines are handled one after the other. */
   #enter(line: string, alt: boolean): void {
     this.prompt.tell(`${paint('dim', this.#promptText(), process.stderr)}${safe(line)}`)
     this.#turn = this.#turn
@@ -175,7 +175,7 @@ export class DevTalk implements AsyncDisposable {
     if (text !== '') await this.#say(text, undefined)
   }
 
-  /** Turns to something else. The session goes on. */
+  /** Turns away from a session. The session goes on. */
   async #close(): Promise<void> {
     await this.#now?.[Symbol.asyncDispose]()
     this.#now = undefined

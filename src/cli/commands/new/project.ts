@@ -12,7 +12,7 @@ export interface ProjectFacts {
   /** The kind of its worker. */
   readonly kind: string
   readonly sort: Sort
-  /** What stands behind the names of packages in package.json. */
+  /** The versions of packages in package.json. */
   readonly versions: Readonly<Record<'troupe' | 'zod' | 'typescript' | '@types/node', string>>
 }
 

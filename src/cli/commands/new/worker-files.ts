@@ -2,11 +2,11 @@
 
 /** A worker, with what belongs to it. */
 export interface WorkerFiles {
-  /** Text by path. */
+  /** The text of each file, by its path. */
   readonly files: Readonly<Record<string, string>>
-  /** A message that it answers. */
+  /** A message that the worker answers. */
   readonly message: string
-  /** What there is to know of its files, for README.md and AGENTS.md. */
+  /** What README.md and AGENTS.md say of its files. */
   readonly about: readonly string[]
 }
 

@@ -45,7 +45,7 @@ export function addCancelCommand(group: Command): void {
   })
 }
 
-/** The state after the request. The request succeeded, even if the session cannot be read. */
+/** The state after the request. The request succeeded, even if the state cannot be read. */
 async function stateOf(session: Session): Promise<ListedState> {
   try {
     return (await session.summary()).state

@@ -21,7 +21,7 @@ export class FollowedHistories {
   readonly #sessionId: string
   readonly #view: SessionView
   readonly #isJson: boolean
-  /** By worker, the position of the last entry that was shown. */
+  /** The position of the last entry that was shown, by worker. */
   readonly #shownTo = new Map<string, number>()
   /** Workers whose history cannot be read. Each is named once. */
   readonly #broken = new Set<string>()
@@ -35,7 +35,7 @@ export class FollowedHistories {
     this.#isJson = isJson
   }
 
-  /** The view, with the histories. */
+  /** The view, together with the histories. */
   get view(): SessionView {
     const view = this.#view
     return {

@@ -117,7 +117,7 @@ function approvalText({
   return parts.length === 0 ? null : parts.join('; ')
 }
 
-/** What the root waits for has a line of its own. */
+/** What the root waits for has a line of its own, and is left out here. */
 function holdupFacts({ rootId, holdups }: Report['session'], workers: readonly WorkerReport[], now: number): Fact[] {
   const root = workers.find(({ id }) => id === rootId)
   const others = holdups.filter(({ workerId, waitsFor }) => workerId !== rootId || waitsFor !== root?.waitsFor)

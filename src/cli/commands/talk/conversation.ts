@@ -22,13 +22,13 @@ export interface ConversationOptions {
   readonly troupe: Troupe
   readonly session: Session
   readonly prompt: StandingPrompt
-  /** Shows this session alone. */
+  /** The view shows this session alone. */
   readonly view: PromptView
   /** Shows the session in this view. */
   readonly follower: Follower
   /** Its first worker as it was when it was opened; absent for a new session. */
   readonly known?: WorkerReport | undefined
-  /** What is asked has changed, and the prompt with it. */
+  /** Called when an ask has come or gone, and the prompt has changed with it. */
   readonly onChange: () => void
   /** Writes the answer of a run. */
   readonly print: (result: RunResult) => void
@@ -39,7 +39,7 @@ export class Conversation implements AsyncDisposable {
   readonly ask: OpenAsk
   readonly #o: ConversationOptions
   readonly #over = new AbortController()
-  /** The answers of runs up to this one are printed, or were there before. */
+  /** The answers of runs up to this one have been printed, or were there before. */
   #printed: number
   #turn: Promise<void> = Promise.resolve()
 
@@ -54,7 +54,7 @@ export class Conversation implements AsyncDisposable {
     this.ask.look()
   }
 
-  /** Whether a run goes on. */
+  /** Whether a run is in progress. */
   get isBusy(): boolean {
     return this.#o.view.isBusy
   }

@@ -101,7 +101,7 @@ export class LiveTalk implements Disposable {
     return this.#last === undefined || this.#last.status === 'completed' ? exitCodes.ok : exitCodes.failed
   }
 
-  /** One line after the other. */
+  /** Lines are handled one after the other. */
   #enter(line: string, alt: boolean): void {
     this.#prompt.tell(`${paint('dim', this.#promptText(), process.stderr)}${safe(line)}`)
     this.#turn = this.#turn

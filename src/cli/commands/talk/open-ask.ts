@@ -15,7 +15,7 @@ import type { StandingPrompt } from '../../terminal/standing-prompt.ts'
 import { approvalLines, promptOf, questionLines } from '../ask/ask-here.ts'
 import { decide, decisionHelp, decisionOf } from '../ask/typed-decision.ts'
 
-/** What may end an ask together with its run. */
+/** Events after which asks may be over, because their run has ended. */
 export const runEnds: ReadonlySet<EventType> = new Set<EventType>([
   'run.completed',
   'worker.failed',
@@ -24,9 +24,9 @@ export const runEnds: ReadonlySet<EventType> = new Set<EventType>([
 
 interface Shown {
   readonly ask: Ask
-  /** Null: a question. */
+  /** Null: the ask is a question. */
   readonly approval: Approval | null
-  /** What was typed when it was shown. */
+  /** True if the person was typing when the ask was shown. */
   wasTyping: boolean
 }
 
@@ -64,7 +64,7 @@ export class OpenAsk {
     this.#looking = this.#looking.then(() => this.#look()).catch((thrown: unknown) => this.#tell(thrown))
   }
 
-  /** Takes a typed line. False: it is no answer. */
+  /** Takes a typed line. Returns false if it is no answer. */
   async take(line: string): Promise<boolean> {
     const shown = this.#shown
     if (shown === undefined) return false

@@ -30,7 +30,7 @@ export function addTestCommand(group: Command): void {
 async function settled(troupe: Troupe, sent: DeliveryDetails): Promise<DeliveryDetails> {
   const giveUp = performance.now() + waitMsMax
   let delivery = sent
-  // One for which its receiver has no room now waits for another attempt.
+  // A delivery for which its receiver has no room now waits for another attempt.
   while (delivery.state !== 'delivered' && delivery.state !== 'failed') {
     if (performance.now() > giveUp) return delivery
     await pause(lookEveryMs)

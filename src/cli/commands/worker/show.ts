@@ -45,7 +45,7 @@ export function addShowCommand(group: Command): void {
   })
 }
 
-/** As `--permissions` takes it. */
+/** The permissions in the form that `--permissions` takes. */
 function permissionsText({ tools, kinds, folder, send }: Permissions): string {
   const parts = [
     tools && `tools=${tools.join(',')}`,

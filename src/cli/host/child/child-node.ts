@@ -12,7 +12,7 @@ import type { Loaded, NodeSettings, ToChild, ToParent } from './messages.ts'
 /** The program beside this file, with the same extension: `.ts` when the sources run, `.js` in the build. */
 const program = fileURLToPath(new URL(import.meta.url.replace(/child-node(\.\w+)$/, 'program$1')))
 
-/** Beyond the drain: how long a process may take to end after it was told to. */
+/** How long a process may take to end after it was told to, beyond the time of the drain. */
 const endMsMax = 5_000
 
 export interface ChildEvents {
@@ -79,7 +79,7 @@ export class ChildNode {
     return this.#child.pid ?? 0
   }
 
-  /** Whether this parent ended it. */
+  /** Whether this parent has ended the process. */
   get isExpectedToEnd(): boolean {
     return this.#isExpected
   }
@@ -90,13 +90,13 @@ export class ChildNode {
     return this.#answers.promise
   }
 
-  /** Begins to work. Resolves with the id of the node. */
+  /** Begins to take work. Resolves with the id of the node. */
   start(): Promise<string> {
     this.#send({ type: 'start' })
     return this.#start.promise
   }
 
-  /** Resolves when it begins no turn any more, because it was told to stop, or has ended. */
+  /** Resolves when the process begins no turn any more, because it was told to stop, or has ended. */
   get drains(): Promise<void> {
     return this.#drains.promise
   }

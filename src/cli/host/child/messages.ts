@@ -24,7 +24,7 @@ export interface KindProblem {
   readonly at: 'load' | 'use'
 }
 
-/** What the worker files of the folder are now. */
+/** What the worker files of the folder hold now. */
 export interface Loaded {
   readonly kinds: readonly LoadedKind[]
   readonly problems: readonly KindProblem[]
@@ -47,5 +47,5 @@ export type ToParent =
   /** From now on it begins no turn. */
   | { readonly type: 'draining' }
   | { readonly type: 'log'; readonly record: LogRecord }
-  /** It can neither load nor start. The process ends. */
+  /** The process can neither load nor start, and ends. */
   | { readonly type: 'failed'; readonly code: string; readonly message: string }

@@ -16,7 +16,7 @@ const drainMs = 30_000
 export const lastDrainMs = 2_000
 const restartMsMin = 500
 const restartMsMax = 30_000
-/** A process that lived so long did not die of its start. */
+/** A process that has lived for this long did not die of its start. */
 const healthyMs = 30_000
 
 /** What happened to the node. */
@@ -80,7 +80,7 @@ export class ReloadedNode {
     return this.#running?.child.pid
   }
 
-  /** Loads the code as it is now, and works with it. `files`: those that changed. */
+  /** Loads the present code, and works with it. `files`: the files that changed. */
   reload(files: readonly string[] = []): Promise<void> {
     this.#version++
     void this.#loading?.kill()
@@ -97,7 +97,7 @@ export class ReloadedNode {
     if (this.#running) watch.add(this.#running.loaded.sources)
   }
 
-  /** Kills the process that works now, as a power cut would, and begins again at once. Resolves when the next one works. */
+  /** Kills the process that works now, as a power cut would, and begins again at once. Resolves when the next process works. */
   async kill(): Promise<void> {
     const running = this.#running
     if (running === undefined) return
@@ -106,7 +106,7 @@ export class ReloadedNode {
     await this.reload()
   }
 
-  /** What turns do at the end is taken up by the next start. */
+  /** What turns still do when this ends is taken up at the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true
     clearTimeout(this.#timer)
@@ -139,7 +139,7 @@ export class ReloadedNode {
     }
   }
 
-  /** RELOAD-2. */
+  /** True if the new code can take over (RELOAD-2). */
   #isFit({ kinds, problems }: Loaded): boolean {
     const working = new Set(this.kinds.map(({ kind }) => kind))
     const lost = problems.filter(({ kind }) => working.has(kind))
@@ -156,11 +156,11 @@ export class ReloadedNode {
     const reason = thrown instanceof Error ? thrown.message : String(thrown)
     const code = thrown instanceof ChildFailedError ? thrown.code : ''
     this.#sayUnusable(reason)
-    // Only a change of a file can help where the code is wrong; Redis may come back by itself.
+    // If the code is wrong, only a change of a file can help; Redis may come back by itself.
     if (this.#running ? code.startsWith('store_') : code !== 'config_invalid') this.#again()
   }
 
-  /** Whatever ran goes on. */
+  /** The code that ran before goes on. */
   #sayUnusable(reason: string): void {
     if (this.#running) this.#sayOnce({ type: 'kept', problems: [{ kind: '', message: reason, at: 'load' }] })
     else this.#sayOnce({ type: 'none', reason })
@@ -187,7 +187,7 @@ export class ReloadedNode {
     return child
   }
 
-  /** RELOAD-3. Returns after how many ms the next process is started. */
+  /** Returns after how many ms the next process is started (RELOAD-3). */
   #again(): number {
     const ms = Math.min(restartMsMax, restartMsMin * 2 ** this.#deaths)
     this.#deaths++

@@ -1,4 +1,4 @@
-/** Duty: say when a worker file, or a file that one imports, has changed. Several changes within a moment are one. */
+/** Duty: say when a worker file, or a file that one imports, has changed. Several changes at about the same time count as one. */
 import { basename } from 'node:path'
 import type { FSWatcher } from 'chokidar'
 

@@ -19,7 +19,7 @@ export interface ShownProblem {
   readonly message: string
 }
 
-/** Where something is: `page    http://127.0.0.1:4100`. */
+/** The place of something: `page http://127.0.0.1:4100`. */
 export type Whereabouts = readonly (readonly [what: string, where: string])[]
 
 export function whereLines(places: Whereabouts, { paint }: Page): string[] {
@@ -52,7 +52,7 @@ export function problemLines(problems: readonly ShownProblem[], { paint, columns
   )
 }
 
-/** In development a key belongs into the file that the node reads. */
+/** In development, a key belongs in the file that the node reads. */
 function hinted(message: string): string {
   return message.replace(/ set (\w+_(?:API_KEY|BASE_URL))\.$/, ' set $1, or write it into .env.')
 }

@@ -19,7 +19,7 @@ import { failureCause, failureSentence, stringOr, withPlace } from './message-li
 
 export class EventLines {
   readonly #resultOf: string | undefined
-  /** By worker, the message of the failure that was shown last. */
+  /** The message of the failure that was shown last, by worker. */
   readonly #failures = new Map<string, string>()
 
   /** `resultOf`: the worker whose result is printed after all lines. */
@@ -132,7 +132,7 @@ function whoAndWhy({ by, why }: RawEvent['details']): string {
   return `${by ? ` by ${stringOr(by)}` : ''}${why ? `: ${stringOr(why)}` : ''}`
 }
 
-/** What somebody changed of a session. */
+/** The words for what somebody changed of a session. */
 function sessionPart(
   type:
     | 'session.paused'
@@ -158,7 +158,7 @@ function sessionPart(
   }
 }
 
-/** What became of the node of a worker. By then the worker is queued again. */
+/** The words for what became of the node of a worker. The worker is queued again by then. */
 function nodePart({ type, details: { starts, lastWords } }: RawEvent): string | undefined {
   if (type === 'worker.blocked') return stringOr(lastWords, 'blocks the event loop of its node')
   if (type !== 'worker.interrupted') return undefined
@@ -268,7 +268,7 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'iteration.completed':
     case 'worker.stateChanged':
     case 'events.dropped':
-      // One part shows the tools of a commit; the others are not stored, and so belong to no commit.
+      // Another part shows the tools of a commit; tool events that are not stored belong to no commit.
       return undefined
     case 'message.accepted':
     case 'message.consumed':

@@ -11,7 +11,7 @@ export type LogLevel = (typeof logLevels)[number]
 export interface LogRecord {
   readonly at: number
   readonly level: LogLevel
-  /** As pino takes them: fields and a message, or a message alone. */
+  /** The arguments that pino takes: fields and a message, or a message alone. */
   readonly fields: unknown
   readonly message?: unknown
 }
@@ -34,7 +34,7 @@ export function lineBesideEvents(record: LogRecord, labelOf: LabelOf = () => und
   if (isOfRuntime && typeof fields.stack === 'string')
     return line(record, label, stringOr(message, stringOr(record.fields)), whatAndWhere(fields.stack))
   if (isOfRuntime && level !== 'error' && level !== 'fatal') return undefined
-  // An event shows what each attempt threw, and where.
+  // This line is left out: an event shows what each attempt threw, and where.
   if (fields.attempt !== undefined && fields.stack !== undefined) return undefined
   const fieldsLeft = Object.entries(fields).filter(([name]) => !inLabelOrEvents.has(name))
   return line(record, label, stringOr(message, stringOr(record.fields)), fieldsText(fieldsLeft))

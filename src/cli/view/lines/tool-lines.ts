@@ -1,6 +1,6 @@
 /**
  * Duty: the progress of tools as lines for people, where nothing is drawn: `12:00:01  reader docs  read_file: 40 %`.
- * TOOLLINES-1 Of each call at most one line in two seconds is written, however often it reports.
+ * TOOLLINES-1 For each call, at most one line in two seconds is written, however often it reports.
  */
 import type { Roster } from '../../../client/event/activity.ts'
 import type { RawEvent } from '../../../core/event/event.ts'

@@ -28,7 +28,7 @@ const gap = '  '
 const nameColumnsMin = 12
 /** The least room for the activity and what belongs to it. */
 const activityColumnsMin = 16
-/** A detail such as "3 children" needs no line of its own. */
+/** A detail of this length, such as "3 children", needs no line of its own. */
 const detailCharsShort = 12
 
 export function liveLines(session: LiveSession, frame: Frame): string[] {
@@ -53,7 +53,7 @@ interface RowLine {
   readonly cut: string
 }
 
-/** Where there is room, what did not fit stands on a line of its own. */
+/** If there is room, a detail that was cut gets a line of its own. */
 function withCutDetails(lines: readonly RowLine[], { leaves }: LiveRows, most: number, frame: Frame): string[] {
   let spare = most - lines.length
   return lines.flatMap(({ line, cut }, index) => {
@@ -149,7 +149,7 @@ function rowLine(leaf: Leaf<LiveMember>, index: number, { rows, numbers, frame, 
   return { line: line.trimEnd(), cut: isCut ? doing.detail : '' }
 }
 
-/** Of a deep tree only the last lines that lead to a worker are shown, so that its name keeps some room. */
+/** In a deep tree, only the last lines that lead to a worker are shown, so that its name keeps some room. */
 function labelText({ lead, name }: Leaf<LiveMember>, room: number): string {
   const leadRoom = Math.max(3, room - nameColumnsMin)
   const shownLead = lead.length <= leadRoom ? lead : lead.slice(-(leadRoom - (leadRoom % 3)))
@@ -210,7 +210,7 @@ function waitingFor({ activity, openChildren, details }: LiveMember, now: number
   return activity === 'queued' && what === 'a free slot' ? '' : what
 }
 
-/** The last lines of what the first worker says. Where there are several workers, a line above names it. */
+/** The last lines of what the first worker says. If there are several workers, a line above names it. */
 function textLines(members: readonly LiveMember[], rootId: string | undefined, { columns, rows }: Frame): string[] {
   const root = members.find(({ id }) => id === rootId)
   if (root === undefined || root.details.text.trim() === '') return []

@@ -1,6 +1,6 @@
 /**
- * Duty: the workers of a large session that are shown where not all fit: those that a slot works on now, then those that failed, then those
- * that wait. The others become one line of counts.
+ * Duty: choose the workers of a large session that are shown if not all fit: those that a slot works on now, then those that failed, then those that
+ * wait. The others become one line of counts.
  * ROWS-OF-TREE-1 A worker is shown only with all its ancestors, so that each line stands under its parent.
  */
 import { type Activity, activities, isActive, isOver } from '../../../core/worker/activity.ts'

@@ -1,5 +1,5 @@
 /**
- * Duty: a session while it runs, as the live tree shows it: the roster of its workers with the details of each.
+ * Duty: keep what the live tree shows of a session while it runs: the roster of its workers with the details of each.
  */
 import type { Member, Roster } from '../../../client/event/activity.ts'
 import type { WorkerReport } from '../../../client/report.ts'

@@ -1,7 +1,7 @@
 /**
- * Duty: what is known of one worker while its session runs: from events, and now and then from its record.
- * LIVEWORKER-1 It is for watching only. Where the record knows more than the events (what a worker waits for), the record counts; where
- *              the events are newer (what a running worker does), the events count.
+ * Duty: keep what is known of one worker while its session runs: from events, and now and then from its record.
+ * LIVEWORKER-1 It is for watching only. If the record knows more than the events (what a worker waits for), the record counts; if the events are
+ *              newer (what a running worker does), the events count.
  */
 import type { WorkerReport } from '../../../client/report.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
@@ -14,7 +14,7 @@ import { StreamedText } from './streamed-text.ts'
 export interface LiveTool {
   readonly name: string
   readonly since: number
-  /** What it reported last; empty if nothing. */
+  /** The progress that the tool reported last; empty if none. */
   readonly progress: string
 }
 

@@ -1,13 +1,13 @@
 /**
- * Duty: what the model of one worker has said of its present reply.
- * STREAMED-1 Text that arrives after its reply was recorded, or of an earlier iteration, is ignored.
+ * Duty: keep what the model of one worker has said of its present reply.
+ * STREAMED-1 Text that arrives after its reply was recorded, or that belongs to an earlier iteration, is ignored.
  * STREAMED-2 Only the end of a long text is kept.
  * STREAMED-3 A piece that begins at 0 is a text that begins anew. That no piece comes twice is the client's duty (LIVE-FILTER-1).
  */
 import type { RawEvent } from '../../../core/event/event.ts'
 import { stringOr } from '../lines/message-line.ts'
 
-/** More than the lines of a wide terminal hold. */
+/** How many characters are kept: more than the lines of a wide terminal hold. */
 const charsKept = 4_000
 
 export class StreamedText {

@@ -26,7 +26,7 @@ export interface CallToCheck {
   readonly input: Json
 }
 
-/** Whether a call runs. Nothing: it does. With `change` it runs with these arguments, which are checked like those of a model. */
+/** Whether a call runs. Nothing: the call runs. With `change` it runs with these arguments, which are checked like those of a model. */
 export type CallVerdict =
   | { readonly do: 'continue' }
   | { readonly do: 'change'; readonly arguments: Json }
@@ -48,7 +48,7 @@ export interface CallResult {
 export interface AnswerToCheck {
   /** The text of the answer. */
   readonly text: string
-  /** Why its model ended. */
+  /** Why the model's reply ended. */
   readonly finishReason: FinishReason
   /** How often this hook has asked for more in this run. */
   readonly asked: number

@@ -9,8 +9,8 @@ import { ConfigError } from '../../errors.ts'
 import { isToolGlob, toolGlobRule } from '../tool/tool-glob.ts'
 
 /**
- * Which calls a rule is about. A text is a glob over names of tools: `delete_*`, `{read,list}_*`. With `when`, only calls whose arguments it
- * returns true for. `when` must be quick and return true or false; if it throws, a person is asked.
+ * The calls that a rule is about. A text is a glob over names of tools: `delete_*`, `{read,list}_*`. With `when`, the rule is only about calls for
+ * whose arguments `when` returns true. `when` must be quick and return true or false; if it throws, a person is asked.
  */
 export type ApprovalRule =
   | string

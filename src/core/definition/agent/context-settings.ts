@@ -1,4 +1,4 @@
-/** Duty: define what a model is told that nobody said, and check the form of these settings. */
+/** Duty: define what a model is told in addition to what was said, and check the form of these settings. */
 import { didYouMean } from '../../check/closest.ts'
 import { isObject } from '../../check/is-object.ts'
 import { preview } from '../../check/preview.ts'
@@ -11,14 +11,14 @@ export type ContextFact = (this: void, self: HookSelf) => string | null | undefi
 export interface ContextSettings {
   /**
    * Files of the worker's folder, by paths and globs (`docs/*.md`, `**` for folders at any depth), or as `file:` URLs. They stand before the conversation, are read again when they
-   * change, and are not stored. What cannot be read is left out and logged once.
+   * change, and are not stored. A file that cannot be read is left out, and logged once.
    */
   readonly files?: readonly string[]
-  /** How many files at most. Default 50. */
+  /** How many files are read at most. Default 50. */
   readonly filesMax?: number
-  /** Of a longer file the beginning is read. Default 50 000. */
+  /** How many bytes of a file are read: of a longer file only the beginning. Default 50 000. */
   readonly fileBytesMax?: number
-  /** How many bytes of files at most: further ones are left out. Default 200 000. */
+  /** How many bytes of all files are read at most: further files are left out. Default 200 000. */
   readonly bytesMax?: number
   /** Each input says when it came: day of the week, date, time and offset. Default: false. */
   readonly time?: boolean

@@ -91,12 +91,12 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
   readonly instructions: string | ((self: AgentSelf, input: Json) => string)
   /** `provider/model`, a language model of the AI SDK, or your own Model. Default: the default model of the node. */
   readonly model?: unknown
-  /** With what its model is asked. Default: the provider's settings. */
+  /** The settings with which its model is asked. Default: the provider's settings. */
   readonly settings?: CallSettings
-  /** Its tools; or a resolver, for tools that are known only when it runs. Default: none. */
+  /** Its tools; or a resolver, if its tools are known only when it runs. Default: none. */
   readonly tools?: readonly Tool[] | ToolResolver
   /**
-   * What its tools are filtered by. A `planner` only reads: its model is offered tools of effect `pure` that are not dangerous, and it spawns nothing.
+   * Which of its tools it has. A `planner` only reads: its model is offered tools of effect `pure` that are not dangerous, and it spawns nothing.
    * An `actor` has them all. Default: actor.
    */
   readonly role?: Role
@@ -122,7 +122,7 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
   /** Schema of input messages; an input that does not fit fails the run with `input_invalid`. Default: any JSON. */
   readonly input?: z.ZodType<unknown, Given>
   /**
-   * Schema of its result. Its model is told to end with JSON that fits; what does not fit is answered with what is wrong. The result is
+   * Schema of its result. Its model is told to end with JSON that fits; a reply that does not fit is answered with what is wrong. The result is
    * `{ text, output }`, with `output` as the schema returns it. Default: its result is a text.
    */
   readonly output?: z.ZodType<Output>
@@ -158,7 +158,7 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
    * that tool from its first long result on, or from the beginning where this field is set. `false`: long results are cut. Default: over 200 000 bytes.
    */
   readonly longResults?: false | LongResults
-  /** What its model is told that nobody said: files, the time, and facts. Default: nothing. */
+  /** What its model is told in addition to what was said: files, the time, and facts. Default: nothing. */
   readonly context?: ContextSettings
   /** Texts that its model is told of by name and description, and reads with `read_skill` when it needs them. Default: none. */
   readonly skills?: readonly Skill[]

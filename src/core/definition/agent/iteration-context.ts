@@ -1,6 +1,6 @@
 /**
  * Duty: what code of a kind sees of one iteration: the reply of its model, and what became of it. Read-only, and made anew for each reply.
- * Does not own: the iteration itself (runtime/agent/iteration.ts), which decides; this is a face of it.
+ * Does not own: the iteration itself (runtime/agent/iteration.ts), which decides; this only shows it.
  */
 import type {
   AssistantMessage,
@@ -13,7 +13,7 @@ import type { ToolSpec } from '../model.ts'
 import type { WorkerIdentity } from '../worker-identity.ts'
 import type { WorkerLog } from '../worker-log.ts'
 
-/** The reply of a model. Of one that an earlier turn recorded, it is what is recorded. */
+/** The reply of a model. If an earlier turn recorded the reply, this is what it recorded. */
 export type IterationResponse = Pick<AssistantMessage, 'content' | 'model' | 'finishReason' | 'usage'>
 
 /** What follows from a reply. */
@@ -50,13 +50,13 @@ export interface IterationContext {
   readonly toolCalls: readonly ToolCallBlock[]
   /** Their results, in the order in which they were recorded. */
   readonly toolResults: readonly ToolResultMessage[]
-  /** What the conversation has more than `messages`, for the next model call. Empty if there is none. */
+  /** Messages that the conversation has gained since `messages`, for the next model call. Empty if there is none. */
   readonly resultMessages: readonly ChatMessage[]
   /** Calls that did not run because they do not fit, are unknown or forbidden. */
   readonly validationErrors: readonly IterationProblem[]
   /** What follows from the reply. */
   readonly decision: IterationDecision
-  /** Does the run go on, or end well? */
+  /** Whether the run goes on, or ends well. */
   readonly status: 'ok' | 'error'
   /** Why the run fails, if `status` is `error`. */
   readonly error: Pick<Failure, 'code' | 'message'> | null

@@ -5,7 +5,7 @@ import { preview } from '../../check/preview.ts'
 import { ConfigError } from '../../errors.ts'
 
 export interface LongResults {
-  /** A result with more bytes is kept aside, and the model sees its beginning. Default 200 000. `outputBytesMax` of a tool goes before it. */
+  /** A result with more bytes is kept aside, and the model sees its beginning. Default 200 000. `outputBytesMax` of a tool takes precedence. */
   readonly over?: number
   /** How many bytes of such a result the model sees. Default 10 000. */
   readonly preview?: number

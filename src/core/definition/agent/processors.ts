@@ -10,7 +10,7 @@ import type { HookSelf } from './iteration-context.ts'
 export type Processed =
   /** `context`: a text that the model reads behind the input; at most 10 KiB of it are kept. */
   | { readonly do: 'continue'; readonly context?: string | undefined }
-  /** The model, the tools and the processors behind this one get another input. */
+  /** The model, the tools and the processors that follow get another input. */
   | { readonly do: 'transform'; readonly input: unknown; readonly context?: string | undefined }
   /** The run fails with `input_refused`, and its input is left out of later prompts. */
   | { readonly do: 'abort'; readonly reason: string }
@@ -20,7 +20,7 @@ export type Processed =
       readonly question: string
       /** The answer must be one of these texts. Default: any value. */
       readonly options?: readonly string[] | undefined
-      /** After so long the processor is called with an answer of status `expired`. Default: never. */
+      /** After this time the processor is called with an answer of status `expired`. Default: never. */
       readonly expiresMs?: number | undefined
     }
   | null
@@ -41,7 +41,7 @@ export interface ProcessorSelf extends HookSelf {
   readonly answer: ProcessorAnswer | null
 }
 
-/** Its name is told in the history: `function checkTone(input, self) { … }`. */
+/** The history names it by the name of its function: `function checkTone(input, self) { … }`. */
 export type Processor = (input: Json, self: ProcessorSelf) => Processed | Promise<Processed>
 
 const none: readonly Processor[] = []
@@ -50,7 +50,7 @@ export function processorsOf(prompt: Processor | readonly Processor[] | undefine
   return prompt === undefined ? none : typeof prompt === 'function' ? [prompt] : prompt
 }
 
-/** Throws a ConfigError that names the wrong one. */
+/** Throws a ConfigError that names the processor which is wrong. */
 export function checkProcessors(prompt: unknown): void {
   if (prompt === undefined || typeof prompt === 'function') return
   if (!Array.isArray(prompt) || prompt.length === 0)

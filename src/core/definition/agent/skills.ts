@@ -31,7 +31,7 @@ export function skillProblem({ name, description, text }: ReadSkill): string | n
   return Buffer.byteLength(text) > textMost ? `skill "${name}" has more than ${textMost} bytes.` : null
 }
 
-/** Throws a ConfigError that names the wrong one. Files are checked when a node opens the kind. */
+/** Throws a ConfigError that names the skill which is wrong. Files are checked when a node opens the kind. */
 export function checkSkills(skills: unknown): void {
   if (skills === undefined) return
   if (!Array.isArray(skills) || skills.length > skillsMost)

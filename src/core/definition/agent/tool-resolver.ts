@@ -32,7 +32,7 @@ export interface ToolResolver {
    * call does not run, and its model is told. After a crash it is asked again for the tool by the name that is recorded.
    */
   resolve(call: WrittenCall, self: HookSelf): Resolution | Promise<Resolution>
-  /** The recipe of a tool, by the name of the tool. It goes before the `recipe` of the tool itself. Default: none. */
+  /** The recipe of a tool, by the name of the tool. It takes precedence over the `recipe` of the tool itself. Default: none. */
   dispatchRecipe?(name: string): Recipe<never> | null | undefined
 }
 

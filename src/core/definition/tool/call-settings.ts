@@ -14,7 +14,7 @@ export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'ma
 export interface CallSettings {
   /** How freely the model chooses its words, from 0. Default: the provider's. */
   readonly temperature?: number
-  /** Most tokens of one reply. A reply that needs more ends with finish reason `length`. Default: the provider's. */
+  /** How many tokens one reply may have at most. A reply that needs more ends with finish reason `length`. Default: the provider's. */
   readonly maxOutputTokens?: number
   /** How much the model thinks before it replies: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`. Default: the provider's. */
   readonly effort?: (typeof efforts)[number]

@@ -92,8 +92,9 @@ export interface ToolDefinition<Input = unknown> {
   readonly input?: z.ZodType<Input>
   readonly effect: Effect
   /**
-   * Whether a person is asked before a call runs: `always`, `never`, or a quick function of the arguments that returns true if so. If it throws, a
-   * person is asked. Rules of the kind and the policy of the session come first. Default: `always` for a tool of effect `once`, else `never`.
+   * Whether a person is asked before a call runs: `always`, `never`, or a quick function of the arguments that returns true if a person is asked. If
+   * it throws, a person is asked. Rules of the kind and the policy of the session come first. Default: `always` for a tool of effect `once`, else
+   * `never`.
    */
   readonly approval?: 'never' | 'always' | ((input: Input, context: ApprovalContext) => boolean)
   /**
@@ -108,9 +109,9 @@ export interface ToolDefinition<Input = unknown> {
   readonly terminal?: boolean
   /** A call that takes longer is aborted. Default 120 000. */
   readonly timeoutMs?: number
-  /** How often, and after which waits, a call is tried again that threw a TransientError. Default: as the kind says. */
+  /** How often, and after which waits, a call that threw a TransientError is tried again. Default: as the kind says. */
   readonly retry?: RetrySettings
-  /** Of longer output the model sees so much, and the whole is kept for `read_result`. Default: 10 000 of more than 200 000. */
+  /** How many bytes of a longer output the model sees; the whole is kept for `read_result`. Default: 10 000 of more than 200 000. */
   readonly outputBytesMax?: number
   /** For tools that compute: `import.meta.url` of the module that exports this tool. The tool then runs in a worker thread. */
   readonly thread?: string
@@ -119,12 +120,15 @@ export interface ToolDefinition<Input = unknown> {
    * `input`, because the schema was changed, `reconcile` gets them as the model wrote them, and only `done: true` is believed.
    */
   reconcile?(input: Input, context: Pick<ToolContext, 'idempotencyKey' | 'signal' | 'log'>): Promise<Reconciled>
-  /** Calls of other tools of the kind, in place of `run`. Where it returns no steps, `run` is called. Without `run`, `effect` may be left out. */
+  /** Calls of other tools of the kind, in place of `run`. If it returns no steps, `run` is called. Without `run`, `effect` may be left out. */
   readonly recipe?: Recipe<Input>
   run(input: Input, context: ToolContext): unknown
 }
 
-/** A tool that only is a recipe. `effect` is what rules and policies take the call itself for; each step has that of its own tool. Default: `pure`. */
+/**
+ * A tool that only is a recipe. `effect` is the class that rules and policies take the call itself for; each step has the effect of its own tool.
+ * Default: `pure`.
+ */
 export type RecipeDefinition<Input = unknown> = Omit<
   ToolDefinition<Input>,
   'run' | 'effect' | 'reconcile' | 'thread' | 'recipe'
@@ -257,7 +261,7 @@ function isRecipe<Input>(tool: object): tool is RecipeDefinition<Input> {
   return 'recipe' in tool && typeof tool.recipe === 'function' && !('run' in tool)
 }
 
-/** In place of the `run` of a tool that only is a recipe. Nobody calls it. */
+/** Stands in place of the `run` of a tool that only is a recipe. Nobody calls it. */
 function runsSteps(): never {
   throw new ConfigError('a recipe has no run of its own.')
 }

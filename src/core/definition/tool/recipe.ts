@@ -6,13 +6,13 @@
  */
 import type { Json } from '../../history/chat/chat-message.ts'
 
-/** What the steps before have returned, by the name of their tools. Of a tool that ran twice, what it returned last. */
+/** What earlier steps have returned, by the names of their tools. For a tool that ran twice, what it returned last. */
 export type SerialContext = Readonly<Record<string, Json>>
 
 export interface RecipeStep {
   /** A tool of the same kind, or its name. */
   readonly tool: string | { readonly name: string }
-  /** Its arguments; or a function of what the serial steps have returned. Default: none. */
+  /** The arguments of the step; or a function of what the serial steps have returned. Default: none. */
   readonly arguments?: Json | ((serial: SerialContext) => Json)
   /** Names the step in results. Default: the name of its tool. */
   readonly label?: string
@@ -35,16 +35,16 @@ export interface RecipeError {
 export interface RecipeParts {
   /** Serial steps that have ended well, in order: `{ label, tool, output }`. */
   readonly serialResults: readonly RecipeResult[]
-  /** The same of the parallel ones, in the order of the recipe. */
+  /** The results of the parallel steps, in the order of the recipe. */
   readonly parallelResults: readonly RecipeResult[]
   /** Steps that failed or were not run: `{ label, tool, error }`. */
   readonly errors: readonly RecipeError[]
 }
 
 export interface RecipePlan {
-  /** Run in this order. A step that fails does not keep the next one from running. */
+  /** These steps run in this order. A step that fails does not keep the next one from running. */
   readonly serial?: readonly RecipeStep[]
-  /** Run side by side, three at a time, when the serial ones have ended. */
+  /** These steps run side by side, three at a time, when the serial ones have ended. */
   readonly parallel?: readonly RecipeStep[]
   /** Makes the output of the call. Default: a text with a heading for each step. */
   compose?(parts: RecipeParts): unknown

@@ -25,7 +25,7 @@ export function readChatMessage(value: unknown): ChatMessage | null {
       ? (understood as unknown as ChatMessage)
       : null
   } catch {
-    // The value is nested so deeply that the stack overflowed. Nothing that troupe wrote is.
+    // The value is nested so deeply that the stack overflowed. Nothing that troupe writes is nested so deeply.
     return null
   }
 }

@@ -31,12 +31,12 @@ export interface TextBlock {
 export interface MediaBlock {
   readonly type: 'image' | 'audio'
   readonly mediaType: string
-  /** In base64. Either `data` or `url` is set. */
+  /** The bytes in base64. Either `data` or `url` is set. */
   readonly data?: string | undefined
   /** An address of the web; or `blob:<id>`, a blob of the session (core/blob.ts). */
   readonly url?: string | undefined
   readonly filename?: string | undefined
-  /** Of a blob: how many it has. */
+  /** For a blob: how many bytes it has. */
   readonly bytes?: number | undefined
 }
 export interface FileBlock {
@@ -112,7 +112,7 @@ export interface UserMessage extends MessageHead {
   readonly about?: string | undefined
   readonly ended?: readonly string[] | undefined
   readonly content: readonly UserBlock[]
-  /** What was sent with it and nobody said: when it came, and facts. */
+  /** What was sent with it in addition to what was said: when it came, and facts. */
   readonly context?: string | undefined
   readonly facts?: Readonly<Record<string, Json>> | undefined
 }

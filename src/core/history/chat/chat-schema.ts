@@ -91,10 +91,10 @@ const userMessageSchema = z.looseObject({
   when: z.enum(steerings).optional(),
   /** What a nudge is about, where troupe counts such nudges. `output`: an answer did not fit the output of its kind. */
   about: z.string().optional(),
-  /** Of a nudge that tells of tasks in the background: the ids of the workers that have ended. */
+  /** For a nudge that tells of tasks in the background: the ids of the workers that have ended. */
   ended: z.array(z.string()).optional(),
   content: z.array(userBlockSchema),
-  /** What was sent with it and nobody said: when it came, and facts. */
+  /** What was sent with it in addition to what was said: when it came, and facts. */
   context: z.string().optional(),
   /** Facts that the sender passed along, by name. They are for tools; the model never sees them. */
   facts: z.record(z.string(), z.json()).optional(),
@@ -104,11 +104,11 @@ const assistantMessageSchema = z.looseObject({
   ...head,
   /** `provider/model`, as the provider names it. */
   model: z.string(),
-  /** `provider/model` as it was asked. Absent if the provider uses the same name. */
+  /** The `provider/model` that was asked. Absent if the provider uses the same name. */
   asked: z.string().optional(),
   /** True for a sentence of ours in place of a reply that took too long. */
   interrupted: z.boolean().optional(),
-  /** In the order in which the model wrote them. */
+  /** The blocks in the order in which the model wrote them. */
   content: z.array(assistantBlockSchema),
   finishReason: z.enum(finishReasons),
   usage: usageSchema,

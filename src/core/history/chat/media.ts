@@ -16,7 +16,7 @@ export type MediaPart = MediaBlock | FileBlock
 
 interface Beginning {
   readonly mediaType: string
-  /** In Latin-1, at these places. */
+  /** Texts in Latin-1 that the bytes have at these offsets. */
   readonly at: readonly (readonly [offset: number, text: string])[]
 }
 
@@ -53,7 +53,7 @@ const beginnings: readonly Beginning[] = [
   { mediaType: 'application/zip', at: [[0, 'PK\x03\x04']] },
   { mediaType: 'application/gzip', at: [[0, '\x1f\x8b']] },
 ]
-/** So many bytes are enough to know a type. */
+/** This many bytes are enough to know a type. */
 const headBytes = 16
 
 /** The media type by how the bytes begin. Null if they begin like nothing that is known here, as text does. */
@@ -109,7 +109,7 @@ function isText(bytes: Uint8Array): boolean {
   }
 }
 
-/** `a.png` of these bytes: what they are by themselves, else by the name, else text, else any bytes. */
+/** The media type of these bytes: what they are by themselves, else what the name says, else text, else any bytes. */
 function typeOf(bytes: Uint8Array, filename: string | undefined): string {
   const found = mediaTypeByBytes(bytes)
   const named = byExtension.get(/\.([a-z0-9]+)$/i.exec(filename ?? '')?.[1]?.toLowerCase() ?? '')
@@ -161,7 +161,7 @@ export function isMediaPart(block: unknown): block is MediaPart {
 
 const blobScheme = 'blob:'
 
-/** The id of the blob that has its bytes. Null if it is none. */
+/** The id of the blob that has the bytes of this block. Null if the block is no blob. */
 export function blobIdOf(block: MediaPart): string | null {
   return block.url?.startsWith(blobScheme) ? block.url.slice(blobScheme.length) : null
 }

@@ -26,7 +26,7 @@ export const chat = {
     return { type: 'system', ...headOf(head), text }
   },
 
-  /** `name`: of the person who says it. */
+  /** `name`: the name of the person who says it. */
   user(
     content: string | readonly UserBlock[],
     { name, ...head }: MadeHead & { readonly name?: string } = {},

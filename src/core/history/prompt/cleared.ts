@@ -1,5 +1,5 @@
 /**
- * Duty: what stands in a prompt for an old result of a tool that was cleared to make room, and how much room that makes.
+ * Duty: make the note that stands in a prompt for an old result of a tool which was cleared to make room, and say how much room that makes.
  * CLEARED-1 A part is cleared in the same way each time, and is the same object each time, because adapters keep what they built from it.
  * CLEARED-2 A short result stays as it is: the note would be no shorter.
  */
@@ -9,7 +9,7 @@ const longFrom = 400
 
 const known = new WeakMap<PromptMessage, PromptMessage>()
 
-/** Of any part that holds no long results: that part. */
+/** The cleared form of a part; a part without long results stays the same object. */
 export function clearedPart(part: PromptMessage): PromptMessage {
   if (part.role !== 'tool' || !part.results.some(isLong)) return part
   let cleared = known.get(part)

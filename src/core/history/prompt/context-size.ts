@@ -1,6 +1,6 @@
 /**
  * Duty: how many tokens the next prompt of a conversation has.
- * CONTEXT-SIZE-1 What a provider counted of a request and its reply is the size by then. What came since is estimated when somebody asks, and
+ * CONTEXT-SIZE-1 What a provider counted of a request and its reply is the size by then. What came since is estimated only when somebody asks, and
  *                once: most conversations are never asked about.
  */
 import type { PromptMessage } from '../../definition/model.ts'
@@ -13,7 +13,7 @@ export class ContextSize {
   /** Messages that are not in the sum yet. */
   #since: ChatMessage[] = []
 
-  /** With instructions and tools as soon as a provider has counted them. */
+  /** Instructions and tools are included as soon as a provider has counted them. */
   get tokens(): number {
     for (const message of this.#since) this.#tokens += addedTokens(message)
     this.#since = []
@@ -30,7 +30,7 @@ export class ContextSize {
     if (this.#since.length > 0) this.#since = []
   }
 
-  /** The prompt has become another one: nothing is counted of it yet. */
+  /** Begins anew, because the prompt has become another one: nothing is counted of it yet. */
   restart(prompt: readonly PromptMessage[]): void {
     this.#tokens = promptTokens(prompt)
     this.#since = []

@@ -1,4 +1,4 @@
-/** Duty: the note that stands in a prompt for what its model or its worker refused. */
+/** Duty: make the note that stands in a prompt for what its model or its worker refused. */
 import type { ErrorCode } from '../../errors.ts'
 
 const leftOutBecause: ReadonlyMap<ErrorCode, string> = new Map<ErrorCode, string>([

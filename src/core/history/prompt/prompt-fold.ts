@@ -32,7 +32,7 @@ import { clearedPart } from './cleared.ts'
 import { assistantBlocks, withoutSignatures } from './reply-blocks.ts'
 import { userBlocks, withoutSenderLines } from './user-blocks.ts'
 
-/** Stands where a user has to begin, and none did. */
+/** The text that stands where a user has to begin, and none did. */
 export const beginningText = '(conversation begins with the assistant)'
 /** The line with which a summary begins. */
 export const handoffMark = '[Previous conversation handoff]'
@@ -83,7 +83,7 @@ export interface InputBlocks {
 export class PromptFold {
   /** Parts that never change again. */
   #parts: PromptMessage[] = []
-  /** For each of them the id of its first message. Empty where a prompt cannot be cut: before results, and before a part of our own. */
+  /** For each part the id of its first message. Empty where a prompt cannot be cut: before results, and before a part of our own. */
   #firsts: string[] = []
   #compactions: readonly Compaction[] = []
   /** Long results of the parts before the last of these numbers are cleared. */
@@ -220,7 +220,7 @@ export class PromptFold {
   boundary(keep: number, least: number): Boundary | null {
     const from = this.#compactions.at(-1)?.at ?? 0
     const prompt = this.messages()
-    // An earlier summary is a part of its own where the part behind it is none of a user.
+    // An earlier summary is a part of its own if the part after it does not belong to a user.
     const shown =
       prompt.length - this.#parts.slice(from).length - (this.#tail ? 1 : 0) - (this.#slots.length > 0 ? 1 : 0)
     for (let at = Math.min(from + prompt.length - shown - keep, this.#parts.length); at - from >= least; at--) {

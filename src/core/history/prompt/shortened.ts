@@ -1,6 +1,6 @@
 /**
- * Duty: what made the prompts of a conversation shorter, in its order: summaries, and results that were cleared. The newest can be taken back.
- * SHORTENED-1 What could not be used stands for nothing, and so does what takes it back.
+ * Duty: keep what made the prompts of a conversation shorter, in its order: summaries, and results that were cleared. The newest can be taken back.
+ * SHORTENED-1 A step that could not be used stands for nothing, and so does the step that takes it back.
  */
 import type { ConversationHistory } from '../history.ts'
 import type { ContextSize } from './context-size.ts'
@@ -8,7 +8,7 @@ import type { ContextSize } from './context-size.ts'
 export class Shortened {
   readonly #history: ConversationHistory
   readonly #size: ContextSize
-  /** The newest last. Null: it could not be used. */
+  /** The newest step is the last. Null: the step could not be used. */
   readonly #steps: ('compacted' | 'cleared' | null)[] = []
 
   constructor(history: ConversationHistory, size: ContextSize) {

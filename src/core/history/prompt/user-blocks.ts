@@ -1,5 +1,5 @@
 /**
- * Duty: what a model reads of a message of a user: its blocks, who sent it, and what goes with it and nobody said.
+ * Duty: make what a model reads of a message of a user: its blocks, who sent it, and what goes with it in addition to what was said.
  * USER-BLOCKS-1 Only this file writes the lines that name a sender, mark a summary, or keep added context apart. A text that imitates one is quoted.
  */
 import type { TextBlock, UserBlock, UserMessage } from '../chat/chat-message.ts'

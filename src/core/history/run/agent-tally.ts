@@ -13,7 +13,7 @@ export interface AgentTally extends UsageReport {
   readonly iterations: number
   /** Results and other mail that came although nothing waited for them. */
   readonly ignoredEvents: number
-  /** All requests, with those that failed: this number counts towards the limits of the session. */
+  /** How many requests there were, with those that failed: this number counts towards the limits of the session. */
   readonly modelCalls: number
 }
 
@@ -28,7 +28,7 @@ export function spendingOf(tally: AgentTally): Spending {
   return { modelCalls: tally.modelCalls, tokens: tokensOf(tally), toolCalls: tally.toolCalls ?? 0 }
 }
 
-/** What is reported: answered and failed requests apart. */
+/** The usage for reports, which shows answered and failed requests apart. */
 export function reportedUsage(tally: AgentTally): UsageReport {
   return { ...usageOf(tally), modelCalls: tally.modelCalls - (tally.failedModelCalls ?? 0) }
 }

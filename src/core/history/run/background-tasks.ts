@@ -1,5 +1,5 @@
 /**
- * Duty: the children that an agent started in the background (detached), and of which its model was told that they have ended: a fold.
+ * Duty: fold from a history the children that an agent started in the background (detached), and the ends of which its model was told.
  */
 import type { SpawnNote } from '../entry.ts'
 
@@ -15,12 +15,12 @@ export class BackgroundTasks {
     for (const id of ids) this.#told.add(id)
   }
 
-  /** In the order in which they were started. */
+  /** The tasks in the order in which they were started. */
   get all(): SpawnNote[] {
     return [...this.#tasks.values()]
   }
 
-  /** Those whose end was not told. */
+  /** The tasks whose end was not told yet. */
   get untold(): SpawnNote[] {
     return this.#tasks.size === this.#told.size ? [] : this.all.filter(({ id }) => !this.#told.has(id))
   }

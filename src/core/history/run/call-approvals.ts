@@ -1,7 +1,8 @@
 /**
  * Duty: fold how the approvals of tool calls stand from the entries of a history.
  * CALL-APPROVALS-1 An answer counts once, for the newest ask of its call. An answer to an ask before that one decides nothing.
- * CALL-APPROVALS-2 A model may use the id of a call again once the turn of that call was undone. What was decided of that one does not hold for the new one.
+ * CALL-APPROVALS-2 A model may use the id of a call again once the turn of that call was undone. A decision about the earlier call does not hold for
+ * the new one.
  */
 import { readDecision } from '../../worker/ask/approval-ask.ts'
 import type { ApprovalStatus } from '../../worker/ask/approval-status.ts'
@@ -12,7 +13,7 @@ import type { AskedEntry, AskWithdrawnEntry, Entry } from '../entry.ts'
 
 export interface CallApproval {
   readonly status: ApprovalStatus
-  /** The newest ask of the call. Null if nobody was asked. */
+  /** The newest ask about the call. Null if nobody was asked. */
   readonly askId: string | null
   /** How often it was asked. */
   readonly asks: number
@@ -22,7 +23,7 @@ export interface CallApproval {
   readonly arguments?: Json | undefined
   readonly by?: string | null
   readonly reason?: string | null
-  /** Nobody answered in time. fail: the run fails because of it. */
+  /** Set if nobody answered in time. fail: the run fails because of it. */
   readonly expired?: 'deny' | 'fail'
   /** It needed no answer any more, for example because its tool was trusted meanwhile. */
   readonly isReleased?: true
@@ -44,7 +45,7 @@ export class CallApprovals {
     return this.#calls.get(toolCallId)
   }
 
-  /** Those that nobody has decided about. */
+  /** The approvals that nobody has decided about. */
   get open(): CallApproval[] {
     return [...this.#calls.values()].filter(({ status }) => status === 'pending')
   }
@@ -117,7 +118,7 @@ export class CallApprovals {
   }
 }
 
-/** How the approval of each call stands, by the id of the call. Calls that needed none are not there. */
+/** How the approval of each call stands, by the id of the call. Calls that needed no approval are missing. */
 export function approvalsOf(entries: Iterable<Entry>): Map<string, CallApproval> {
   const approvals = new CallApprovals()
   for (const entry of entries) approvals.apply(entry)

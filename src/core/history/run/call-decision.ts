@@ -7,7 +7,7 @@ export interface CallDecision {
   readonly tool?: string
   /** The arguments with which it runs, if the model wrote others. */
   readonly arguments?: Json
-  /** Why it does not run, as its model is told. */
+  /** Why the call does not run, as its model is told. */
   readonly refused?: string
 }
 

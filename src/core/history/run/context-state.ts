@@ -1,5 +1,5 @@
 /**
- * Duty: the states of an agent's run with the data that belong to each, and the tool calls that they are about: faces over a report and a history.
+ * Duty: show the states of an agent's run with the data that belong to each, and the tool calls that they are about, from a report and a history.
  * CONTEXT-STATE-1 Nothing here is stored. The state is the word in the record; the data are those of the history and of the last failure.
  */
 import type { ApprovalStatus } from '../../worker/ask/approval-status.ts'
@@ -18,13 +18,13 @@ import type { CallApproval } from './call-approvals.ts'
 /** What a model wrote behind the name of a tool: a text, a list of texts, or any other JSON. */
 export type ToolArguments = string | readonly string[] | Json
 
-/** Which of the three it is. An empty list counts as a list of texts. */
+/** The form of these arguments. An empty list counts as a list of texts. */
 export function sortOfArguments(given: ToolArguments): 'string' | 'stringList' | 'json' {
   if (typeof given === 'string') return 'string'
   return Array.isArray(given) && given.every((one) => typeof one === 'string') ? 'stringList' : 'json'
 }
 
-/** A tool call, and whether it may run. One that needs no approval counts as approved. */
+/** A tool call, and whether it may run. A call that needs no approval counts as approved. */
 export interface ToolCallRequest {
   readonly id: string
   readonly toolName: string
@@ -80,7 +80,7 @@ export function needsHistory(run: RunState): boolean {
   return run === 'AwaitingToolApproval' || run === 'ExecutingTools' || run === 'HandlingToolError'
 }
 
-/** `report`: of the worker. `context`: its conversation; without it the data that are in the history are missing. */
+/** `report`: the report of the worker. `context`: its conversation; without it, data that are in the history are missing. */
 export function contextStateOf(
   { run, lastFailure }: { readonly run: RunState; readonly lastFailure: Failure | null },
   context?: ContextContainer,

@@ -1,5 +1,5 @@
 /**
- * Duty: what is recorded of the calls of the newest reply, until all of them have their results. Only the container changes it
+ * Duty: keep what is recorded of the calls of the newest reply, until all of them have their results. Only the container changes it
  * (../context-container.ts).
  */
 import type { AnswerMessage, ResultMessage } from '../../worker/message.ts'
@@ -8,12 +8,12 @@ import type { AskedEntry, DelegatedEntry, Entry, SubCallEntry, SubCallStartedEnt
 import { CallApprovals, isForApproval } from './call-approvals.ts'
 import type { CallDecision } from './call-decision.ts'
 
-/** Of nearly all replies. Nothing is added to them. */
+/** The approvals of nearly all replies. Nothing is added to them. */
 const noApprovals = new CallApprovals()
 const noSubCalls: SubCalls = new Map()
 const noDecisions: ReadonlyMap<string, CallDecision> = new Map()
 
-/** What the newest reply is, or its calls, or their results are about. */
+/** The entries that are the newest reply, or are about its calls or their results. */
 type CallEntry = Extract<
   Entry,
   {
@@ -29,7 +29,7 @@ type CallEntry = Extract<
   }
 >
 
-/** By the ids of calls and of their steps: what is recorded last of a step. */
+/** The newest record of each step, by the ids of calls and of their steps. */
 export type SubCalls = ReadonlyMap<string, ReadonlyMap<string, SubCallStartedEntry | SubCallEntry>>
 
 export class ReplyCalls {
@@ -77,7 +77,7 @@ export class ReplyCalls {
     }
   }
 
-  /** Of calls and of steps. */
+  /** Notes that these calls or steps took no effect. */
   #tookNoEffect(toolCallIds: readonly string[]): void {
     for (const id of toolCallIds) this.started.delete(id)
     if (this.subCalls.size === 0) return
@@ -122,7 +122,7 @@ export class ReplyCalls {
       .join('\n')
   }
 
-  /** As it was, but nothing is known of these calls: they begin anew. */
+  /** The same calls, but nothing is known of these: they begin anew. */
   without(again: ReadonlySet<string>): ReplyCalls {
     const others = <Value>(map: ReadonlyMap<string, Value>) => new Map([...map].filter(([id]) => !again.has(id)))
     const calls = new ReplyCalls(this.reply)
@@ -138,7 +138,7 @@ export class ReplyCalls {
   }
 }
 
-/** A call that begins anew goes on behind the steps that have ended. */
+/** A call that begins anew goes on after the steps that have ended. */
 function ended(steps: ReadonlyMap<string, SubCallStartedEntry | SubCallEntry>) {
   return new Map([...steps].filter(([, { type }]) => type === 'subCall'))
 }

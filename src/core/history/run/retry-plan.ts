@@ -3,7 +3,7 @@
  * receive failed. Pure: it reads entries, and makes the entries that the history gets.
  * RETRY-PLAN-1 No recorded step is repeated. Only the step that failed runs again, with the calls that the end of the run had cancelled.
  * RETRY-PLAN-2 A `once` call of unknown outcome is never decided here: a person decides.
- * RETRY-PLAN-3 Calls whose results the model was to read next are over: also those that a message interrupted, which count as cancelled or unknown.
+ * RETRY-PLAN-3 If the model was to read the results next, the calls are over, even those that a message interrupted, which count as cancelled or unknown.
  * RETRY-PLAN-4 A call that started children keeps the result that the end of the run gave it: its children were cancelled.
  */
 import type { Failure } from '../../worker/failure.ts'
@@ -16,7 +16,7 @@ import type { UnknownDecision } from './unknown-decision.ts'
 
 export interface FailedRunFacts {
   readonly run: number
-  /** Of the entries that are made. */
+  /** The epoch of the entries that are made. */
   readonly epoch: number
   readonly at: number
   /** Position of the next entry in the history. */
@@ -57,7 +57,7 @@ export function planRetry(facts: FailedRunFacts, decision?: UnknownDecision): Re
   return decision === undefined ? planHandler(facts) : { kind: 'nothing_to_decide' }
 }
 
-/** Also for an agent that received nothing. */
+/** This also plans for an agent that received nothing. */
 function planHandler(facts: FailedRunFacts): RetryVerdict {
   const received = facts.entries.filter((entry) => entry.type === 'received')
   const last = facts.entries.findLast((entry) => entry.type !== 'failed')
@@ -75,7 +75,7 @@ function planHandler(facts: FailedRunFacts): RetryVerdict {
   })
 }
 
-/** The message was put aside. The next run receives it, and knows nothing of the steps of this one. */
+/** The message was put aside. The next run receives it, and knows nothing of the steps of the failed run. */
 function planOfLetter(entries: readonly Entry[]): RetryVerdict {
   const steps = stepsOf(entries).map(({ name }) => name)
   if (steps.length === 0) return { kind: 'dead_letter' }
@@ -87,7 +87,7 @@ function stepsOf(entries: readonly Entry[]): StepEntry[] {
   return entries.filter((entry) => entry.type === 'step')
 }
 
-/** What the run still waited for when it failed. It was dropped or cancelled, and nothing brings it back. Null: nothing. */
+/** What the run still waited for when it failed. All of it was dropped or cancelled, and nothing brings it back. Null: the run waited for nothing. */
 function lostBy(received: readonly ReceivedEntry[]): string | null {
   const results = new Set(received.flatMap(({ message }) => (message.kind === 'result' ? [message.call] : [])))
   const signals = new Set(received.flatMap(({ message }) => (message.kind === 'result' ? [] : [message.id])))
@@ -146,7 +146,7 @@ function callsToReopen(sinceReply: readonly Entry[], failure: Failure) {
     const result = results.get(toolCallId)
     return result === undefined || result.status === 'cancelled' || result.failure !== undefined
   }
-  // RETRY-PLAN-3: the model failed, or what a user said stands behind the results.
+  // RETRY-PLAN-3: the model failed, or a message of a user stands after the results.
   const areOver = failure.origin === 'model' || sinceReply.some(({ type }) => type === 'user')
   const own = areOver ? [] : calls.filter(({ toolCallId }) => !delegated.has(toolCallId))
   const isUnknown = ({ toolCallId }: ToolCallBlock) => results.get(toolCallId)?.status === 'unknown'

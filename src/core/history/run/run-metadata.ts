@@ -1,5 +1,5 @@
 /**
- * Duty: what the runs of an agent leave behind, under names of their own space, as a fold over its history.
+ * Duty: collect what the runs of an agent leave behind, under names of their own space, as a fold over its history.
  * METADATA-1 The facts are in the entries and stored nowhere else, so they cannot contradict the history.
  */
 import { toolCallsOf } from '../chat/chat-message.ts'
@@ -25,7 +25,7 @@ export class RunMetadataFold {
     if (type === 'assistant') this.#replied(toolCallsOf(entry).at(-1)?.toolName)
     else if (type === 'compacted') this.#compactedAt = entry.at
     else if (type === 'completed') this.#state = 'completed_ready_for_prompt'
-    // What else is received within a run follows a request for tools.
+    // Any other message within a run follows a request for tools.
     else if (type === 'failed' || type === 'cancelled' || (type === 'received' && entry.message.kind === 'input'))
       this.#state = undefined
   }

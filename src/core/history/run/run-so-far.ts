@@ -1,4 +1,4 @@
-/** Duty: what a run of an agent has used and found out so far, and its start. Only the container changes it (context-container.ts). */
+/** Duty: keep what a run of an agent has used and found out so far, and its start. Only the container changes it (context-container.ts). */
 import { isObject } from '../../check/is-object.ts'
 import type { ErrorCode } from '../../errors.ts'
 import { parseExactJson } from '../../exact-json.ts'
@@ -18,31 +18,31 @@ import type { ReplyCalls } from './reply-calls.ts'
 
 /** What the run in progress has used so far, and the facts that its tools have set. */
 export interface RunSoFar {
-  /** The text of its input. Undefined before it. */
+  /** The text of the run's input. Undefined before the input. */
   readonly inputText: string | undefined
   /** Replies of the model that were not blank. */
   readonly iterations: number
-  /** Blank replies in a row. */
+  /** How many blank replies there were in a row. */
   readonly blanks: number
-  /** Texts that were cut off at their length since the last reply that was not, in order. They are the beginning of the next answer. */
+  /** Texts that were cut off at their length, since the last reply that was complete, in order. They are the beginning of the next answer. */
   readonly cut: readonly string[]
   /** How many inputs steered it. */
   readonly steers: number
-  /** Answers that did not fit the output of its kind. */
+  /** How many answers did not fit the output of its kind. */
   readonly misfits: number
   /** Replies that took too long, and were answered in the conversation. */
   readonly interruptions: number
   /** Replies with a call whose arguments could not be read. */
   readonly brokenReplies: number
-  /** How often in a row each tool has failed, of those that failed the last time. */
+  /** How often in a row each tool has failed, for tools that failed the last time. */
   readonly failing: ReadonlyMap<string, number>
-  /** When it began, or was last retried. Null before its first message. */
+  /** When it began, or was last retried. Null before the first message of the run. */
   readonly startedAt: number | null
   readonly tokens: number
   /** Tool calls for which its replies asked. */
   readonly toolCalls: number
   readonly facts: Readonly<Record<string, Json>>
-  /** In call order. */
+  /** The children in the order of their calls. */
   readonly children: readonly ChildFacts[]
   /** Iterations in a row that ended with the same errors. */
   readonly sameErrors: number
@@ -108,7 +108,7 @@ export function noteReply(run: MutableRun, message: AssistantMessage): void {
   for (const { type } of message.content) if (type === 'tool-call') run.toolCalls++
 }
 
-/** What is known of a child that has reported. `given`: names of the facts that it got. */
+/** What is known of a child that has reported. `given`: the names of the facts that the child got. */
 export function childOf(result: ResultMessage, given: readonly string[]): ChildFacts {
   const { from: workerId, name, workerKind: kind, status } = result
   const failure = result.failure?.message
@@ -129,7 +129,7 @@ export function noteHooked(run: MutableRun, { hook, did, ask }: HookedEntry): vo
   else run.processed++
 }
 
-/** Of nearly all runs. Nothing is added to it. */
+/** The failing tools of nearly all runs. Nothing is added to it. */
 const noFailures: ReadonlyMap<string, number> = new Map()
 
 export function newRun(number: number): MutableRun {
@@ -164,7 +164,7 @@ export function newRun(number: number): MutableRun {
   }
 }
 
-/** A run that failed and goes on: what could fail it again is counted anew. */
+/** What is counted anew if a failed run goes on, because it could fail the run again. */
 export const countedAnew = {
   misfits: 0,
   interruptions: 0,
@@ -188,7 +188,7 @@ export function countResults(run: MutableRun, { errors, results }: Pick<ReplyCal
   run.failing = failing
 }
 
-/** The run begins with this input, or it steers the run: then another answer is wanted, and the model may get out of its errors. */
+/** Notes that the run begins with this input, or that the input steers it: then another answer is wanted, and the model may get out of its errors. */
 export function noteInput(run: MutableRun, { when, content, at }: UserMessage): void {
   run.inputText ??= textOf(content)
   run.startedAt ??= at

@@ -14,10 +14,10 @@ import type { AskBody } from './ask.ts'
 export interface ApprovalDetails {
   readonly tool: string
   readonly toolCallId: string
-  /** As the model wrote them. */
+  /** The arguments as the model wrote them. */
   readonly arguments: Json
   readonly schemaHash: string
-  /** Of the call with these arguments, for whoever shows or compares it. */
+  /** The hash of the call with these arguments, for whoever shows or compares it. */
   readonly hash: string
   /** Why a person is asked. */
   readonly why: string
@@ -72,7 +72,7 @@ export function readApprovalDetails(details: unknown): ApprovalDetails | null {
   return areTexts && 'arguments' in details ? (details as unknown as ApprovalDetails) : null
 }
 
-/** The details of the same call of another worker. Null for other details. */
+/** The details of the same call of another worker. Null for details of another kind. */
 export function rehashed(details: unknown, workerId: string): ApprovalDetails | null {
   const read = readApprovalDetails(details)
   if (read === null) return null

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 
 export interface HashedCall {
   readonly tool: string
-  /** Of the tool's schema, by `schemaHash`. */
+  /** The hash of the tool's schema, by `schemaHash`. */
   readonly schemaHash: string
   readonly workerId: string
   readonly toolCallId: string

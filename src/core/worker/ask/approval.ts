@@ -21,7 +21,7 @@ export type ApprovalVerdict =
   | { readonly do: 'ask'; readonly why: string; readonly eachTime: boolean }
   | { readonly do: 'deny'; readonly why: string }
 
-/** What of a tool matters here. Tools of troupe have the effect `pure`. */
+/** The properties of a tool that matter here. Tools of troupe have the effect `pure`. */
 export type JudgedTool = Pick<Tool, 'name' | 'effect' | 'approval' | 'dangerous'>
 
 export interface JudgedCall {
@@ -29,7 +29,7 @@ export interface JudgedCall {
   /** The arguments, as `run` would get them. */
   readonly input: unknown
   readonly context: ApprovalContext
-  /** Of the kind. */
+  /** The rules of the kind. */
   readonly rules?: ApprovalRules | undefined
   readonly policy: ApprovalPolicy
   /** Names of the tools that somebody trusts in this session. */
@@ -59,7 +59,7 @@ export function decideApproval(call: JudgedCall): ApprovalVerdict {
 
 const dangerousNames = /delete|write|execute|modify/i
 
-/** By what its author says; else a tool that changes something and says so by its name, unless its author wants it never asked about. */
+/** True if its author says so; otherwise true for a tool that changes something and says so by its name, unless its author wants it never asked about. */
 export function isDangerous({ name, effect, approval, dangerous }: JudgedTool): boolean {
   return dangerous ?? (effect !== 'pure' && approval !== 'never' && dangerousNames.test(name))
 }
@@ -80,7 +80,7 @@ function bySelf({ tool, context }: JudgedCall, read: () => unknown): ApprovalVer
   return said ? ask('the approval function of the tool says so') : run
 }
 
-/** What the rules of a list say. Null: none of them is about this call. */
+/** What the rules of a list say. Null: none of the rules is about this call. */
 function judge(
   { tool, rules, context }: JudgedCall,
   list: RuleList,

@@ -15,7 +15,7 @@ export const askStates = ['open', 'answered', 'expired', 'withdrawn'] as const
 /** withdrawn: its run ended, or was cancelled, before anybody answered. */
 export type AskState = (typeof askStates)[number]
 
-/** What is asked, as it is stored. */
+/** What an ask asks, in the form that is stored. */
 export interface AskBody {
   /** The question, or the name of the signal. */
   readonly question: string
@@ -33,7 +33,7 @@ export interface AskAnswer {
   readonly value: unknown
   readonly by: string | null
   readonly reason: string | null
-  /** Of an expired ask that fails its run: how the failure reads. */
+  /** Set for an expired ask that fails its run: the words of the failure. */
   readonly fails?: string
 }
 
