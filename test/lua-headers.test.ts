@@ -1,5 +1,5 @@
 /** Each Lua file agrees with its header and its descriptor; and each disagreement would be noticed. */
-import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { scriptLibrary } from '../src/store/script/script-source.ts'
@@ -8,9 +8,7 @@ import { disagreements, type LuaScript } from './architecture/lua-header.ts'
 
 const folder = new URL('../src/store/lua/', import.meta.url)
 const read = (file: string) => readFileSync(new URL(file, folder), 'utf8')
-const shared = readdirSync(new URL('shared/', folder))
-  .map((file) => read(`shared/${file}`))
-  .join('\n')
+const shared = globSync('shared/**/*.lua', { cwd: folder }).map(read).join('\n')
 /** Where each script is, by its name. */
 const paths = new Map(
   globSync('**/*.lua', { cwd: folder, exclude: ['shared/**'] }).map((path) => [basename(path), path] as const),

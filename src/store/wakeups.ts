@@ -1,5 +1,5 @@
 /**
- * Duty: ids of wake-ups, as lua/shared/wakeups.lua makes them: `<letter><seed>-<pool>-<number>`. A seed is unique for each call of a script, and
+ * Duty: ids of wake-ups, as lua/shared/queue/wakeups.lua makes them: `<letter><seed>-<pool>-<number>`. A seed is unique for each call of a script, and
  * the ids are legal as BullMQ job ids.
  */
 import { randomBytes } from 'node:crypto'

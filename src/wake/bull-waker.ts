@@ -120,7 +120,7 @@ export class BullWaker implements Waker {
   }
 }
 
-/** Scripts begin the id of a wake-up with `p` if a node heard it when they published it (lua/shared/wakeups.lua). */
+/** Scripts begin the id of a wake-up with `p` if a node heard it when they published it (lua/shared/queue/wakeups.lua). */
 function wasPublished(id: string): boolean {
   return id.startsWith('p')
 }

@@ -1,4 +1,4 @@
-/** claim.lua, and the claims of shared/claims.lua that commit.lua makes as well. */
+/** claim.lua, and the claims of shared/turn/claims.lua that commit.lua makes as well. */
 import type { Assigned, ClaimCall, Claimed, Claiming } from './calls.ts'
 import type { Mark, Store } from './records.ts'
 import { dropWakeup, type Rules, readCancellation, record, starts, writeWakeup } from './shared-rules.ts'

@@ -1,6 +1,6 @@
 /**
  * Duty: check what a kind declares of its runs, over all nodes: how many are in progress at once, and how many begin within a time; for all of them,
- * or for each key of their inputs. Pure: the store counts (lua/shared/gates.lua).
+ * or for each key of their inputs. Pure: the store counts (lua/shared/turn/gates.lua).
  * RUN-LIMITS-1 The node that begins a run makes its key, from the input as `receive` or the model gets it: only nodes that host the kind have the function.
  * RUN-LIMITS-2 A run without a key (null or undefined) is not limited by that setting.
  */

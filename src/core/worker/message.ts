@@ -3,7 +3,7 @@
  * A mail is one string: a letter for its sort, a head of tab-separated fields that scripts may match, then the value as JSON, which no script
  * ever decodes.
  * MAIL-1 No field of a head contains a tab: heads have ids, words, numbers and permissions only.
- * MAIL-2 The lane of signals takes every sort of `SignalMessage`. A new sort gets a letter in `signalLetters` and in lua/shared/mail.lua, and a
+ * MAIL-2 The lane of signals takes every sort of `SignalMessage`. A new sort gets a letter in `signalLetters` and in lua/shared/mail/mail.lua, and a
  *        reader here; the compiler names whoever must handle it.
  */
 

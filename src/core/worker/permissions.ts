@@ -166,7 +166,7 @@ export function isPermissionsText(text: string): boolean {
   }
 }
 
-/** True if the path is the outer one or below it, by its text alone. store/lua/shared/children.lua does the same. */
+/** True if the path is the outer one or below it, by its text alone. store/lua/shared/session/children.lua does the same. */
 export function isWithinFolder(path: string, outer: string): boolean {
   const slashed = (text: string) => (/^[A-Za-z]:/.test(outer) ? text.replaceAll('\\', '/') : text)
   const base = `${withoutLastSlashes(slashed(outer))}/`

@@ -1,6 +1,6 @@
 /**
  * Duty: define the waits of a resting worker: the form of a wait in the record, the messages that end it, and its words for people.
- * Owns: all of this, together with lua/shared/waits.lua, the half that scripts need. Does not own: when a worker rests (the behaviours).
+ * Owns: all of this, together with lua/shared/record/waits.lua, the half that scripts need. Does not own: when a worker rests (the behaviours).
  * WAIT-1 Whoever adds a sort of wait adds it here and in waits.lua, and nowhere else. A test compares the two over a table of cases.
  * WAIT-2 A signal ends every wait except those for a retry, for a start and at a gate.
  */

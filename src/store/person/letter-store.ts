@@ -35,7 +35,7 @@ export class LetterStore {
     return found && (await this.#withDispositions([found]))[0]
   }
 
-  /** A disposition is `<letter> <position in the mailbox> <wakeups>`, or `<letter> dismissed` (lua/shared/letters.lua). */
+  /** A disposition is `<letter> <position in the mailbox> <wakeups>`, or `<letter> dismissed` (lua/shared/mail/letters.lua). */
   async #withDispositions(letters: readonly LetterRow[]): Promise<DeadRow[]> {
     if (letters.length === 0) return []
     const times = letters.map(({ id }) => Number(id.split('-')[0]))

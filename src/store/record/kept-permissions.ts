@@ -1,6 +1,6 @@
 /**
  * Duty: permissions as records name them: those of over 64 bytes are kept by their session, under a digest of their text.
- * KEPT-PERMISSIONS-1 Permissions that their session has lost stay a name, which permits nothing. lua/shared/permissions.lua has the same form.
+ * KEPT-PERMISSIONS-1 Permissions that their session has lost stay a name, which permits nothing. lua/shared/record/permissions.lua has the same form.
  */
 import { hash } from 'node:crypto'
 import { keptPermissions } from '../../core/worker/permissions.ts'

@@ -1,7 +1,7 @@
 /**
  * Duty: read the record of a worker as an object, by one table of all its fields.
  * Owns: name, default, form and meaning of each field. Does not own: writing; scripts write records, and have the same defaults in
- * lua/shared/defaults.lua. A test compares the two.
+ * lua/shared/record/defaults.lua. A test compares the two.
  * RECORD-1 A record keeps only fields that differ from the start. An absent field has the default of the table.
  * RECORD-2 No other TypeScript module spells a default of a record, or parses one of its fields.
  * RECORD-3 `damage` names each field that another program wrote over. Such a field is read as if it were absent.

@@ -11,7 +11,7 @@ import { loginAdvice } from './no-connection.ts'
  */
 const refusedNow =
   /(?:^|: -)((OOM|READONLY|LOADING|TRYAGAIN|BUSY|MASTERDOWN|CLUSTERDOWN|MISCONF|NOREPLICAS|MOVED|ASK)\b.*)|(Script attempted to access a non local key\b.*)/s
-/** What a script says of damage that it finds before its first write: the text behind the mark of lua/shared/checks.lua. */
+/** What a script says of damage that it finds before its first write: the text behind the mark of lua/shared/record/checks.lua. */
 const damage = /\bDAMAGED (.*?)(?= script: |$)/s
 /** What Redis says to a user whom it does not know, or who may not do this. For scripts it has no error code before 7.0, and other words since 7.0. */
 const userRefused =

@@ -28,31 +28,15 @@ interface Piece {
   readonly text: string
 }
 
-/** Each of these files uses only the files before it. */
-const parts = [
-  'defaults',
-  'checks',
-  'records',
-  'events',
-  'notices',
-  'spending',
-  'costs',
-  'waits',
-  'wakeups',
-  'asks',
-  'permissions',
-  'starts',
-  'lines',
-  'mail',
-  'gates',
-  'sessions',
-  'claims',
-  'children',
-  'turns',
-  'batches',
-  'commits',
-  'letters',
-]
+/** What scripts share, by rooms of shared/: each room uses only the rooms before it, and each file only the files before it. */
+const rooms = {
+  record: ['defaults', 'checks', 'records', 'waits', 'permissions'],
+  queue: ['lines', 'starts', 'wakeups'],
+  mail: ['events', 'notices', 'asks', 'mail', 'letters'],
+  session: ['spending', 'costs', 'sessions', 'children'],
+  turn: ['gates', 'claims', 'turns', 'batches', 'commits'],
+}
+const parts = Object.entries(rooms).flatMap(([room, names]) => names.map((name) => `${room}/${name}`))
 const files: readonly (readonly Piece[])[] = parts.map((name) => piecesOf(read(`shared/${name}.lua`)))
 
 export function scriptSource(file: string): string {

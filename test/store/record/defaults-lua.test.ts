@@ -14,7 +14,7 @@ const scripts = globSync('**/*.lua', { cwd: folder }).map((file) => readFileSync
 test('scripts and readers take an absent field for the same', async () => {
   const redis = openRedis(inject('redisUrl'))
   const all = [...names]
-  const said = await runLua<string | null>(redis, ['defaults'], 'atStart[case]', all)
+  const said = await runLua<string | null>(redis, ['record/defaults'], 'atStart[case]', all)
   const ofScripts = new Map(all.flatMap((name, index) => (said[index] == null ? [] : [[name, said[index]]])))
   for (const { name, absent } of table) {
     // Scripts write limits and allowances as they come, and read them where they need one by one.

@@ -10,7 +10,7 @@ test('each sort of signal that scripts make is read as such', async () => {
   const kinds = Object.keys(signalLetters) as (keyof typeof signalLetters)[]
   const mails = await runLua<string>(
     redis,
-    ['mail'],
+    ['mail/mail'],
     'signalMail(case, \'the-id\', \'{"status":"expired","value":1}\')',
     kinds,
   )
@@ -26,6 +26,6 @@ test('each sort of signal that scripts make is read as such', async () => {
 test('scripts tell the record of an agent from that of a handler as everyone else does', async () => {
   const redis = openRedis(inject('redisUrl'))
   const all = [encodeTally(emptyTally), '', '@', '{}', '"a 1"', 'a']
-  expect(await runLua(redis, ['spending'], 'isTally(case)', all)).toEqual(all.map(isTally))
+  expect(await runLua(redis, ['session/spending'], 'isTally(case)', all)).toEqual(all.map(isTally))
   redis.disconnect()
 })

@@ -54,7 +54,7 @@ const cases = Object.values(waits)
 test('a message ends a wait in Lua exactly if it ends it in TypeScript', async () => {
   const redis = openRedis(inject('redisUrl'))
   const call = 'endsWait(case.coded, case.lane, case.text, case.count)'
-  const said = await runLua<boolean>(redis, ['waits'], call, cases)
+  const said = await runLua<boolean>(redis, ['record/waits'], call, cases)
   expect(said).toEqual(cases.map(({ wait, ...arrival }) => endsWait(wait, arrival)))
   expect(new Set(said)).toEqual(new Set([true, false]))
   redis.disconnect()
@@ -64,7 +64,7 @@ test('scripts know which waits are for results of children, and for which', asyn
   const redis = openRedis(inject('redisUrl'))
   const all: readonly Wait[] = Object.values(waits).flat()
   const call = '{ waitsForResults(case), childAwaited(case) or false, countAwaited(case) or false }'
-  const said = await runLua(redis, ['waits'], call, all.map(encodeWait))
+  const said = await runLua(redis, ['record/waits'], call, all.map(encodeWait))
   expect(said).toEqual(
     all.map((wait) => [
       wait.kind === 'result' || wait.kind === 'results',
@@ -77,7 +77,7 @@ test('scripts know which waits are for results of children, and for which', asyn
 
 test('a wait that nobody can read is ended by every result, so that the worker is looked at', async () => {
   const redis = openRedis(inject('redisUrl'))
-  expect(await runLua(redis, ['waits'], "endsWait(case, 'results', '', 1)", ['results:', 'results:x'])).toEqual([
+  expect(await runLua(redis, ['record/waits'], "endsWait(case, 'results', '', 1)", ['results:', 'results:x'])).toEqual([
     true,
     true,
   ])

@@ -1,7 +1,7 @@
 /**
  * Duty: define an ask: what a worker asks of somebody outside, and how its answer comes back.
  * Owns: the forms of an ask's question and of its answer, as they are stored and put into the mailbox.
- * Does not own: when an ask ends (lua/shared/asks.lua and answer.lua).
+ * Does not own: when an ask ends (lua/shared/mail/asks.lua and answer.lua).
  * OUTASK-1 An ask ends once: it is answered, it expires, or the end of its run withdraws it. While it is open, its worker holds no slot for it.
  * OUTASK-2 No script decodes a question or an answer. Whoever answers checks the answer against the question first.
  */

@@ -1,5 +1,6 @@
 --[[ records – names of keys, time, and what records and sessions say.
-What scripts have in common is in this folder; the shared functions that a script uses are put in front of it. A shared file runs nothing by itself.
+What scripts have in common is in lua/shared/, in rooms that build on each other: record, queue, mail, session, turn. The shared functions that a
+script uses are put in front of it. A shared file runs nothing by itself.
 A script that takes a list, or more than five values, takes a header as its first argument: one JSON object with named fields that the store wrote.
 Texts of users follow it as arguments of their own, and no script decodes them (docs/decisions/0027-arguments-of-scripts.md).
 A script reads and checks everything first and writes afterwards; `plan…`, `read…` and `check…` only read, `write…` only write.
