@@ -217,9 +217,9 @@ describe('the architecture', () => {
     expect(sources.flatMap((file) => file.imports).length).toBeGreaterThan(250)
     const definition = sources.find(({ path }) => path === 'src/core/definition/define-worker.ts')
     expect(definition?.imports).toContainEqual({ from: 'zod', file: null, pack: 'zod', typeOnly: true })
-    const store = sources.find(({ path }) => path === 'src/store/turn-store.ts')
+    const store = sources.find(({ path }) => path === 'src/store/turn/turn-store.ts')
     expect(store?.imports).toContainEqual({
-      from: '../core/errors.ts',
+      from: '../../core/errors.ts',
       file: 'src/core/errors.ts',
       pack: null,
       typeOnly: false,

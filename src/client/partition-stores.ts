@@ -6,7 +6,7 @@ import { LetterStore } from '../store/person/letter-store.ts'
 import type { Places } from '../store/places.ts'
 import { PoolStore } from '../store/pool-store.ts'
 import { guardedReads } from '../store/redis/guarded.ts'
-import type { SessionStore } from '../store/session-store.ts'
+import type { SessionStore } from '../store/session/session-store.ts'
 import type { DeadLettersPlace } from './letter/dead-letters.ts'
 import type { AsksPlace } from './person/asks.ts'
 

@@ -8,7 +8,7 @@ import { rootIdOf } from '../core/ids.ts'
 import type { InspectStore, SessionRow } from '../store/audit/inspect-store.ts'
 import { damageText, type FieldDamage } from '../store/record/field.ts'
 import { decodeResultLine } from '../store/record/session-record.ts'
-import type { WorkerRow } from '../store/worker-rows.ts'
+import type { WorkerRow } from '../store/worker/worker-rows.ts'
 
 const pieceSize = 500
 

@@ -12,7 +12,7 @@ import { RedisBlobStore } from '../store/blob-store.ts'
 import type { RedisLivePublisher } from '../store/event/live-channel.ts'
 import { RedisOutboxStore } from '../store/outbox-store.ts'
 import type { Places } from '../store/places.ts'
-import { RedisTurnStore } from '../store/turn-store.ts'
+import { RedisTurnStore } from '../store/turn/turn-store.ts'
 import { RedisUpkeepStore } from '../store/upkeep-store.ts'
 
 /** What a node is made of, before any of it runs. */

@@ -6,7 +6,7 @@ import { newId, rootIdOf } from '../../src/core/ids.ts'
 import type { Wakeup } from '../../src/core/ports/wake.ts'
 import { encodeInput } from '../../src/core/worker/message.ts'
 import type { DeadRow } from '../../src/store/person/letter-store.ts'
-import type { SessionStore } from '../../src/store/session-store.ts'
+import type { SessionStore } from '../../src/store/session/session-store.ts'
 
 const worker = rootIdOf(newId(0))
 const submission = { create: () => Promise.reject(new Error('no session is begun here')) }

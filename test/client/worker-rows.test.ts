@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { readRows } from '../../src/client/worker-rows.ts'
 import type { InspectStore } from '../../src/store/audit/inspect-store.ts'
-import type { WorkerRow } from '../../src/store/worker-rows.ts'
+import type { WorkerRow } from '../../src/store/worker/worker-rows.ts'
 
 test('rows of many workers come in order, and no read is of very many', async () => {
   const sizes: number[] = []

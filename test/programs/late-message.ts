@@ -3,7 +3,7 @@
  * end does not look again. No wake-up is rung for it.
  */
 import { connectInternal } from '../../src/client/client.ts'
-import { RedisTurnStore } from '../../src/store/turn-store.ts'
+import { RedisTurnStore } from '../../src/store/turn/turn-store.ts'
 import type { NodeOrder } from './node-order.ts'
 
 export async function postBeforeEnds(order: NodeOrder, count: number): Promise<void> {

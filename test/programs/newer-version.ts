@@ -5,7 +5,7 @@
 import type { Entry } from '../../src/core/history/entry.ts'
 import type { CommitRequest } from '../../src/core/ports/ports.ts'
 import { Journal } from '../../src/runtime/agent/journal.ts'
-import { RedisTurnStore } from '../../src/store/turn-store.ts'
+import { RedisTurnStore } from '../../src/store/turn/turn-store.ts'
 
 const version = 2
 const marks = { v: version, mood: 'new' }

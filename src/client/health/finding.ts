@@ -3,7 +3,7 @@
  * Does not own: the words for people. Whoever shows findings has a text for each code (src/cli/view/finding-text.ts).
  * FINDING-1 The levels: `ok`, all is well; `warning`, it works, but somebody should know; `problem`, work waits or may be lost.
  */
-import type { ExpiredWorker } from '../../store/leases.ts'
+import type { ExpiredWorker } from '../../store/worker/leases.ts'
 import type { Health } from './health.ts'
 import type { HeldUpWorker } from './held-up.ts'
 import type { StrandedReason } from './stranded.ts'

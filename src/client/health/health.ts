@@ -1,10 +1,10 @@
 /** Duty: read the facts that health findings rest on: the settings of Redis, nodes, queues, and how long workers have waited. */
 import { unhostedPool } from '../../core/ids.ts'
 import type { InspectStore } from '../../store/audit/inspect-store.ts'
-import type { ExpiredWorker } from '../../store/leases.ts'
 import type { PauseNote } from '../../store/record/pause-note.ts'
 import type { ClusterFacts } from '../../store/redis/cluster-look.ts'
 import type { ServerFacts } from '../../store/redis/server-facts.ts'
+import type { ExpiredWorker } from '../../store/worker/leases.ts'
 import type { SubmissionQueue } from '../../submit/submission-queue.ts'
 import type { WakeupQueue } from '../../wake/queue-tidier.ts'
 import type { KindSummary, NodeSummary } from '../summaries.ts'

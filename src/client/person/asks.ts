@@ -22,7 +22,7 @@ import {
   encodeAnswer,
 } from '../../core/worker/ask/ask.ts'
 import type { AskPlace, AskRow, AskStore } from '../../store/person/ask-store.ts'
-import type { AnswerAnswer, SessionStore } from '../../store/session-store.ts'
+import type { AnswerAnswer, SessionStore } from '../../store/session/session-store.ts'
 import { type AsksQuery, asksRules } from '../queries.ts'
 import { boundAnswer, decisionIn, detailsOf, trustedTool } from './approval-answers.ts'
 

@@ -17,7 +17,7 @@ import { countingEntries, lastTurn, lastUndone, type PlacedEntry } from '../../c
 import { policy } from '../../core/policy.ts'
 import { refusalError, workerNotFound } from '../../core/worker/refusal.ts'
 import type { InspectStore } from '../../store/audit/inspect-store.ts'
-import type { WorkerRow } from '../../store/worker-rows.ts'
+import type { WorkerRow } from '../../store/worker/worker-rows.ts'
 import type { Submission } from '../submission/submission.ts'
 import { readRows } from '../worker-rows.ts'
 import { readEntries } from './branches.ts'

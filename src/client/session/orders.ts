@@ -23,7 +23,7 @@ import {
 import { inputIdOf } from '../../core/worker/message.ts'
 import type { Order } from '../../core/worker/order.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
-import type { WorkerRow } from '../../store/worker-rows.ts'
+import type { WorkerRow } from '../../store/worker/worker-rows.ts'
 import { type Amended, readAgent } from './amend.ts'
 import { readEntries } from './branches.ts'
 import { hasEnded, stateOf } from './session-summary.ts'

@@ -13,7 +13,7 @@ import { approvalPolicies, nobodyAnswersWords } from '../../core/worker/ask/sess
 import { sendTimes } from '../../core/worker/steer.ts'
 import { AskStore } from '../../store/person/ask-store.ts'
 import { guardedReads } from '../../store/redis/guarded.ts'
-import type { SessionStore } from '../../store/session-store.ts'
+import type { SessionStore } from '../../store/session/session-store.ts'
 import { Asks } from '../person/asks.ts'
 import { Submission, type SubmissionContext } from '../submission/submission.ts'
 

@@ -10,7 +10,7 @@ import { decodeTally, reportedUsage } from '../../core/history/run/agent-tally.t
 import { countingEntries, type PlacedEntry } from '../../core/history/undone.ts'
 import { tokensOf } from '../../core/worker/usage.ts'
 import { contextWindow } from '../../models/context-window.ts'
-import type { WorkerRow } from '../../store/worker-rows.ts'
+import type { WorkerRow } from '../../store/worker/worker-rows.ts'
 import { type Amended, readAgent } from './amend.ts'
 import { readEntries } from './branches.ts'
 

@@ -6,7 +6,7 @@
 import { partitionOfKey } from '../../core/ids.ts'
 import type { OpenPlace } from '../../store/places.ts'
 import { guarded } from '../../store/redis/guarded.ts'
-import type { SessionStore } from '../../store/session-store.ts'
+import type { SessionStore } from '../../store/session/session-store.ts'
 import { earlierPartitions } from '../../store/set-up/raise.ts'
 
 /** The clocks of this process and of Redis may differ by this much. */

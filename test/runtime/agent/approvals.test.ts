@@ -6,7 +6,7 @@ import { TerminalError } from '../../../src/core/errors.ts'
 import { approvalsOf } from '../../../src/core/history/run/call-approvals.ts'
 import { call, type ScriptedReply, say, together } from '../../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
-import { RedisTurnStore } from '../../../src/store/turn-store.ts'
+import { RedisTurnStore } from '../../../src/store/turn/turn-store.ts'
 import {
   expectSound,
   instructions,

@@ -4,7 +4,7 @@ import { askId } from '../../../src/core/ids.ts'
 import type { AskOrder } from '../../../src/core/ports/ports.ts'
 import { encodeAnswer, encodeAskBody } from '../../../src/core/worker/ask/ask.ts'
 import { askKey, sessionKeys, workerKeys } from '../../../src/store/keys.ts'
-import type { AnswerAnswer } from '../../../src/store/session-store.ts'
+import type { AnswerAnswer } from '../../../src/store/session/session-store.ts'
 import type { HandTurn } from './hand-node.ts'
 import type { MadeSession, Place } from './place.ts'
 

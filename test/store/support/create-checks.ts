@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { rootIdOf } from '../../../src/core/ids.ts'
 import { defaultSessionLimits } from '../../../src/core/policy.ts'
-import type { CreateAnswer } from '../../../src/store/create-sessions.ts'
+import type { CreateAnswer } from '../../../src/store/session/create-sessions.ts'
 import type { Check } from './checks.ts'
 
 /** All but its id. */

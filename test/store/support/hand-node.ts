@@ -7,7 +7,7 @@ import type {
   NextClaim,
   PoolLoad,
 } from '../../../src/core/ports/ports.ts'
-import { RedisTurnStore } from '../../../src/store/turn-store.ts'
+import { RedisTurnStore } from '../../../src/store/turn/turn-store.ts'
 import { RedisUpkeepStore } from '../../../src/store/upkeep-store.ts'
 import type { Place } from './place.ts'
 

@@ -1,6 +1,6 @@
 /** Short forms of the tests of retried sessions, to be held against scripts from which a guard was taken. */
 import { expect } from 'vitest'
-import type { RetryOrder } from '../../../src/store/session-store.ts'
+import type { RetryOrder } from '../../../src/store/session/session-store.ts'
 import type { Check } from './checks.ts'
 import type { CreateOptions, Place } from './place.ts'
 

@@ -2,11 +2,11 @@
  * Duty: read the gates at which workers wait, as people are told of them. It never writes.
  * GATE-FACTS-1 One read for any number of workers. A gate that cannot be read is left out: its worker waits all the same, and the audit names the key.
  */
-import type { GateFacts } from '../core/worker/gates.ts'
-import { gateKeys, gatesKey, type PartitionKeys } from './keys.ts'
-import type { WorkerRecord } from './record/worker-record.ts'
-import type { Redis } from './redis/redis.ts'
-import { orElse, repliesOf } from './script/replies.ts'
+import type { GateFacts } from '../../core/worker/gates.ts'
+import { gateKeys, gatesKey, type PartitionKeys } from '../keys.ts'
+import type { WorkerRecord } from '../record/worker-record.ts'
+import type { Redis } from '../redis/redis.ts'
+import { orElse, repliesOf } from '../script/replies.ts'
 
 interface Row {
   readonly id: string

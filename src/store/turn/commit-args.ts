@@ -1,17 +1,17 @@
 /** Duty: the form of a commit's arguments and answers, as the header of lua/turn/commit.lua has them. */
 
-import { defaultName } from '../core/definition/worker-name.ts'
-import { InvariantError } from '../core/errors.ts'
-import type { Policy } from '../core/policy.ts'
-import type { AskOrder, CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../core/ports/ports.ts'
-import type { CallCost } from '../core/worker/cost.ts'
-import { decodeRefusal } from '../core/worker/refusal.ts'
-import { decodeSteered } from '../core/worker/steer.ts'
+import { defaultName } from '../../core/definition/worker-name.ts'
+import { InvariantError } from '../../core/errors.ts'
+import type { Policy } from '../../core/policy.ts'
+import type { AskOrder, CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../../core/ports/ports.ts'
+import type { CallCost } from '../../core/worker/cost.ts'
+import { decodeRefusal } from '../../core/worker/refusal.ts'
+import { decodeSteered } from '../../core/worker/steer.ts'
+import { decodeClaim, decodeSpendings, readApproval } from '../record/assignment.ts'
+import { encodeCalls } from '../record/call-ranges.ts'
+import type { HeaderValue, Reply } from '../script/script.ts'
+import { parseWakeups } from '../wakeups.ts'
 import type { KindLists } from './kind-lists.ts'
-import { decodeClaim, decodeSpendings, readApproval } from './record/assignment.ts'
-import { encodeCalls } from './record/call-ranges.ts'
-import type { HeaderValue, Reply } from './script/script.ts'
-import { parseWakeups } from './wakeups.ts'
 
 /** What a node says with each of its commits. */
 export interface CommitContext {

@@ -1,9 +1,9 @@
 /** Duty: what the store answers to a message from outside: where it stands, or why it is refused. */
-import { InvariantError } from '../core/errors.ts'
-import type { Wakeup } from '../core/ports/wake.ts'
-import type { Refusal } from '../core/worker/refusal.ts'
-import type { Reply } from './script/script.ts'
-import { parseWakeups } from './wakeups.ts'
+import { InvariantError } from '../../core/errors.ts'
+import type { Wakeup } from '../../core/ports/wake.ts'
+import type { Refusal } from '../../core/worker/refusal.ts'
+import type { Reply } from '../script/script.ts'
+import { parseWakeups } from '../wakeups.ts'
 
 /**
  * Where a message stands in its lane. again: its key is known, or its letter was put back before, and this is the position that it got then. other:

@@ -1,7 +1,7 @@
 /** Duty: read the leases of workers: whose have ended although their turns had not, and which a node holds. It never writes. */
-import { type PartitionKeys, workerKeys } from './keys.ts'
-import type { Redis } from './redis/redis.ts'
-import { orElse, repliesOf } from './script/replies.ts'
+import { type PartitionKeys, workerKeys } from '../keys.ts'
+import type { Redis } from '../redis/redis.ts'
+import { orElse, repliesOf } from '../script/replies.ts'
 
 export interface ExpiredWorker {
   readonly id: string

@@ -2,10 +2,10 @@
  * Duty: read when workers were queued, when what they wait for is due, and until when their leases last. It never writes.
  * WORKER-TIMES-1 It makes two reads for any number of workers. A worker with very many timers has no due time, so that both stay short.
  */
-import { type PartitionKeys, workerKeys } from './keys.ts'
-import type { WorkerRecord } from './record/worker-record.ts'
-import type { Redis } from './redis/redis.ts'
-import { orElse, repliesOf } from './script/replies.ts'
+import { type PartitionKeys, workerKeys } from '../keys.ts'
+import type { WorkerRecord } from '../record/worker-record.ts'
+import type { Redis } from '../redis/redis.ts'
+import { orElse, repliesOf } from '../script/replies.ts'
 
 /** The times of a worker, in ms since 1970, by the clock of Redis; null where one does not apply. */
 export interface WorkerTimes {

@@ -8,9 +8,9 @@
  */
 
 import { performance } from 'node:perf_hooks'
-import { RuntimeError } from '../core/errors.ts'
-import { idLength, partitionOf } from '../core/ids.ts'
-import type { Policy } from '../core/policy.ts'
+import { RuntimeError } from '../../core/errors.ts'
+import { idLength, partitionOf } from '../../core/ids.ts'
+import type { Policy } from '../../core/policy.ts'
 import type {
   Assignment,
   ClaimAnswer,
@@ -21,23 +21,23 @@ import type {
   RenewRequest,
   TurnStore,
   Verdict,
-} from '../core/ports/ports.ts'
-import type { Wakeup } from '../core/ports/wake.ts'
-import type { EnterAnswer, GateOrder } from '../core/worker/gates.ts'
-import { decodeMail, type Mail } from '../core/worker/message.ts'
-import { decodeSteered, type Steer } from '../core/worker/steer.ts'
+} from '../../core/ports/ports.ts'
+import type { Wakeup } from '../../core/ports/wake.ts'
+import type { EnterAnswer, GateOrder } from '../../core/worker/gates.ts'
+import { decodeMail, type Mail } from '../../core/worker/message.ts'
+import { decodeSteered, type Steer } from '../../core/worker/steer.ts'
+import { readEntries } from '../history/read-entries.ts'
+import { gatesKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from '../keys.ts'
+import { decodeClaim } from '../record/assignment.ts'
+import { takenFields } from '../record/worker-record.ts'
+import { guarded } from '../redis/guarded.ts'
+import type { Redis } from '../redis/redis.ts'
+import { Batcher, bytesOf } from '../script/batcher.ts'
+import type { Reply, ScriptCaller } from '../script/script.ts'
+import { claimScript, commitScript, enterScript, renewScript } from '../script/scripts.ts'
+import { newSeed, parseWakeups } from '../wakeups.ts'
 import { type CommitArgs, type CommitContext, commitArgs, decodeCommit } from './commit-args.ts'
-import { readEntries } from './history/read-entries.ts'
-import { gatesKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { KindLists, type NodeKinds } from './kind-lists.ts'
-import { decodeClaim } from './record/assignment.ts'
-import { takenFields } from './record/worker-record.ts'
-import { guarded } from './redis/guarded.ts'
-import type { Redis } from './redis/redis.ts'
-import { Batcher, bytesOf } from './script/batcher.ts'
-import type { Reply, ScriptCaller } from './script/script.ts'
-import { claimScript, commitScript, enterScript, renewScript } from './script/scripts.ts'
-import { newSeed, parseWakeups } from './wakeups.ts'
 
 export interface TurnStoreOptions extends NodeKinds {
   readonly redis: Redis

@@ -2,10 +2,10 @@
  * Duty: take turns away from a node that dies or stands still (release.lua), so that others go on with them before their leases end.
  * RELEASE-1 A turn is taken only while it has the token that was read. What its node still commits is fenced.
  */
-import type { PartitionKeys } from './keys.ts'
-import type { ScriptCaller } from './script/script.ts'
-import { releaseScript } from './script/scripts.ts'
-import { newSeed } from './wakeups.ts'
+import type { PartitionKeys } from '../keys.ts'
+import type { ScriptCaller } from '../script/script.ts'
+import { releaseScript } from '../script/scripts.ts'
+import { newSeed } from '../wakeups.ts'
 
 /** A turn that is taken away, in the form of the script. */
 export type TakenTurn = {

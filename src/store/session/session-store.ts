@@ -2,30 +2,28 @@
  * Duty: what programs ask of the store from outside a turn: create, send, answer, cancel, close, prune. One instance per partition.
  * Expected refusals are values; the client turns them into errors that name the id.
  */
-import { InvariantError } from '../core/errors.ts'
-import { defaultPool, digestAsked, rootIdOf, unhostedPool } from '../core/ids.ts'
-import { decodeSpending, defaultSpending, encodeAllowed, type Policy, type Spending } from '../core/policy.ts'
-import type { Wakeup } from '../core/ports/wake.ts'
+import { InvariantError } from '../../core/errors.ts'
+import { defaultPool, digestAsked, rootIdOf, unhostedPool } from '../../core/ids.ts'
+import { decodeSpending, defaultSpending, encodeAllowed, type Policy, type Spending } from '../../core/policy.ts'
+import type { Wakeup } from '../../core/ports/wake.ts'
 import {
   type ApprovalPolicy,
   decodeApproval,
   defaultApproval,
   encodeApproval,
   type SessionApproval,
-} from '../core/worker/ask/session-approval.ts'
-import type { SendTime } from '../core/worker/steer.ts'
-import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
-import { ForkStore } from './fork/fork-store.ts'
-import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
-import { AmendStore } from './person/amend-store.ts'
-import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './person/cancels.ts'
-import { PauseStore } from './person/pause-store.ts'
-import { decodePost, type Placed, type PostAnswer, type PostRefused } from './post-answer.ts'
-import { poolOfKindLine } from './record/register-line.ts'
-import { sessionOfPath } from './record/worker-record.ts'
-import { guarded } from './redis/guarded.ts'
-import type { Redis } from './redis/redis.ts'
-import type { ScriptCaller } from './script/script.ts'
+} from '../../core/worker/ask/session-approval.ts'
+import type { SendTime } from '../../core/worker/steer.ts'
+import { ForkStore } from '../fork/fork-store.ts'
+import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from '../keys.ts'
+import { AmendStore } from '../person/amend-store.ts'
+import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from '../person/cancels.ts'
+import { PauseStore } from '../person/pause-store.ts'
+import { poolOfKindLine } from '../record/register-line.ts'
+import { sessionOfPath } from '../record/worker-record.ts'
+import { guarded } from '../redis/guarded.ts'
+import type { Redis } from '../redis/redis.ts'
+import type { ScriptCaller } from '../script/script.ts'
 import {
   answerScript,
   approvalScript,
@@ -35,9 +33,11 @@ import {
   postScript,
   redriveScript,
   retryScript,
-} from './script/scripts.ts'
-import { pruneOnce, pruneStart } from './upkeep-store.ts'
-import { newSeed, parseWakeups } from './wakeups.ts'
+} from '../script/scripts.ts'
+import { pruneOnce, pruneStart } from '../upkeep-store.ts'
+import { newSeed, parseWakeups } from '../wakeups.ts'
+import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
+import { decodePost, type Placed, type PostAnswer, type PostRefused } from './post-answer.ts'
 
 /** For a message: the digest of its key, and whether the caller gave the key, who may use it for another message as well. */
 interface PostOptions {

@@ -4,9 +4,9 @@
  *          each then gets its own error or answer.
  */
 import { performance } from 'node:perf_hooks'
-import type { BlobRef } from '../core/blob.ts'
-import { RuntimeError, TransientError } from '../core/errors.ts'
-import { digestAsked, rootIdOf } from '../core/ids.ts'
+import type { BlobRef } from '../../core/blob.ts'
+import { RuntimeError, TransientError } from '../../core/errors.ts'
+import { digestAsked, rootIdOf } from '../../core/ids.ts'
 import {
   defaultSpending,
   defaultWorkerLimits,
@@ -14,13 +14,13 @@ import {
   encodeLimits,
   type Policy,
   type SessionLimits,
-} from '../core/policy.ts'
-import type { Wakeup } from '../core/ports/wake.ts'
-import type { PartitionKeys } from './keys.ts'
-import { batchesOf, bytesOf } from './script/batcher.ts'
-import type { HeaderValue, ScriptCaller } from './script/script.ts'
-import { createSessionsScript } from './script/scripts.ts'
-import { newSeed, parseWakeups } from './wakeups.ts'
+} from '../../core/policy.ts'
+import type { Wakeup } from '../../core/ports/wake.ts'
+import type { PartitionKeys } from '../keys.ts'
+import { batchesOf, bytesOf } from '../script/batcher.ts'
+import type { HeaderValue, ScriptCaller } from '../script/script.ts'
+import { createSessionsScript } from '../script/scripts.ts'
+import { newSeed, parseWakeups } from '../wakeups.ts'
 
 export interface SessionOrder {
   readonly sessionId: string
