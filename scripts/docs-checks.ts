@@ -8,7 +8,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventTypes } from '../src/core/event/event.ts'
-import { runStates, workerStates } from '../src/core/worker/run-state.ts'
+import { runStates, workerStates } from '../src/core/worker/run/run-state.ts'
 import { requirementProblems } from './requirements.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))

@@ -267,9 +267,6 @@ export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'
 export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/ports/telemetry.ts'
 export type { DeepReadonly } from './core/read-only.ts'
 export type { ApprovalPolicy, SessionApproval, WhenNobodyAnswers } from './core/worker/ask/session-approval.ts'
-export type { Cost } from './core/worker/cost.ts'
-export type { Failure } from './core/worker/failure.ts'
-export { type Arrow, type RunEvent, RunMachine, runArrows, transition } from './core/worker/lifecycle.ts'
 export type {
   AnswerMessage,
   InputMessage,
@@ -279,10 +276,13 @@ export type {
   ReportedChild,
   ResultMessage,
   TimerMessage,
-} from './core/worker/message.ts'
+} from './core/worker/message/message.ts'
 export type { Notify } from './core/worker/notify.ts'
 export type { Permissions } from './core/worker/permissions.ts'
-export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run-state.ts'
+export type { Cost } from './core/worker/run/cost.ts'
+export type { Failure } from './core/worker/run/failure.ts'
+export { type Arrow, type RunEvent, RunMachine, runArrows, transition } from './core/worker/run/lifecycle.ts'
+export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run/run-state.ts'
+export type { UsageReport } from './core/worker/run/usage.ts'
 export type { GivenTurnShare, TurnShare } from './core/worker/turn-share.ts'
-export type { UsageReport } from './core/worker/usage.ts'
 export type { LoggerLike } from './log.ts'

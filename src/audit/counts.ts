@@ -2,7 +2,7 @@
  * Duty: count what became of every accepted message (I16): accepted = completed + failed + cancelled + dead + waiting + active + removed.
  * COUNT-1 A message ends as the run that received it ends. Each message of a run counts.
  */
-import type { Lane } from '../core/worker/message.ts'
+import type { Lane } from '../core/worker/message/message.ts'
 import { type Sort, sorts } from './history-fold.ts'
 import { acceptedIn, type Seen } from './worker-rules.ts'
 

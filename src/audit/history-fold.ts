@@ -15,7 +15,7 @@ import {
   type RetriedEntry,
   type SpawnNote,
 } from '../core/history/entry.ts'
-import { decodeHead, inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
+import { decodeHead, inputPositionOf, type ResultMessage } from '../core/worker/message/message.ts'
 import type { Say } from './finding.ts'
 
 /** Every sort of signal counts as one. */

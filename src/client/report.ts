@@ -1,7 +1,7 @@
 /**
  * Duty: the report of a session and of its tree of workers, made from their records alone.
  * REPORT-1 It asks no worker, so it can be made at any time.
- * REPORT-2 Fine and coarse states are derived from the state of the run (core/worker/run-state.ts). They are never stored.
+ * REPORT-2 Fine and coarse states are derived from the state of the run (core/worker/run/run-state.ts). They are never stored.
  */
 
 import { damageOf } from '../core/errors.ts'
@@ -9,11 +9,11 @@ import { decodeTally, reportedUsage } from '../core/history/run/agent-tally.ts'
 import { sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import { defaultWorkerLimits, type SessionLimits, type WorkerLimits } from '../core/policy.ts'
-import { type Activity, activityOf } from '../core/worker/activity.ts'
-import type { Configuration } from '../core/worker/configuration.ts'
-import { reportedCost } from '../core/worker/cost.ts'
-import type { Failure } from '../core/worker/failure.ts'
+import type { Configuration } from '../core/worker/message/configuration.ts'
 import type { Permissions } from '../core/worker/permissions.ts'
+import { type Activity, activityOf } from '../core/worker/run/activity.ts'
+import { reportedCost } from '../core/worker/run/cost.ts'
+import type { Failure } from '../core/worker/run/failure.ts'
 import {
   type CoarseState,
   coarseState,
@@ -21,8 +21,8 @@ import {
   fineState,
   type RunState,
   type WorkerState,
-} from '../core/worker/run-state.ts'
-import { sumOfUsage, type UsageReport } from '../core/worker/usage.ts'
+} from '../core/worker/run/run-state.ts'
+import { sumOfUsage, type UsageReport } from '../core/worker/run/usage.ts'
 import type { OpenAsk } from '../store/person/open-asks.ts'
 import type { SessionRecord } from '../store/record/session-record.ts'
 import { type Holdup, holdupOf, holdupsOf } from './holdup.ts'

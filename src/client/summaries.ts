@@ -1,6 +1,6 @@
 /** Duty: the rows of lists: sessions, kinds, nodes, dead letters; and what became of a message that was sent or a letter that was handled. */
 import type { ErrorCode } from '../core/errors.ts'
-import type { Message } from '../core/worker/message.ts'
+import type { Message } from '../core/worker/message/message.ts'
 import type { SessionReport } from './report.ts'
 import type { ListedState } from './session/session-state.ts'
 

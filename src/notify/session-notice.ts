@@ -1,5 +1,5 @@
 /** Duty: write what is told of a session that has ended: the data of the job, and the body of the request. */
-import type { Failure } from '../core/worker/failure.ts'
+import type { Failure } from '../core/worker/run/failure.ts'
 
 export interface SessionNotice {
   readonly type: 'session.completed' | 'session.failed' | 'session.cancelled'

@@ -8,7 +8,7 @@ import { defaultSpending, defaultWorkerLimits, type WorkerLimits } from '../core
 import type { Assignment, CommitAnswer, CommitRequest, RunPosition, TurnStore } from '../core/ports/ports.ts'
 import { defaultApproval } from '../core/worker/ask/session-approval.ts'
 import type { EnterAnswer } from '../core/worker/gates.ts'
-import { decodeMail, encodeInput, encodeResult, type Mail, type Outcome } from '../core/worker/message.ts'
+import { decodeMail, encodeInput, encodeResult, type Mail, type Outcome } from '../core/worker/message/message.ts'
 import type { Permissions } from '../core/worker/permissions.ts'
 import { beforeRun } from '../core/worker/run-ends.ts'
 

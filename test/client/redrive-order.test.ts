@@ -4,7 +4,7 @@ import { DeadLetters, type DeadLettersPlace } from '../../src/client/letter/dead
 import { TransientError } from '../../src/core/errors.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import type { Wakeup } from '../../src/core/ports/wake.ts'
-import { encodeInput } from '../../src/core/worker/message.ts'
+import { encodeInput } from '../../src/core/worker/message/message.ts'
 import type { DeadRow } from '../../src/store/person/letter-store.ts'
 import type { SessionStore } from '../../src/store/session/session-store.ts'
 

@@ -2,7 +2,7 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import * as errors from '../../src/core/errors.ts'
-import { toFailure } from '../../src/core/worker/failure.ts'
+import { toFailure } from '../../src/core/worker/run/failure.ts'
 import { defineWorker } from '../../src/index.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 

@@ -4,8 +4,8 @@
  */
 import type { Entry } from '../../src/core/history/entry.ts'
 import type { CommitRequest } from '../../src/core/ports/ports.ts'
-import { decodeMail, encodeInput, type Mail } from '../../src/core/worker/message.ts'
-import type { Steer, Steering } from '../../src/core/worker/steer.ts'
+import { decodeMail, encodeInput, type Mail } from '../../src/core/worker/message/message.ts'
+import type { Steer, Steering } from '../../src/core/worker/message/steer.ts'
 import { blocksOf } from '../../src/runtime/agent/order/user-message.ts'
 
 /** What a commit says of inputs. */

@@ -5,8 +5,8 @@ import { decodeEntry, type Entry, encodeEntry, entryVersion } from '../../src/co
 import { lastEntries, openCallsIn } from '../../src/core/history/run/open-calls.ts'
 import type { AskOrder, Assignment, CommitAnswer, CommitRequest, SpawnOrder } from '../../src/core/ports/ports.ts'
 import { encodeAnswer } from '../../src/core/worker/ask/ask.ts'
+import type { Steering } from '../../src/core/worker/message/steer.ts'
 import { beforeRun } from '../../src/core/worker/run-ends.ts'
-import type { Steering } from '../../src/core/worker/steer.ts'
 import { MemoryWorker } from '../../src/testing/memory-worker.ts'
 import { LifeInbox } from './life-inbox.ts'
 

@@ -14,9 +14,9 @@ import type {
   SpawnOrder,
 } from '../../src/core/ports/ports.ts'
 import { encodeAnswer } from '../../src/core/worker/ask/ask.ts'
-import type { Failure } from '../../src/core/worker/failure.ts'
 import { gateIdOf } from '../../src/core/worker/gates.ts'
-import { encodeInput, encodeResult, type Message } from '../../src/core/worker/message.ts'
+import { encodeInput, encodeResult, type Message } from '../../src/core/worker/message/message.ts'
+import type { Failure } from '../../src/core/worker/run/failure.ts'
 import { gatesKey } from '../../src/store/keys.ts'
 import type { HandNode } from '../store/support/hand-node.ts'
 import { type MadeSession, Place } from '../store/support/place.ts'

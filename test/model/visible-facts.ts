@@ -1,7 +1,7 @@
 /** What can be seen of a session: of the model's store, and of the keys in Redis, in the same words. */
 
 import { decodeAnswer } from '../../src/core/worker/ask/ask.ts'
-import { decodeMessage } from '../../src/core/worker/message.ts'
+import { decodeMessage } from '../../src/core/worker/message/message.ts'
 import { askKey, gateKeys, gatesKey } from '../../src/store/keys.ts'
 import { parseWakeups } from '../../src/store/wakeups.ts'
 import { firstAsk, rootId, type Store, secondAsk } from './records.ts'

@@ -2,7 +2,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineWorker, type HandlerDefinition, type Self } from '../../src/core/definition/define-worker.ts'
-import type { Message } from '../../src/core/worker/message.ts'
+import type { Message } from '../../src/core/worker/message/message.ts'
 import { passes } from '../support/crash-moment.ts'
 import { appendLine } from '../support/ledger.ts'
 import { cancelKinds } from './cancel-kinds.ts'

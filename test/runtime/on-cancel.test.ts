@@ -6,7 +6,7 @@ import type { AgentCancelSelf, CancelSelf } from '../../src/core/definition/on-c
 import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../src/core/errors.ts'
 import type { CancelledEntry } from '../../src/core/history/entry.ts'
-import type { Message } from '../../src/core/worker/message.ts'
+import type { Message } from '../../src/core/worker/message/message.ts'
 import { call, say, scriptedModel } from '../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { TerminalError } from '../../src/core/errors.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { toFailure } from '../../src/core/worker/failure.ts'
+import { toFailure } from '../../src/core/worker/run/failure.ts'
 import { pair, resultsOf, talk } from './support/cancel-checks.ts'
 import { cancelledEnd, states, tree } from './support/cancel-scenes.ts'
 import { completion } from './support/hand-node.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import type { SessionLimits } from '../../src/core/policy.ts'
-import { encodeInput } from '../../src/core/worker/message.ts'
+import { encodeInput } from '../../src/core/worker/message/message.ts'
 import { workerKeys } from '../../src/store/keys.ts'
 import type { CommitWish } from './support/hand-node.ts'
 import { Place } from './support/place.ts'

@@ -1,6 +1,6 @@
 /** commit: how a run ends, and who hears of it. */
 import { describe, expect, test } from 'vitest'
-import { encodeInput, encodeResult } from '../../src/core/worker/message.ts'
+import { encodeInput, encodeResult } from '../../src/core/worker/message/message.ts'
 import { completion, type HandTurn } from './support/hand-node.ts'
 import { type CreateOptions, Place } from './support/place.ts'
 

@@ -1,7 +1,7 @@
 /** What somebody wrote over, and whom it stops: who needs it, and no other. Nothing is written in part. */
 import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { encodeInput, encodeResult } from '../../src/core/worker/message.ts'
+import { encodeInput, encodeResult } from '../../src/core/worker/message/message.ts'
 import { childAndOther } from './support/damage-scenes.ts'
 import { completion, type HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { hardSessionLimits, policy } from '../../src/core/policy.ts'
-import { encodeInput } from '../../src/core/worker/message.ts'
+import { encodeInput } from '../../src/core/worker/message/message.ts'
 import { encodePermissions } from '../../src/core/worker/permissions.ts'
 import { partsMost } from '../../src/runtime/turn/step-size.ts'
 import { AuditStore } from '../../src/store/audit/audit-store.ts'

@@ -1,7 +1,7 @@
 /** post: a message into a mailbox, and the wake of its worker, in one script. */
 import { describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
-import { decodeMail } from '../../src/core/worker/message.ts'
+import { decodeMail } from '../../src/core/worker/message/message.ts'
 import { completion } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 

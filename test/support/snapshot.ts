@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis'
 import { decodeEntry, type Entry } from '../../src/core/history/entry.ts'
 import { sessionIdOfRoot } from '../../src/core/ids.ts'
-import { decodeMail, type Lane, type Mail } from '../../src/core/worker/message.ts'
+import { decodeMail, type Lane, type Mail } from '../../src/core/worker/message/message.ts'
 import { readEntries } from '../../src/store/history/read-entries.ts'
 import { partitionKeys, rootKey, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
 import { namedFields, namedSessionFields } from './record-fields.ts'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { namesFiles } from '../../client/submission/attached.ts'
 import type { Worker } from '../../client/worker.ts'
 import { InputError } from '../../core/errors.ts'
-import { sendTimes } from '../../core/worker/steer.ts'
+import { sendTimes } from '../../core/worker/message/steer.ts'
 import { Answer } from '../route.ts'
 import { json } from '../schemas/parts.ts'
 

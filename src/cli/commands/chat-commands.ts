@@ -5,7 +5,7 @@
  */
 import type { Session } from '../../client/session/session.ts'
 import { didYouMean } from '../../core/check/closest.ts'
-import type { SendTime } from '../../core/worker/steer.ts'
+import type { SendTime } from '../../core/worker/message/steer.ts'
 import { toComplaint } from '../exit-code.ts'
 import { safe } from '../terminal/output.ts'
 import { tokensText } from '../view/amounts.ts'

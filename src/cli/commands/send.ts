@@ -1,7 +1,7 @@
 /** `troupe send <worker> [text]`: sends an input message to a worker. */
 import { type Command, Option } from 'commander'
 import { InputError } from '../../core/errors.ts'
-import { type SendTime, sendTimes } from '../../core/worker/steer.ts'
+import { type SendTime, sendTimes } from '../../core/worker/message/steer.ts'
 import { withTroupe } from '../host/connection.ts'
 import { unhostedWarning } from '../host/unhosted-notice.ts'
 import {

@@ -2,7 +2,7 @@
 import type { Roster } from '../../client/event/activity.ts'
 import type { WorkerReport } from '../../client/report.ts'
 import type { RawEvent } from '../../core/event/event.ts'
-import { isOver } from '../../core/worker/activity.ts'
+import { isOver } from '../../core/worker/run/activity.ts'
 import { EventLines } from '../view/lines/event-lines.ts'
 import { workerLogLine } from '../view/lines/worker-log-line.ts'
 import { liveLines } from '../view/live/live-lines.ts'

@@ -1,6 +1,6 @@
 /** Duty: how far a session is, in counts: `3 working, 10 waiting, 20 queued, 87 done`. */
 
-import { type Activity, activities, isActive, isOver } from '../../core/worker/activity.ts'
+import { type Activity, activities, isActive, isOver } from '../../core/worker/run/activity.ts'
 import { type Paint, stateStyle } from './page.ts'
 
 type Counts = Readonly<Record<Activity, number>>

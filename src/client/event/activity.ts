@@ -10,8 +10,8 @@ import {
   activityOfState,
   isActive,
   isOver,
-} from '../../core/worker/activity.ts'
-import { type FineState, fineStates } from '../../core/worker/run-state.ts'
+} from '../../core/worker/run/activity.ts'
+import { type FineState, fineStates } from '../../core/worker/run/run-state.ts'
 import type { WorkerReport } from '../report.ts'
 
 export interface Member {

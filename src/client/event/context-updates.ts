@@ -5,7 +5,7 @@
  * UPDATES-2 An update names the state before if it changes the state. A message update leaves the state as it is.
  */
 import type { RawEvent } from '../../core/event/event.ts'
-import { type RunState, runStates } from '../../core/worker/run-state.ts'
+import { type RunState, runStates } from '../../core/worker/run/run-state.ts'
 
 /** What became of a message of the conversation, or of a call in it. */
 export type MessageUpdate =

@@ -7,7 +7,7 @@ import { ConflictError, type ErrorCode, InputError, NotFoundError, RuntimeError 
 import { encodeEvents } from '../../core/event/event-notes.ts'
 import { parseId, partitionOf } from '../../core/ids.ts'
 import type { Waker } from '../../core/ports/wake.ts'
-import { decodeMail, inputIdOf } from '../../core/worker/message.ts'
+import { decodeMail, inputIdOf } from '../../core/worker/message/message.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
 import type { InspectStore } from '../../store/audit/inspect-store.ts'
 import type { DeadRow, LetterStore } from '../../store/person/letter-store.ts'

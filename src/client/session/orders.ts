@@ -19,9 +19,9 @@ import {
   type ConfigurationChange,
   configurationAfter,
   configurationNames,
-} from '../../core/worker/configuration.ts'
-import { inputIdOf } from '../../core/worker/message.ts'
-import type { Order } from '../../core/worker/order.ts'
+} from '../../core/worker/message/configuration.ts'
+import { inputIdOf } from '../../core/worker/message/message.ts'
+import type { Order } from '../../core/worker/message/order.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
 import type { WorkerRow } from '../../store/worker/worker-rows.ts'
 import { type Amended, readAgent } from './amend.ts'

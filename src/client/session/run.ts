@@ -7,7 +7,7 @@
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { damageOf, InputError, toRuntimeError } from '../../core/errors.ts'
 import type { ResultStatus, RunResult } from '../../core/history/entry.ts'
-import type { Failure } from '../../core/worker/failure.ts'
+import type { Failure } from '../../core/worker/run/failure.ts'
 import type { ResultQuery } from '../queries.ts'
 import type { Worker } from '../worker.ts'
 import { defaultReason } from './cancel-reason.ts'

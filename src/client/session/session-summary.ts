@@ -7,7 +7,7 @@
 import { rootIdOf } from '../../core/ids.ts'
 import { fromJson } from '../../core/json.ts'
 import type { SessionApproval } from '../../core/worker/ask/session-approval.ts'
-import type { Cost } from '../../core/worker/cost.ts'
+import type { Cost } from '../../core/worker/run/cost.ts'
 import type { TurnShare } from '../../core/worker/turn-share.ts'
 import { decodePauseNote, type PauseNote } from '../../store/record/pause-note.ts'
 import {

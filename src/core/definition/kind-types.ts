@@ -10,7 +10,7 @@ import { type Fit, fitTo } from '../check/schema-problems.ts'
 import { InputError } from '../errors.ts'
 import { parseKind } from '../ids.ts'
 import type { DeepReadonly } from '../read-only.ts'
-import type { Message, ResultMessage } from '../worker/message.ts'
+import type { Message, ResultMessage } from '../worker/message/message.ts'
 
 export const definitionMark = Symbol.for('troupe.worker')
 

@@ -10,10 +10,10 @@ import type { FinishReason } from '../history/chat/chat-message.ts'
 import type { AskNote, ContextChange } from '../history/entry.ts'
 import type { Spending } from '../policy.ts'
 import type { ApprovalDecision } from '../worker/ask/approval-ask.ts'
-import type { Failure } from '../worker/failure.ts'
-import type { Message } from '../worker/message.ts'
-import type { FineState, RunState } from '../worker/run-state.ts'
-import type { Steering } from '../worker/steer.ts'
+import type { Message } from '../worker/message/message.ts'
+import type { Steering } from '../worker/message/steer.ts'
+import type { Failure } from '../worker/run/failure.ts'
+import type { FineState, RunState } from '../worker/run/run-state.ts'
 
 // These are types and not interfaces, because only types are assignable to Record<string, unknown>.
 type RetryDetails = {

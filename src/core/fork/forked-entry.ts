@@ -4,7 +4,7 @@
  * FORKED-ENTRY-2 A text that has no id to change, or cannot be read, stays as it is.
  */
 import { isObject } from '../check/is-object.ts'
-import { signalLetters } from '../worker/message.ts'
+import { signalLetters } from '../worker/message/message.ts'
 import type { ForkedIds } from './forked-ids.ts'
 
 type Fields = Record<string, unknown>

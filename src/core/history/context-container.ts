@@ -7,8 +7,8 @@
  */
 
 import type { ToolSpec } from '../definition/model.ts'
-import type { AnswerMessage, ResultMessage } from '../worker/message.ts'
-import { tokensOf } from '../worker/usage.ts'
+import type { AnswerMessage, ResultMessage } from '../worker/message/message.ts'
+import { tokensOf } from '../worker/run/usage.ts'
 import { readChatMessage } from './chat/chat-codec.ts'
 import {
   type AssistantMessage,

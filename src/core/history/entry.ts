@@ -10,10 +10,10 @@
 
 import { isObject } from '../check/is-object.ts'
 import type { AskSort } from '../worker/ask/ask.ts'
-import type { Configuration } from '../worker/configuration.ts'
-import type { Failure } from '../worker/failure.ts'
-import type { Message } from '../worker/message.ts'
-import type { Order } from '../worker/order.ts'
+import type { Configuration } from '../worker/message/configuration.ts'
+import type { Message } from '../worker/message/message.ts'
+import type { Order } from '../worker/message/order.ts'
+import type { Failure } from '../worker/run/failure.ts'
 import type { ChatMessage, FinishReason, TextBlock, Usage } from './chat/chat-message.ts'
 import { hasItsParts } from './entry-form.ts'
 import type { CallsDecided, Hooked, SubCall, SubCallStarted } from './kind-entry.ts'
@@ -181,7 +181,7 @@ export interface CompactedEntry extends EntryHead {
   readonly order?: string
 }
 
-/** An order was received (core/worker/order.ts). `message`: the id of its mail. */
+/** An order was received (core/worker/message/order.ts). `message`: the id of its mail. */
 export interface OrderedEntry extends EntryHead {
   readonly type: 'ordered'
   readonly message: string

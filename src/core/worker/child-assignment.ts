@@ -4,7 +4,7 @@
  */
 
 import type { Assignment, SpawnOrder } from '../ports/ports.ts'
-import { decodeMail } from './message.ts'
+import { decodeMail } from './message/message.ts'
 import { decodePermissions } from './permissions.ts'
 import { beforeRun } from './run-ends.ts'
 

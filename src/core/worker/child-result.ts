@@ -6,7 +6,7 @@
  * RESULT-2 Whoever supervises children decides here: a verdict besides these two, such as a fresh start of a child that failed, is added to
  *          the union, and the compiler names both behaviours.
  */
-import type { ResultMessage } from './message.ts'
+import type { ResultMessage } from './message/message.ts'
 
 export type ResultVerdict =
   /** The parent's code receives it. `pendingCalls`: the calls whose results are still to come after it. */

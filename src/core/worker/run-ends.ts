@@ -4,7 +4,7 @@
  */
 import type { EventNote } from '../event/event.ts'
 import type { Assignment, CommitRequest, RunPosition } from '../ports/ports.ts'
-import { encodeResult, type Outcome } from './message.ts'
+import { encodeResult, type Outcome } from './message/message.ts'
 
 /** A new worker has this position, and every worker between two runs. `run`: the number of the next run. */
 export function beforeRun(run: number): RunPosition {

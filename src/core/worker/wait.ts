@@ -8,7 +8,7 @@ import { preview } from '../check/preview.ts'
 import { isId } from '../ids.ts'
 import type { AskSort } from './ask/ask.ts'
 import type { GateFacts } from './gates.ts'
-import type { Lane } from './message.ts'
+import type { Lane } from './message/message.ts'
 
 export type Wait =
   /** Any message ends this wait. */

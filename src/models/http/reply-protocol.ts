@@ -4,7 +4,7 @@
  * PROTOCOL-2 Counts of tokens become whole numbers from 0, whatever a server writes for them.
  */
 import { isObject } from '../../core/check/is-object.ts'
-import { countOf } from '../../core/worker/usage.ts'
+import { countOf } from '../../core/worker/run/usage.ts'
 
 /** What is done with one event. */
 export type EventVerdict =

@@ -11,7 +11,7 @@ import type { Timeline } from '../../client/session/timeline.ts'
 import type { DeadLetter, KindSummary, ListedSession, NodeSummary } from '../../client/summaries.ts'
 import type { UsageRow } from '../../client/usage.ts'
 import type { Delivery, DeliveryDetails, Webhook } from '../../client/webhook/webhook.ts'
-import type { Mail } from '../../core/worker/message.ts'
+import type { Mail } from '../../core/worker/message/message.ts'
 import { ApiError, get, type Query } from './http.ts'
 import { useRefresh } from './liveness.ts'
 

@@ -4,7 +4,7 @@ import type { Holdup } from '../../client/holdup.ts'
 import type { WorkerReport } from '../../client/report.ts'
 import type { ListedState } from '../../client/session/session-state.ts'
 import type { DeliveryState, Webhook } from '../../client/webhook/webhook.ts'
-import type { Activity } from '../../core/worker/activity.ts'
+import type { Activity } from '../../core/worker/run/activity.ts'
 
 type Look = 'busy' | 'queued' | 'waiting' | 'needs' | 'good' | 'bad' | 'off' | 'paused'
 

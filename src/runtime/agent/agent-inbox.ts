@@ -2,7 +2,7 @@
  * Duty: hand out the mail of an agent's turn. Between runs the first input starts the next run. While a run is open, answers to its asks and
  * results of its children are taken in the order in which they came; further input waits for the end of the run, first in, first out.
  */
-import type { Mail, ResultMessage } from '../../core/worker/message.ts'
+import type { Mail, ResultMessage } from '../../core/worker/message/message.ts'
 import type { Journal } from './journal.ts'
 
 export interface ResultMail {

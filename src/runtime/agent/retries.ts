@@ -9,7 +9,7 @@ import { backOffOf, type RetrySettings } from '../../core/definition/retry-setti
 import type { Tool } from '../../core/definition/tool/define-tool.ts'
 import { type RuntimeError, TransientError } from '../../core/errors.ts'
 import { retryDelayMs, retryWaitMs } from '../../core/policy.ts'
-import { toFailure } from '../../core/worker/failure.ts'
+import { toFailure } from '../../core/worker/run/failure.ts'
 import { forRetry, type Wait } from '../../core/worker/wait.ts'
 import type { Journal } from './journal.ts'
 

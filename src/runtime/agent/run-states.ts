@@ -1,6 +1,6 @@
 /** Duty: move the state of a run to its next model call, from any state in which the last commit left it. */
-import type { RunEvent, RunMachine } from '../../core/worker/lifecycle.ts'
-import type { RunState } from '../../core/worker/run-state.ts'
+import type { RunEvent, RunMachine } from '../../core/worker/run/lifecycle.ts'
+import type { RunState } from '../../core/worker/run/run-state.ts'
 
 const nextEvent: Partial<Record<RunState, RunEvent>> = {
   Idle: 'inputReceived',

@@ -9,7 +9,7 @@
  */
 import { childId } from '../../core/ids.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
-import type { Mail } from '../../core/worker/message.ts'
+import type { Mail } from '../../core/worker/message/message.ts'
 import { forAny, forResult, forResults, forSignal, type Wait } from '../../core/worker/wait.ts'
 
 export type OpenWork = Pick<RunPosition, 'open' | 'run' | 'pendingCalls'>

@@ -14,7 +14,7 @@ import { LeaseLostError, type RuntimeError, TerminalError, TimeoutError, toRunti
 import type { CancelledEntry } from '../../core/history/entry.ts'
 import { policy } from '../../core/policy.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
-import { type Failure, toFailure } from '../../core/worker/failure.ts'
+import { type Failure, toFailure } from '../../core/worker/run/failure.ts'
 import { watchLoop } from '../node/event-loop.ts'
 import { runUserCode } from '../node/user-code.ts'
 import type { Step } from '../turn/step.ts'

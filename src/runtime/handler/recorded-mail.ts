@@ -1,7 +1,7 @@
 /** Duty: a mail together with the JSON of its message as the history will hold it. */
 import type { RunPosition } from '../../core/ports/ports.ts'
 import { receiveResult } from '../../core/worker/child-result.ts'
-import type { Mail, Message } from '../../core/worker/message.ts'
+import type { Mail, Message } from '../../core/worker/message/message.ts'
 
 /** A mail with its message as it will be recorded (HANDLER-4). */
 export interface RecordedMail extends Mail {

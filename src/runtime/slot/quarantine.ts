@@ -6,7 +6,7 @@
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { TerminalError } from '../../core/errors.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
-import type { Failure } from '../../core/worker/failure.ts'
+import type { Failure } from '../../core/worker/run/failure.ts'
 
 /** `step`: what the worker would have done next, each time: a message, a model call, tool calls. */
 export function quarantined(assignment: Assignment, step: string): TerminalError {

@@ -4,7 +4,7 @@
  */
 import type { Assignment, CommitAnswer } from '../../core/ports/ports.ts'
 import { type Attributes, noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
-import type { Steer } from '../../core/worker/steer.ts'
+import type { Steer } from '../../core/worker/message/steer.ts'
 import type { Step } from './step.ts'
 import type { TurnHost } from './turn-host.ts'
 import type { TurnPause } from './turn-pause.ts'

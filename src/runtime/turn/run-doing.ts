@@ -3,7 +3,7 @@
  * DOING-1 Only commits, and renewals of the lease, write this to the record. No script is called for its sake.
  */
 import { performance } from 'node:perf_hooks'
-import { encodeRunState, type RunState } from '../../core/worker/run-state.ts'
+import { encodeRunState, type RunState } from '../../core/worker/run/run-state.ts'
 
 export class RunDoing {
   #run: RunState | undefined

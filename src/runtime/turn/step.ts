@@ -4,7 +4,7 @@
 import type { RuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import type { CommitRequest, RunPosition, SpawnOrder } from '../../core/ports/ports.ts'
-import type { Failure } from '../../core/worker/failure.ts'
+import type { Failure } from '../../core/worker/run/failure.ts'
 
 export interface Step {
   readonly entries: readonly string[]

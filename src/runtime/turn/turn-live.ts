@@ -7,7 +7,7 @@
  */
 import type { LiveNote, LivePublisher } from '../../core/ports/live.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
-import { type FineState, fineState, type RunState } from '../../core/worker/run-state.ts'
+import { type FineState, fineState, type RunState } from '../../core/worker/run/run-state.ts'
 import type { RunDoing } from './run-doing.ts'
 
 export interface LiveCall {

@@ -10,8 +10,8 @@
  */
 import { CancelledError } from '../../core/errors.ts'
 import type { Assignment } from '../../core/ports/ports.ts'
-import type { Mail } from '../../core/worker/message.ts'
-import type { Steer } from '../../core/worker/steer.ts'
+import type { Mail } from '../../core/worker/message/message.ts'
+import type { Steer } from '../../core/worker/message/steer.ts'
 import { LazySignal } from './lazy-signal.ts'
 import type { StepQueue } from './step-queue.ts'
 import type { TurnHost } from './turn-host.ts'

@@ -2,7 +2,7 @@
  * Duty: the pictures of the audit: what one look at some workers and their session answers, as objects.
  * Owns: these forms, and how they are read from the answer of the script. Does not own: reading Redis (audit-store.ts).
  */
-import type { Lane } from '../../core/worker/message.ts'
+import type { Lane } from '../../core/worker/message/message.ts'
 import type { FieldDamage } from '../record/field.ts'
 import { readSession, type SessionRecord } from '../record/session-record.ts'
 import { readRecord, type WorkerRecord } from '../record/worker-record.ts'

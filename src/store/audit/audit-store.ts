@@ -5,7 +5,7 @@
  * PICTURE-3 A key that another program wrote over is named, by a picture or by `damagedKeys`, and reads as empty. So the audit still sees the rest.
  */
 import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../../core/ids.ts'
-import type { Lane } from '../../core/worker/message.ts'
+import type { Lane } from '../../core/worker/message/message.ts'
 import { askKey, type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from '../keys.ts'
 import { type LetterRow, ReadStore } from '../read-store.ts'
 import { sessionOfPath } from '../record/worker-record.ts'

@@ -5,7 +5,7 @@
  */
 
 import { rootIdOf } from '../../core/ids.ts'
-import { type Lane, lanes } from '../../core/worker/message.ts'
+import { type Lane, lanes } from '../../core/worker/message/message.ts'
 import { readEntry } from '../history/read-entries.ts'
 import type { PartitionKeys } from '../keys.ts'
 import { rootKey, workerKeys } from '../keys.ts'

@@ -5,8 +5,8 @@
 import type { ResultStatus } from '../../core/history/entry.ts'
 import { allowedForm, decodeSpending, defaultSpending, encodeAllowed, spentForm } from '../../core/policy.ts'
 import { approvalForm, decodeApproval, defaultApproval } from '../../core/worker/ask/session-approval.ts'
-import { costForm, decodeCost } from '../../core/worker/cost.ts'
 import { decodeNotify } from '../../core/worker/notify.ts'
+import { costForm, decodeCost } from '../../core/worker/run/cost.ts'
 import { decodeTurnShare, defaultTurnShare, encodeTurnShare, turnShareForm } from '../../core/worker/turn-share.ts'
 import { fieldsNamed, type RecordFields } from '../script/replies.ts'
 import {

@@ -13,7 +13,7 @@ import {
   encodeApproval,
   type SessionApproval,
 } from '../../core/worker/ask/session-approval.ts'
-import type { SendTime } from '../../core/worker/steer.ts'
+import type { SendTime } from '../../core/worker/message/steer.ts'
 import { ForkStore } from '../fork/fork-store.ts'
 import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from '../keys.ts'
 import { AmendStore } from '../person/amend-store.ts'

@@ -4,7 +4,7 @@
  */
 import type { RuntimeError } from '../../core/errors.ts'
 import type { GateFacts } from '../../core/worker/gates.ts'
-import type { Lane } from '../../core/worker/message.ts'
+import type { Lane } from '../../core/worker/message/message.ts'
 import { newestOf } from '../history/pack.ts'
 import { type PartitionKeys, workerKeys } from '../keys.ts'
 import { noSignals, type OpenSignals, openSignalsOf } from '../person/open-asks.ts'

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { tableLines } from '../../../src/cli/view/table.ts'
 import { failureColumn, usageColumns, usageText } from '../../../src/cli/view/worker-columns.ts'
 import type { WorkerReport } from '../../../src/client/report.ts'
-import type { Failure } from '../../../src/core/worker/failure.ts'
-import type { UsageReport } from '../../../src/core/worker/usage.ts'
+import type { Failure } from '../../../src/core/worker/run/failure.ts'
+import type { UsageReport } from '../../../src/core/worker/run/usage.ts'
 import { plainPage } from './plain-page.ts'
 
 describe('usageColumns', () => {

@@ -11,7 +11,7 @@ import {
 } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
-import type { Message } from '../../../src/core/worker/message.ts'
+import type { Message } from '../../../src/core/worker/message/message.ts'
 
 const receive = () => {}
 const define = (worker: unknown) => defineWorker(worker as HandlerWorker)

@@ -13,7 +13,7 @@ import {
   encodeRepeated,
   encodeResult,
   signalLetters,
-} from '../../../src/core/worker/message.ts'
+} from '../../../src/core/worker/message/message.ts'
 import { anyJson, anyText, asJson } from '../support/any-text.ts'
 
 const parent = newId(5)

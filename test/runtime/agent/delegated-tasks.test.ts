@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SpawnNote } from '../../../src/core/history/entry.ts'
 import { childId, newId } from '../../../src/core/ids.ts'
-import { decodeMail, type ResultMessage } from '../../../src/core/worker/message.ts'
+import { decodeMail, type ResultMessage } from '../../../src/core/worker/message/message.ts'
 import { decodePermissions } from '../../../src/core/worker/permissions.ts'
 import {
   childrenOutput,

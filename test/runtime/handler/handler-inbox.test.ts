@@ -1,7 +1,7 @@
 /** Which message a handler receives next, and what it waits for when there is none. */
 import { describe, expect, test } from 'vitest'
 import { childId, newId } from '../../../src/core/ids.ts'
-import type { Mail } from '../../../src/core/worker/message.ts'
+import type { Mail } from '../../../src/core/worker/message/message.ts'
 import { forAny, forResult, forResults, forSignal } from '../../../src/core/worker/wait.ts'
 import { HandlerInbox, type OpenWork } from '../../../src/runtime/handler/handler-inbox.ts'
 

@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
-import { failureMessageCharsMax, toFailure } from '../../../src/core/worker/failure.ts'
+import { failureMessageCharsMax, toFailure } from '../../../src/core/worker/run/failure.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
 test.each([-1, -0.4, Number.NEGATIVE_INFINITY])('a timer after %d ms fires at once', async (ms) => {

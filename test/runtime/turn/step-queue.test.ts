@@ -1,7 +1,7 @@
 /** Steps that go out together: how many of them may, and what one commit says of them all. */
 import { describe, expect, test } from 'vitest'
 import type { RunPosition } from '../../../src/core/ports/ports.ts'
-import type { Failure } from '../../../src/core/worker/failure.ts'
+import type { Failure } from '../../../src/core/worker/run/failure.ts'
 import { afterRun } from '../../../src/core/worker/run-ends.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step.ts'
 import { batchLength, mergeSteps } from '../../../src/runtime/turn/step-queue.ts'

@@ -1,8 +1,8 @@
 /** What a turn knows of the inputs that steer its run, whatever order the answers of the store come in. */
 import { describe, expect, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
-import type { Mail } from '../../../src/core/worker/message.ts'
-import type { Steer } from '../../../src/core/worker/steer.ts'
+import type { Mail } from '../../../src/core/worker/message/message.ts'
+import type { Steer } from '../../../src/core/worker/message/steer.ts'
 import { TurnSteers } from '../../../src/runtime/turn/turn-steers.ts'
 
 const steer = (position: number): Steer => ({ position, when: 'steer' })

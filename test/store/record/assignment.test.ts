@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import type { Assignment } from '../../../src/core/ports/ports.ts'
-import { encodeInput, encodeResult } from '../../../src/core/worker/message.ts'
+import { encodeInput, encodeResult } from '../../../src/core/worker/message/message.ts'
 import { decodeAssignment } from '../../../src/store/record/assignment.ts'
 
 const child = { id: newId(0), name: 'child', kind: 'child' }

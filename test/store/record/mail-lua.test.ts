@@ -1,7 +1,7 @@
 /** What scripts write into a mailbox by themselves is what everyone else reads. */
 import { expect, inject, test } from 'vitest'
 import { emptyTally, encodeTally, isTally } from '../../../src/core/history/run/agent-tally.ts'
-import { decodeHead, decodeMail, signalLetters } from '../../../src/core/worker/message.ts'
+import { decodeHead, decodeMail, signalLetters } from '../../../src/core/worker/message/message.ts'
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import { runLua } from '../support/run-lua.ts'
 

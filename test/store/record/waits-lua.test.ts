@@ -1,7 +1,7 @@
 /** The two halves of the grammar of waits, in TypeScript and in Lua, say the same of every wait and every message. */
 import { expect, inject, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
-import { encodeInput, encodeResult, type Lane, lanes } from '../../../src/core/worker/message.ts'
+import { encodeInput, encodeResult, type Lane, lanes } from '../../../src/core/worker/message/message.ts'
 import {
   encodeWait,
   endsWait,

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { digestKey } from '../../../src/core/ids.ts'
-import { encodeInput } from '../../../src/core/worker/message.ts'
+import { encodeInput } from '../../../src/core/worker/message/message.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
 import { ScriptCaller } from '../../../src/store/script/script.ts'

@@ -1,5 +1,5 @@
 /** What a call of a script is to tests, and the scenes that such calls begin with. */
-import { encodeResult } from '../../../src/core/worker/message.ts'
+import { encodeResult } from '../../../src/core/worker/message/message.ts'
 import type { HandTurn } from './hand-node.ts'
 import type { Place } from './place.ts'
 

@@ -1,7 +1,7 @@
 /** Like checks.ts, of cancels of one worker or of one run. */
 import { expect } from 'vitest'
 import { decodeEntry } from '../../../src/core/history/entry.ts'
-import { decodeMail, type ResultMessage } from '../../../src/core/worker/message.ts'
+import { decodeMail, type ResultMessage } from '../../../src/core/worker/message/message.ts'
 import { cancelledEnd } from './cancel-scenes.ts'
 import { type Check, lost } from './checks.ts'
 import { completion } from './hand-node.ts'

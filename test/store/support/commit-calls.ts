@@ -1,5 +1,5 @@
 /** One call of commit in each of its outcomes, ready to be made. */
-import { encodeInput } from '../../../src/core/worker/message.ts'
+import { encodeInput } from '../../../src/core/worker/message/message.ts'
 import { type Call, completed, later, resultOf, running } from './call-scenes.ts'
 
 export const commitCalls: readonly Call[] = [

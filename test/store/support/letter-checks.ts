@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { digestKey, newId } from '../../../src/core/ids.ts'
 import { defaultSessionLimits } from '../../../src/core/policy.ts'
-import { encodeInput } from '../../../src/core/worker/message.ts'
+import { encodeInput } from '../../../src/core/worker/message/message.ts'
 import { gateKeys } from '../../../src/store/keys.ts'
 import type { Check } from './checks.ts'
 import { completion } from './hand-node.ts'

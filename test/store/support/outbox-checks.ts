@@ -1,7 +1,7 @@
 /** Like checks.ts, of messages to workers of other partitions. */
 import { expect } from 'vitest'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'
-import { encodeInput } from '../../../src/core/worker/message.ts'
+import { encodeInput } from '../../../src/core/worker/message/message.ts'
 import { outboxKeys } from '../../../src/store/keys.ts'
 import { deliveredScript, deliverScript } from '../../../src/store/script/scripts.ts'
 import { newSeed } from '../../../src/store/wakeups.ts'

@@ -1,6 +1,6 @@
 /** Like checks.ts, of messages between workers: how far a worker sends, and what a run may use that such a message began. */
 import { expect } from 'vitest'
-import { encodeInput, encodeLimitedInput } from '../../../src/core/worker/message.ts'
+import { encodeInput, encodeLimitedInput } from '../../../src/core/worker/message/message.ts'
 import type { SendReach } from '../../../src/core/worker/permissions.ts'
 import type { Check } from './checks.ts'
 import type { HandTurn } from './hand-node.ts'

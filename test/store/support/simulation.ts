@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import type { CommitAnswer } from '../../../src/core/ports/ports.ts'
-import { decodeMessage, encodeResult } from '../../../src/core/worker/message.ts'
+import { decodeMessage, encodeResult } from '../../../src/core/worker/message/message.ts'
 import { type CommitWish, completion, HandTurn } from './hand-node.ts'
 import type { Place } from './place.ts'
 import type { Sent } from './wire.ts'

@@ -1,6 +1,6 @@
 /** Like checks.ts, of inputs that steer a run in progress: who is steered, what a run takes before its turn, and what becomes of the rest. */
 import { expect } from 'vitest'
-import { encodeLimitedInput } from '../../../src/core/worker/message.ts'
+import { encodeLimitedInput } from '../../../src/core/worker/message/message.ts'
 import type { Check } from './checks.ts'
 import type { Place } from './place.ts'
 import { sender } from './send-checks.ts'

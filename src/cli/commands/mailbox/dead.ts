@@ -1,7 +1,7 @@
 /** `troupe mailbox dead`: the dead letters: messages that took their node down again and again. */
 import type { Command } from 'commander'
 import type { DeadLetter } from '../../../client/summaries.ts'
-import type { Failure } from '../../../core/worker/failure.ts'
+import type { Failure } from '../../../core/worker/run/failure.ts'
 import { listing, moreNote } from '../../view/answer.ts'
 import { formatMoment } from '../../view/duration.ts'
 import { failureCause, messageLine } from '../../view/lines/message-line.ts'

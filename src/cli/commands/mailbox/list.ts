@@ -1,6 +1,6 @@
 /** `troupe mailbox list <worker>`: the messages that wait for a worker. */
 import type { Command } from 'commander'
-import type { Mail } from '../../../core/worker/message.ts'
+import type { Mail } from '../../../core/worker/message/message.ts'
 import { listing } from '../../view/answer.ts'
 import { messageLine } from '../../view/lines/message-line.ts'
 import type { Column } from '../../view/table.ts'

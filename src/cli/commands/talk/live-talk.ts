@@ -7,7 +7,7 @@
 import type { Troupe } from '../../../client/client.ts'
 import type { Session } from '../../../client/session/session.ts'
 import type { RunResult } from '../../../core/history/entry.ts'
-import type { SendTime } from '../../../core/worker/steer.ts'
+import type { SendTime } from '../../../core/worker/message/steer.ts'
 import { exitCodes, toComplaint } from '../../exit-code.ts'
 import { type InputFlags, parseInput } from '../../input.ts'
 import type { RawFlag } from '../../options.ts'

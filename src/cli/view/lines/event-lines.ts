@@ -10,7 +10,7 @@
 import type { Member, Roster } from '../../../client/event/activity.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import type { ContextChange } from '../../../core/history/entry.ts'
-import type { Failure } from '../../../core/worker/failure.ts'
+import type { Failure } from '../../../core/worker/run/failure.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { inAndOut } from '../amounts.ts'
 import { configurationText } from '../configuration-text.ts'

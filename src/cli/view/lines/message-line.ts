@@ -2,8 +2,8 @@
 
 import { withoutBytes } from '../../../core/history/chat/media.ts'
 import { type BoundDecision, readDecision } from '../../../core/worker/ask/approval-ask.ts'
-import type { Failure } from '../../../core/worker/failure.ts'
-import type { AnswerMessage, Message } from '../../../core/worker/message.ts'
+import type { AnswerMessage, Message } from '../../../core/worker/message/message.ts'
+import type { Failure } from '../../../core/worker/run/failure.ts'
 
 const valueCharsMax = 2_000
 

@@ -4,7 +4,7 @@
  * LIVELINES-2 On a narrow terminal each part of a line gives way, and none is left out: name, activity, what it waits for and since when,
  *             iterations, tokens, time.
  */
-import { type Activity, isActive, isOver } from '../../../core/worker/activity.ts'
+import { type Activity, isActive, isOver } from '../../../core/worker/run/activity.ts'
 import { escapeLine, escapeText } from '../../terminal/escape.ts'
 import { breakText, fitText, fitTextEnd, textWidth } from '../../terminal/text-width.ts'
 import { count, tokensText } from '../amounts.ts'

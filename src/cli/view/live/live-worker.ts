@@ -5,8 +5,8 @@
  */
 import type { WorkerReport } from '../../../client/report.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
-import { type Activity, isOver } from '../../../core/worker/activity.ts'
-import type { Failure } from '../../../core/worker/failure.ts'
+import { type Activity, isOver } from '../../../core/worker/run/activity.ts'
+import type { Failure } from '../../../core/worker/run/failure.ts'
 import { failureCause, stringOr, valueLine } from '../lines/message-line.ts'
 import { StreamedText } from './streamed-text.ts'
 

@@ -8,7 +8,7 @@ import type {
   ToolCallBlock,
   ToolResultMessage,
 } from '../../history/chat/chat-message.ts'
-import type { Failure } from '../../worker/failure.ts'
+import type { Failure } from '../../worker/run/failure.ts'
 import type { ToolSpec } from '../model.ts'
 import type { WorkerIdentity } from '../worker-identity.ts'
 import type { WorkerLog } from '../worker-log.ts'

@@ -9,7 +9,7 @@
 
 import { isObject } from '../../check/is-object.ts'
 import { problemText } from '../../check/schema-problems.ts'
-import { type Steering, steerings } from '../../worker/steer.ts'
+import { type Steering, steerings } from '../../worker/message/steer.ts'
 import { type ChatMessage, finishReasons, toolStatuses } from './chat-message.ts'
 import { chatMessageSchema } from './chat-schema.ts'
 

@@ -9,8 +9,8 @@
 import type { z } from 'zod'
 import type { BlobRef } from '../../blob.ts'
 import type { ApprovalStatus } from '../../worker/ask/approval-status.ts'
-import type { Failure } from '../../worker/failure.ts'
-import type { Steering } from '../../worker/steer.ts'
+import type { Steering } from '../../worker/message/steer.ts'
+import type { Failure } from '../../worker/run/failure.ts'
 
 export const finishReasons = ['stop', 'length', 'tool-calls', 'content-filter', 'error', 'other'] as const
 

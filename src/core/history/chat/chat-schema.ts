@@ -1,7 +1,7 @@
 /** Duty: check that a value is a message of a conversation (chat-message.ts has the types). A field that is not known is kept (CHAT-3). */
 import { z } from 'zod'
 import { approvalStatuses } from '../../worker/ask/approval-status.ts'
-import { steerings } from '../../worker/steer.ts'
+import { steerings } from '../../worker/message/steer.ts'
 import { finishReasons, toolStatuses } from './chat-message.ts'
 
 /** Data that a provider wants back unchanged, such as signatures and item ids. It is recorded and never read. */

@@ -4,7 +4,7 @@
  *                once: most conversations are never asked about.
  */
 import type { PromptMessage } from '../../definition/model.ts'
-import { tokensOf } from '../../worker/usage.ts'
+import { tokensOf } from '../../worker/run/usage.ts'
 import type { ChatMessage } from '../chat/chat-message.ts'
 import { addedTokens, promptTokens } from './estimate.ts'
 

@@ -5,8 +5,8 @@
  * TALLY-2 Handlers keep JSON in the same field. No JSON begins with `a`.
  */
 import type { Spending } from '../../policy.ts'
-import type { Cost } from '../../worker/cost.ts'
-import { noUsage, tokensOf, type UsageReport, usageOf } from '../../worker/usage.ts'
+import type { Cost } from '../../worker/run/cost.ts'
+import { noUsage, tokensOf, type UsageReport, usageOf } from '../../worker/run/usage.ts'
 
 export interface AgentTally extends UsageReport {
   /** Iterations of the current run. All other numbers are totals of the worker's life. */

@@ -6,7 +6,7 @@
  */
 import { readDecision } from '../../worker/ask/approval-ask.ts'
 import type { ApprovalStatus } from '../../worker/ask/approval-status.ts'
-import type { AnswerMessage } from '../../worker/message.ts'
+import type { AnswerMessage } from '../../worker/message/message.ts'
 import { readChatMessage } from '../chat/chat-codec.ts'
 import { type Json, type ToolResultMessage, toolCallsOf } from '../chat/chat-message.ts'
 import type { AskedEntry, AskWithdrawnEntry, Entry } from '../entry.ts'

@@ -3,8 +3,8 @@
  * CONTEXT-STATE-1 Nothing here is stored. The state is the word in the record; the data are those of the history and of the last failure.
  */
 import type { ApprovalStatus } from '../../worker/ask/approval-status.ts'
-import type { Failure, FailureOrigin } from '../../worker/failure.ts'
-import type { RunState } from '../../worker/run-state.ts'
+import type { Failure, FailureOrigin } from '../../worker/run/failure.ts'
+import type { RunState } from '../../worker/run/run-state.ts'
 import {
   type AssistantMessage,
   type Json,

@@ -1,5 +1,5 @@
 /** Duty: define what the newest reply asked for and is not answered yet. */
-import type { ResultMessage } from '../../worker/message.ts'
+import type { ResultMessage } from '../../worker/message/message.ts'
 import type { ToolCallBlock } from '../chat/chat-message.ts'
 import type { AskedEntry, DelegatedEntry } from '../entry.ts'
 import type { CallApprovals } from './call-approvals.ts'

@@ -2,7 +2,7 @@
  * Duty: keep what is recorded of the calls of the newest reply, until all of them have their results. Only the container changes it
  * (../context-container.ts).
  */
-import type { AnswerMessage, ResultMessage } from '../../worker/message.ts'
+import type { AnswerMessage, ResultMessage } from '../../worker/message/message.ts'
 import type { AssistantMessage, ToolResultMessage } from '../chat/chat-message.ts'
 import type { AskedEntry, DelegatedEntry, Entry, SubCallEntry, SubCallStartedEntry } from '../entry.ts'
 import { CallApprovals, isForApproval } from './call-approvals.ts'

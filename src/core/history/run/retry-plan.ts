@@ -6,9 +6,10 @@
  * RETRY-PLAN-3 If the model was to read the results next, the calls are over, even those that a message interrupted, which count as cancelled or unknown.
  * RETRY-PLAN-4 A call that started children keeps the result that the end of the run gave it: its children were cancelled.
  */
-import type { Failure } from '../../worker/failure.ts'
-import { encodeRepeated } from '../../worker/message.ts'
-import type { RunState } from '../../worker/run-state.ts'
+
+import { encodeRepeated } from '../../worker/message/message.ts'
+import type { Failure } from '../../worker/run/failure.ts'
+import type { RunState } from '../../worker/run/run-state.ts'
 import { readChatMessage } from '../chat/chat-codec.ts'
 import { type ToolCallBlock, type ToolResultMessage, toolCallsOf } from '../chat/chat-message.ts'
 import { type Entry, entryJson, type ReceivedEntry, type SpawnNote, type StepEntry } from '../entry.ts'

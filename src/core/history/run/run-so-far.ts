@@ -2,9 +2,9 @@
 import { isObject } from '../../check/is-object.ts'
 import type { ErrorCode } from '../../errors.ts'
 import { parseExactJson } from '../../exact-json.ts'
-import type { Failure } from '../../worker/failure.ts'
-import type { AnswerMessage, ResultMessage } from '../../worker/message.ts'
-import { tokensOf } from '../../worker/usage.ts'
+import type { AnswerMessage, ResultMessage } from '../../worker/message/message.ts'
+import type { Failure } from '../../worker/run/failure.ts'
+import { tokensOf } from '../../worker/run/usage.ts'
 import {
   type AssistantMessage,
   type ChildFacts,

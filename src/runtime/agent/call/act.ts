@@ -6,7 +6,7 @@
 import { thrownFields } from '../../../core/code-place.ts'
 import { type RuntimeError, toRuntimeError } from '../../../core/errors.ts'
 import type { ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
-import type { RunMachine } from '../../../core/worker/lifecycle.ts'
+import type { RunMachine } from '../../../core/worker/run/lifecycle.ts'
 import { goOn } from '../../../core/worker/wait.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
 import { openCallsOf } from '../journal.ts'

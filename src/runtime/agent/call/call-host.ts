@@ -17,7 +17,7 @@ import {
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { Telemetry } from '../../../core/ports/telemetry.ts'
 import { redactSentence } from '../../../core/secret/redact.ts'
-import { type Failure, toFailure } from '../../../core/worker/failure.ts'
+import { type Failure, toFailure } from '../../../core/worker/run/failure.ts'
 import { checkArguments } from '../../tool/arguments.ts'
 import type { ToolCallParts } from '../../tool/attempt.ts'
 import type { Reconciliation, ToolExecutor, ToolOutcome } from '../../tool/executor.ts'

@@ -12,7 +12,7 @@ import type {
 } from '../../../core/definition/agent/iteration-context.ts'
 import type { ToolResultMessage } from '../../../core/history/chat/chat-message.ts'
 import { readOnly } from '../../../core/read-only.ts'
-import type { Failure } from '../../../core/worker/failure.ts'
+import type { Failure } from '../../../core/worker/run/failure.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
 import type { AgentTools } from '../call/agent-tools.ts'
 import type { Iteration } from '../iteration.ts'

@@ -4,9 +4,13 @@
  */
 import { checkSettings } from '../../../core/definition/tool/call-settings.ts'
 import { toRuntimeError } from '../../../core/errors.ts'
-import { type Configuration, configurationAfter, encodeConfiguration } from '../../../core/worker/configuration.ts'
-import type { Mail } from '../../../core/worker/message.ts'
-import type { ConfigureOrder } from '../../../core/worker/order.ts'
+import {
+  type Configuration,
+  configurationAfter,
+  encodeConfiguration,
+} from '../../../core/worker/message/configuration.ts'
+import type { Mail } from '../../../core/worker/message/message.ts'
+import type { ConfigureOrder } from '../../../core/worker/message/order.ts'
 import { goOn } from '../../../core/worker/wait.ts'
 import { definitionWith, openModel } from '../agent-kind.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'

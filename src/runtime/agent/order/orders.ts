@@ -5,8 +5,8 @@
  */
 import { InputError } from '../../../core/errors.ts'
 import { runProblem } from '../../../core/history/run/run-problem.ts'
-import type { Mail } from '../../../core/worker/message.ts'
-import type { Order } from '../../../core/worker/order.ts'
+import type { Mail } from '../../../core/worker/message/message.ts'
+import type { Order } from '../../../core/worker/message/order.ts'
 import { goOn } from '../../../core/worker/wait.ts'
 import { mayCall } from '../../turn/permit.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'

@@ -9,7 +9,7 @@
 import type { EventNote } from '../../../core/event/event.ts'
 import type { Entry } from '../../../core/history/entry.ts'
 import { interruptedText, lastResult } from '../../../core/history/run/open-calls.ts'
-import type { Mail } from '../../../core/worker/message.ts'
+import type { Mail } from '../../../core/worker/message/message.ts'
 import { goOn } from '../../../core/worker/wait.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
 import { takeAnswers } from '../call/person/asked-calls.ts'

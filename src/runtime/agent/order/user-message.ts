@@ -4,7 +4,7 @@ import { fitTo } from '../../../core/check/schema-problems.ts'
 import type { UserBlock } from '../../../core/history/chat/chat-message.ts'
 import { userBlockSchema } from '../../../core/history/chat/chat-schema.ts'
 import type { EntryParts } from '../../../core/history/entry.ts'
-import type { InputMessage } from '../../../core/worker/message.ts'
+import type { InputMessage } from '../../../core/worker/message/message.ts'
 
 /** A list of content blocks that a model accepts, or `{ content: [...] }` with one. */
 const listSchema = z.array(userBlockSchema).min(1)

@@ -4,7 +4,7 @@
  * INTERRUPTED-2 How often this was done follows from the history alone. Beyond the bound the call is made again as after any other failure.
  */
 import { type RuntimeError, TimeoutError } from '../../../core/errors.ts'
-import { toFailure } from '../../../core/worker/failure.ts'
+import { toFailure } from '../../../core/worker/run/failure.ts'
 import type { AgentTurn } from '../agent-turn.ts'
 import { noFailure } from './answer.ts'
 import { nudgeEntry } from './nudge.ts'

@@ -13,7 +13,7 @@ import { TransientError } from '../../../core/errors.ts'
 import { replyProblem } from '../../../core/history/chat/chat-codec.ts'
 import type { AssistantBlock } from '../../../core/history/chat/chat-message.ts'
 import type { ConversationHistory } from '../../../core/history/history.ts'
-import { credibleUsage } from '../../../core/worker/usage.ts'
+import { credibleUsage } from '../../../core/worker/run/usage.ts'
 
 /** Longest id of a call here. Entries, events and keys for idempotency repeat it. */
 const idCharsMax = 128

@@ -4,8 +4,8 @@ import type { AssistantMessage, ToolCallBlock } from '../../../../src/core/histo
 import { chat } from '../../../../src/core/history/chat/message-factories.ts'
 import { ContextContainer } from '../../../../src/core/history/context-container.ts'
 import { contextStateOf, sortOfArguments, toolCallRequests } from '../../../../src/core/history/run/context-state.ts'
-import type { Failure } from '../../../../src/core/worker/failure.ts'
-import { runStates } from '../../../../src/core/worker/run-state.ts'
+import type { Failure } from '../../../../src/core/worker/run/failure.ts'
+import { runStates } from '../../../../src/core/worker/run/run-state.ts'
 
 const failure: Failure = {
   code: 'model_unavailable',

@@ -1,6 +1,6 @@
 /** How an input becomes a message of an agent's conversation. Any input can be recorded and sent to a model. */
 import { describe, expect, test } from 'vitest'
-import type { InputMessage } from '../../../../src/core/worker/message.ts'
+import type { InputMessage } from '../../../../src/core/worker/message/message.ts'
 import { userMessage } from '../../../../src/runtime/agent/order/user-message.ts'
 
 const entryOf = (value: unknown, more: Partial<InputMessage> = {}) =>

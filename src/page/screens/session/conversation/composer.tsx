@@ -2,7 +2,7 @@
 import { type KeyboardEvent, type ReactNode, type SubmitEvent, useState } from 'react'
 import type { WorkerReport } from '../../../../client/report.ts'
 import type { Sent } from '../../../../client/summaries.ts'
-import type { SendTime } from '../../../../core/worker/steer.ts'
+import type { SendTime } from '../../../../core/worker/message/steer.ts'
 import { change, newKey } from '../../../api/http.ts'
 import { say, sayError } from '../../../parts/notes.tsx'
 

@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react'
 import { messageLine } from '../../../../cli/view/lines/message-line.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
-import type { Mail } from '../../../../core/worker/message.ts'
+import type { Mail } from '../../../../core/worker/message/message.ts'
 import { useMailbox } from '../../../api/queries.ts'
 import { Empty, Waiting } from '../../../parts/empty.tsx'
 import { JsonText } from '../../../parts/json.tsx'

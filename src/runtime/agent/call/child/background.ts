@@ -7,7 +7,7 @@
 import { InputError, toRuntimeError } from '../../../../core/errors.ts'
 import type { Json, ToolOutput } from '../../../../core/history/chat/chat-message.ts'
 import { decodeEntry, type Entry, type SpawnNote } from '../../../../core/history/entry.ts'
-import type { ResultMessage } from '../../../../core/worker/message.ts'
+import type { ResultMessage } from '../../../../core/worker/message/message.ts'
 import type { AgentTurn } from '../../agent-turn.ts'
 import type { Journal } from '../../journal.ts'
 import { childrenOutput, type SpawnTask } from './delegation.ts'

@@ -14,7 +14,7 @@ import type { ToolCallBlock, ToolOutput, ToolStatus } from '../../../../core/his
 import type { DelegatedEntry, Entry } from '../../../../core/history/entry.ts'
 import { toJson } from '../../../../core/json.ts'
 import { receiveResult } from '../../../../core/worker/child-result.ts'
-import { encodeLimitedInput, type ResultMessage } from '../../../../core/worker/message.ts'
+import { encodeLimitedInput, type ResultMessage } from '../../../../core/worker/message/message.ts'
 import { encodePermissions, reachOf, type SendReach } from '../../../../core/worker/permissions.ts'
 import { forResults } from '../../../../core/worker/wait.ts'
 import { errorOutput } from '../../../tool/output.ts'

@@ -21,7 +21,7 @@ import { childId, isId, pastedId } from '../../../../core/ids.ts'
 import { isDeeperThan, toJson } from '../../../../core/json.ts'
 import { policy } from '../../../../core/policy.ts'
 import type { Assignment, SpawnOrder } from '../../../../core/ports/ports.ts'
-import { encodeGivenInput, encodeInput, type ResultMessage } from '../../../../core/worker/message.ts'
+import { encodeGivenInput, encodeInput, type ResultMessage } from '../../../../core/worker/message/message.ts'
 import {
   checkPermissions,
   encodePermissions,

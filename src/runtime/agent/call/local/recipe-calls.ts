@@ -21,7 +21,7 @@ import type { Json, ToolCallBlock, ToolOutput, ToolStatus } from '../../../../co
 import { plainOutputOf } from '../../../../core/history/chat/media.ts'
 import { unknownOutcomeText } from '../../../../core/history/run/open-calls.ts'
 import { readOnly } from '../../../../core/read-only.ts'
-import type { Failure } from '../../../../core/worker/failure.ts'
+import type { Failure } from '../../../../core/worker/run/failure.ts'
 import { watchLoop } from '../../../node/event-loop.ts'
 import { runUserPart } from '../../../node/user-code.ts'
 import { outputOf } from '../../../tool/attempt.ts'

@@ -13,7 +13,7 @@ import { askId } from '../../../../core/ids.ts'
 import { policy } from '../../../../core/policy.ts'
 import type { AskOrder } from '../../../../core/ports/ports.ts'
 import { encodeAskBody } from '../../../../core/worker/ask/ask.ts'
-import type { AnswerMessage } from '../../../../core/worker/message.ts'
+import type { AnswerMessage } from '../../../../core/worker/message/message.ts'
 import { toOutput } from '../../../tool/output.ts'
 
 export const askToolName = 'ask_person'

@@ -9,7 +9,7 @@
 import { InputError } from '../../../../core/errors.ts'
 import type { ToolCallBlock } from '../../../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../../../core/history/entry.ts'
-import type { Mail } from '../../../../core/worker/message.ts'
+import type { Mail } from '../../../../core/worker/message/message.ts'
 import { forSignal } from '../../../../core/worker/wait.ts'
 import type { AgentTurn, Pause } from '../../agent-turn.ts'
 import type { Journal } from '../../journal.ts'

@@ -1,6 +1,6 @@
 --[[ mail – mail into lanes, and the workers that it wakes into the run queue. ]]
 
--- A mail for the lane of signals. Each sort has a letter of its own; core/worker/message.ts has the same ones.
+-- A mail for the lane of signals. Each sort has a letter of its own; core/worker/message/message.ts has the same ones.
 local signalLetters = { timer = 't', answer = 'o' }
 local function signalMail(sort, id, value)
   return signalLetters[sort] .. '\t' .. id .. '\t' .. value
@@ -207,7 +207,7 @@ local function entryWith(entry, dropped)
   return dropped and (string.sub(entry, 1, -2) .. dropped) or entry
 end
 
--- The result of a run that was cancelled while no node ran it, for the parent that waits: a plan, or nil. encodeResult of core/worker/message.ts
+-- The result of a run that was cancelled while no node ran it, for the parent that waits: a plan, or nil. encodeResult of core/worker/message/message.ts
 -- writes the same of a run that a node ended.
 local function planCancelled(tag, id, record, now)
   if not record.parent or (record.run or atStart.run) ~= '1' or record.parentRun == '-' then return nil end

@@ -102,7 +102,7 @@ local function isNarrower(asked, permissions)
   return true
 end
 
--- The permissions of the worker that sent this input, where they are restricted; core/worker/message.ts has the form. False for any other input.
+-- The permissions of the worker that sent this input, where they are restricted; core/worker/message/message.ts has the form. False for any other input.
 local function permissionsInMail(text)
   return text and string.match(text, '^p\t[^\t]*\t([^\t]*)\t') or false
 end

@@ -7,7 +7,7 @@ A script reads and checks everything first and writes afterwards; `plan…`, `re
 A record holds only what differs from the start: no run means 1, no commit version 0, no pool "default", no name that of the kind and the call.
 In headers: T: is the hash tag of the partition. "Builds" names the keys that are not passed. A key that is "declared" is passed and not
 read: what is shared builds its name, if it is used at all. New wake-ups are named after the seed. A mail is one text: a letter for its
-kind, ids, JSON, with tabs between (core/worker/message.ts). The length of a lane "for ever" counts all mails that were ever appended to it;
+kind, ids, JSON, with tabs between (core/worker/message/message.ts). The length of a lane "for ever" counts all mails that were ever appended to it;
 those that have gone are in the record's field of its name, so a mail keeps its position. ]]
 
 local function tagOf(anyKey)

@@ -8,7 +8,7 @@ import {
   sumOfUsage,
   tokensOf,
   usageOf,
-} from '../../../src/core/worker/usage.ts'
+} from '../../../../src/core/worker/run/usage.ts'
 
 const call = { modelCalls: 1, toolCalls: 2, inputTokens: 10, outputTokens: 3, cacheReadTokens: 4 }
 

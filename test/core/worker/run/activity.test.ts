@@ -1,7 +1,13 @@
 /** The one word for what a worker does. */
 import { describe, expect, it } from 'vitest'
-import { type ActivityFacts, activities, activityOf, isActive, isOver } from '../../../src/core/worker/activity.ts'
-import { runStates, workerStates } from '../../../src/core/worker/run-state.ts'
+import {
+  type ActivityFacts,
+  activities,
+  activityOf,
+  isActive,
+  isOver,
+} from '../../../../src/core/worker/run/activity.ts'
+import { runStates, workerStates } from '../../../../src/core/worker/run/run-state.ts'
 
 const facts: ActivityFacts = {
   run: 'Idle',

@@ -7,10 +7,10 @@
  *        reader here; the compiler names whoever must handle it.
  */
 
-import { InvariantError } from '../errors.ts'
-import type { Json } from '../history/chat/chat-message.ts'
-import { decodeAnswer } from './ask/ask.ts'
-import type { Failure } from './failure.ts'
+import { InvariantError } from '../../errors.ts'
+import type { Json } from '../../history/chat/chat-message.ts'
+import { decodeAnswer } from '../ask/ask.ts'
+import type { Failure } from '../run/failure.ts'
 import { decodeOrder, type Order, orderLetter } from './order.ts'
 import type { Steering } from './steer.ts'
 

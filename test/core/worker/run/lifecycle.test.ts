@@ -1,8 +1,14 @@
 /** The state machine of a run: the plain arrows, the others with their reason, and nothing else. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { busyStates, type RunEvent, RunMachine, runArrows, transition } from '../../../src/core/worker/lifecycle.ts'
-import { type RunState, runStates } from '../../../src/core/worker/run-state.ts'
+import {
+  busyStates,
+  type RunEvent,
+  RunMachine,
+  runArrows,
+  transition,
+} from '../../../../src/core/worker/run/lifecycle.ts'
+import { type RunState, runStates } from '../../../../src/core/worker/run/run-state.ts'
 
 const events = [...new Set(runArrows.map(({ event }) => event))]
 const places = runStates.flatMap((state) => events.map((event) => [state, event] as const))

@@ -12,7 +12,7 @@ import {
   runStates,
   type WorkerState,
   workerStates,
-} from '../../../src/core/worker/run-state.ts'
+} from '../../../../src/core/worker/run/run-state.ts'
 
 /** What is said of each run, for a worker that a node runs now. */
 const running: Readonly<Record<RunState, FineState>> = {

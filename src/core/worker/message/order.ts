@@ -2,8 +2,8 @@
  * Duty: what somebody outside asks of an agent itself, and not of its model: an order comes through the inbox, in its turn between the messages.
  * WORKER-ORDER-1 The history holds each order with the id of its mail. What came of it stands there too, so whoever asked reads it there.
  */
-import { isObject } from '../check/is-object.ts'
-import { InvariantError } from '../errors.ts'
+import { isObject } from '../../check/is-object.ts'
+import { InvariantError } from '../../errors.ts'
 import type { ConfigurationChange } from './configuration.ts'
 
 export type Order =

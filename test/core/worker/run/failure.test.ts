@@ -11,9 +11,9 @@ import {
   TimeoutError,
   TransientError,
   toRuntimeError,
-} from '../../../src/core/errors.ts'
-import { failureMessageCharsMax, toFailure } from '../../../src/core/worker/failure.ts'
-import { anyText } from '../support/any-text.ts'
+} from '../../../../src/core/errors.ts'
+import { failureMessageCharsMax, toFailure } from '../../../../src/core/worker/run/failure.ts'
+import { anyText } from '../../support/any-text.ts'
 
 describe('toRuntimeError', () => {
   test('keeps an error of troupe as it is', () => {

@@ -3,8 +3,8 @@
  * Owns: the form of the field `configured` of a record. Does not own: whether a node can do it (runtime/agent/order/configure.ts).
  * CONFIGURATION-1 What a configuration does not name is as the kind says. It never gives a worker a tool that its kind does not have.
  */
-import { isObject } from '../check/is-object.ts'
-import type { CallSettings } from '../definition/tool/call-settings.ts'
+import { isObject } from '../../check/is-object.ts'
+import type { CallSettings } from '../../definition/tool/call-settings.ts'
 
 export interface Configuration {
   /** The model, as `provider/model`. */

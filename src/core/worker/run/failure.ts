@@ -1,7 +1,7 @@
 /** Duty: the stored form of an error: plain data, small, and safe to show. Code throws errors; records and histories hold failures. */
-import { codePlaceOf } from '../code-place.ts'
-import { type ErrorCode, toRuntimeError } from '../errors.ts'
-import { redactSentence } from '../secret/redact.ts'
+import { codePlaceOf } from '../../code-place.ts'
+import { type ErrorCode, toRuntimeError } from '../../errors.ts'
+import { redactSentence } from '../../secret/redact.ts'
 
 /** Where a failure came from: user code of a handler, a model call, a tool, or troupe itself. */
 export type FailureOrigin = 'handler' | 'model' | 'tool' | 'runtime'

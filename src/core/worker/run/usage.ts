@@ -1,6 +1,6 @@
 /** Duty: the model calls and tokens of agents, and their sums: of one model call, of one agent, of all agents of a session. */
 
-import type { Spending } from '../policy.ts'
+import type { Spending } from '../../policy.ts'
 import type { Cost } from './cost.ts'
 
 export interface UsageReport {
