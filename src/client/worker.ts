@@ -21,9 +21,16 @@ import {
   mailboxRules,
 } from './queries.ts'
 import { type WorkerReport, workerReport } from './report.ts'
-import { type AmendQuery, amend, amendRules, expanding, pushing, redoing, undoing } from './session/amend.ts'
-import { type ConversationDiff, contextOf, diffOf, metadataOf } from './session/branches.ts'
-import { checkReason, defaultReason } from './session/cancel-reason.ts'
+import {
+  type AmendQuery,
+  amend,
+  amendRules,
+  expanding,
+  pushing,
+  redoing,
+  undoing,
+} from './session/conversation/amend.ts'
+import { type ConversationDiff, contextOf, diffOf, metadataOf } from './session/conversation/branches.ts'
 import {
   type Compacted,
   type CompactQuery,
@@ -33,8 +40,9 @@ import {
   configure,
   configureRules,
   runOn,
-} from './session/orders.ts'
-import { type TokenReport, tokensOfWorker } from './session/tokens.ts'
+} from './session/conversation/orders.ts'
+import { type TokenReport, tokensOfWorker } from './session/conversation/tokens.ts'
+import { checkReason, defaultReason } from './session/run/cancel-reason.ts'
 import { namesFiles, withAttached } from './submission/attached.ts'
 import { hasLongMedia, withKeptMedia } from './submission/kept-media.ts'
 import type { Submission } from './submission/submission.ts'

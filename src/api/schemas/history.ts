@@ -1,7 +1,7 @@
 /** Duty: the schemas of what workers hold: histories, mailboxes, conversations; and of what is sent to them. */
 import { z } from 'zod'
-import type { Compacted } from '../../client/session/orders.ts'
-import type { TokenReport } from '../../client/session/tokens.ts'
+import type { Compacted } from '../../client/session/conversation/orders.ts'
+import type { TokenReport } from '../../client/session/conversation/tokens.ts'
 import type { Sent } from '../../client/summaries.ts'
 import type { HistoryItem } from '../../client/worker.ts'
 import type { Entry } from '../../core/history/entry.ts'

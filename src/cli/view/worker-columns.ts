@@ -1,6 +1,6 @@
 /** Duty: how workers are named and listed, the same wherever they are shown. */
 import type { WorkerReport } from '../../client/report.ts'
-import type { TokenReport } from '../../client/session/tokens.ts'
+import type { TokenReport } from '../../client/session/conversation/tokens.ts'
 import type { Failure } from '../../core/worker/run/failure.ts'
 import type { UsageReport } from '../../core/worker/run/usage.ts'
 import { count, tokensText } from './amounts.ts'

@@ -30,12 +30,19 @@ import { checkSpending } from '../submission/limits.ts'
 import type { Submission } from '../submission/submission.ts'
 import { Worker } from '../worker.ts'
 import { type ReadableRow, readRows, sessionDamage } from '../worker-rows.ts'
-import { awaitEnds } from './await-ends.ts'
-import { checkReason, defaultReason } from './cancel-reason.ts'
 import { type ForkSession, forkSession } from './fork.ts'
-import { resultOf } from './result-of.ts'
-import { type Retried, type RetryOutlook, type RetryQuery, retryOutlook, retryRules, retrySession } from './retry.ts'
-import { Run } from './run.ts'
+import { awaitEnds } from './run/await-ends.ts'
+import { checkReason, defaultReason } from './run/cancel-reason.ts'
+import { resultOf } from './run/result-of.ts'
+import {
+  type Retried,
+  type RetryOutlook,
+  type RetryQuery,
+  retryOutlook,
+  retryRules,
+  retrySession,
+} from './run/retry.ts'
+import { Run } from './run/run.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
 import { factsOf, hasEnded, lastRunOf, resultOfRun, runInProgress, stateOf } from './session-summary.ts'
 

@@ -9,7 +9,7 @@ import type { LetterStore } from '../../store/person/letter-store.ts'
 import type { SessionRecord } from '../../store/record/session-record.ts'
 import { toLetter } from '../letter/dead-letters.ts'
 import { toAsk } from '../person/asks.ts'
-import { readEnd } from '../session/read-notice.ts'
+import { readEnd } from '../session/run/read-notice.ts'
 
 export interface Happening {
   readonly id: string

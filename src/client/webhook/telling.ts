@@ -15,7 +15,7 @@ import { LetterStore } from '../../store/person/letter-store.ts'
 import type { Places } from '../../store/places.ts'
 import { guardedReads } from '../../store/redis/guarded.ts'
 import { followsSlot, type Redis } from '../../store/redis/redis.ts'
-import { readEnd } from '../session/read-notice.ts'
+import { readEnd } from '../session/run/read-notice.ts'
 import { type HappeningStores, readHappening } from './happening.ts'
 import { NoticeQueue } from './notice-queue.ts'
 

@@ -1,7 +1,7 @@
 /** A run as programs see it: callbacks by name for its end, counts of runs, and waiting until all have ended. */
 import { describe, expect, test } from 'vitest'
 import { connectInternal } from '../../../src/client/client.ts'
-import type { EndCallback } from '../../../src/client/session/run.ts'
+import type { EndCallback } from '../../../src/client/session/run/run.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'

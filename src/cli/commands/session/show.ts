@@ -1,7 +1,7 @@
 /** `troupe session show <session>`: a session and all its workers, as the supervisor reports them. */
 import type { Command } from 'commander'
 import type { Report, WorkerReport } from '../../../client/report.ts'
-import type { TokenReport } from '../../../client/session/tokens.ts'
+import type { TokenReport } from '../../../client/session/conversation/tokens.ts'
 import { limitNames } from '../../../core/policy.ts'
 import { defaultApproval } from '../../../core/worker/ask/session-approval.ts'
 import { defaultTurnShare, type TurnShare } from '../../../core/worker/turn-share.ts'

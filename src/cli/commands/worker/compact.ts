@@ -1,6 +1,6 @@
 /** `troupe worker compact|run`: asks something of an agent itself. */
 import type { Command } from 'commander'
-import type { Compacted } from '../../../client/session/orders.ts'
+import type { Compacted } from '../../../client/session/conversation/orders.ts'
 import { queuedAt, UnhostedNotice } from '../../host/unhosted-notice.ts'
 import { wholeNumber } from '../../options.ts'
 import { tell } from '../../terminal/output.ts'

@@ -1,7 +1,7 @@
 /** `troupe worker show <worker>`: one worker. */
 import type { Command } from 'commander'
 import type { WorkerReport } from '../../../client/report.ts'
-import type { TokenReport } from '../../../client/session/tokens.ts'
+import type { TokenReport } from '../../../client/session/conversation/tokens.ts'
 import type { Permissions } from '../../../core/worker/permissions.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { costText, count } from '../../view/amounts.ts'

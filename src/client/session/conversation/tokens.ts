@@ -3,14 +3,14 @@
  * TOKENS-1 The newest reply says what its provider counted, so that only the end of the history is read. If what prompts hold was changed behind it,
  *          the whole history is read.
  */
-import { type AssistantMessage, askedModel } from '../../core/history/chat/chat-message.ts'
-import { ContextContainer } from '../../core/history/context-container.ts'
-import type { Entry } from '../../core/history/entry.ts'
-import { decodeTally, reportedUsage } from '../../core/history/run/agent-tally.ts'
-import { countingEntries, type PlacedEntry } from '../../core/history/undone.ts'
-import { tokensOf } from '../../core/worker/run/usage.ts'
-import { contextWindow } from '../../models/context-window.ts'
-import type { WorkerRow } from '../../store/worker/worker-rows.ts'
+import { type AssistantMessage, askedModel } from '../../../core/history/chat/chat-message.ts'
+import { ContextContainer } from '../../../core/history/context-container.ts'
+import type { Entry } from '../../../core/history/entry.ts'
+import { decodeTally, reportedUsage } from '../../../core/history/run/agent-tally.ts'
+import { countingEntries, type PlacedEntry } from '../../../core/history/undone.ts'
+import { tokensOf } from '../../../core/worker/run/usage.ts'
+import { contextWindow } from '../../../models/context-window.ts'
+import type { WorkerRow } from '../../../store/worker/worker-rows.ts'
 import { type Amended, readAgent } from './amend.ts'
 import { readEntries } from './branches.ts'
 

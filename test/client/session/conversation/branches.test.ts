@@ -1,12 +1,12 @@
 /** Branches of a conversation: what an agent knew at a position, another conversation from there, and where two of them part. */
 import { describe, expect, test } from 'vitest'
-import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import type { ModelRequest } from '../../../src/core/definition/model.ts'
-import { call, say } from '../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
-import { tool } from '../../support/run-agent.ts'
-import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
+import type { ModelRequest } from '../../../../src/core/definition/model.ts'
+import { call, say } from '../../../../src/models/local/scripted-model.ts'
+import { recordedModel } from '../../../support/recorded-model.ts'
+import { tool } from '../../../support/run-agent.ts'
+import { TestTroupe } from '../../../support/test-troupe.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 
 const lastText = ({ messages }: ModelRequest) => JSON.stringify(messages.at(-1))
 const echo = () => recordedModel('test/m', (request) => say(`answer to ${/question \d/.exec(lastText(request))?.[0]}`))

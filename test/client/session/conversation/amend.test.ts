@@ -1,11 +1,11 @@
 /** What the prompts of an agent hold is changed from outside while it rests, and nothing that is stored is rewritten. */
 import { describe, expect, test } from 'vitest'
-import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import type { ModelRequest } from '../../../src/core/definition/model.ts'
-import { chat } from '../../../src/core/history/chat/message-factories.ts'
-import { say } from '../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
-import { TestTroupe } from '../../support/test-troupe.ts'
+import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
+import type { ModelRequest } from '../../../../src/core/definition/model.ts'
+import { chat } from '../../../../src/core/history/chat/message-factories.ts'
+import { say } from '../../../../src/models/local/scripted-model.ts'
+import { recordedModel } from '../../../support/recorded-model.ts'
+import { TestTroupe } from '../../../support/test-troupe.ts'
 
 const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')
 const sentOf = (request: ModelRequest | undefined) => JSON.stringify(request?.messages)

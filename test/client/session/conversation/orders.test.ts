@@ -1,14 +1,14 @@
 /** What somebody outside asks of an agent itself is done once, in its turn between the messages, and the answer says what came of it. */
 import { describe, expect, test } from 'vitest'
-import type { CompactionSettings } from '../../../src/core/definition/agent/compaction-settings.ts'
-import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import type { ModelRequest } from '../../../src/core/definition/model.ts'
-import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
-import { TerminalError } from '../../../src/core/errors.ts'
-import { chat } from '../../../src/core/history/chat/message-factories.ts'
-import { call, type ScriptedReply, say } from '../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
-import { TestTroupe } from '../../support/test-troupe.ts'
+import type { CompactionSettings } from '../../../../src/core/definition/agent/compaction-settings.ts'
+import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
+import type { ModelRequest } from '../../../../src/core/definition/model.ts'
+import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
+import { TerminalError } from '../../../../src/core/errors.ts'
+import { chat } from '../../../../src/core/history/chat/message-factories.ts'
+import { call, type ScriptedReply, say } from '../../../../src/models/local/scripted-model.ts'
+import { recordedModel } from '../../../support/recorded-model.ts'
+import { TestTroupe } from '../../../support/test-troupe.ts'
 
 const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')
 const sentOf = (request: ModelRequest | undefined) => JSON.stringify(request?.messages)

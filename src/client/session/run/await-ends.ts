@@ -3,8 +3,8 @@
  * AWAIT-ENDS-1 A run of the session that ends wakes the caller at once. If that event was missed, the caller looks after a while, and then ever
  *              more rarely: thousands may wait for days.
  */
-import { clientClosed } from '../../store/redis/redis.ts'
-import type { EventHub } from '../event/event-hub.ts'
+import { clientClosed } from '../../../store/redis/redis.ts'
+import type { EventHub } from '../../event/event-hub.ts'
 
 const pollMs = 2_000
 const pollMsMax = 10_000

@@ -1,11 +1,11 @@
 /** Tokens are counted by sort, in all and for the newest reply, and the next prompt is shown as a share of the window of its model. */
 import { describe, expect, test } from 'vitest'
-import { contextText, lastUsageText, usageText } from '../../../src/cli/view/worker-columns.ts'
-import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import type { ModelRequest } from '../../../src/core/definition/model.ts'
-import { say } from '../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
-import { TestTroupe } from '../../support/test-troupe.ts'
+import { contextText, lastUsageText, usageText } from '../../../../src/cli/view/worker-columns.ts'
+import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
+import type { ModelRequest } from '../../../../src/core/definition/model.ts'
+import { say } from '../../../../src/models/local/scripted-model.ts'
+import { recordedModel } from '../../../support/recorded-model.ts'
+import { TestTroupe } from '../../../support/test-troupe.ts'
 
 const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')
 const signal = () => AbortSignal.timeout(20_000)

@@ -4,12 +4,12 @@
  *       stops no other: the log of the client says so.
  * RUN-2 Callbacks live in this process. None is called after `off`, and none if the client is closed before the run ends.
  */
-import type { WorkerLog } from '../../core/definition/worker-log.ts'
-import { damageOf, InputError, toRuntimeError } from '../../core/errors.ts'
-import type { ResultStatus, RunResult } from '../../core/history/entry.ts'
-import type { Failure } from '../../core/worker/run/failure.ts'
-import type { ResultQuery } from '../queries.ts'
-import type { Worker } from '../worker.ts'
+import type { WorkerLog } from '../../../core/definition/worker-log.ts'
+import { damageOf, InputError, toRuntimeError } from '../../../core/errors.ts'
+import type { ResultStatus, RunResult } from '../../../core/history/entry.ts'
+import type { Failure } from '../../../core/worker/run/failure.ts'
+import type { ResultQuery } from '../../queries.ts'
+import type { Worker } from '../../worker.ts'
 import { defaultReason } from './cancel-reason.ts'
 
 /** Gets the worker, how its run ended, and the failure if it failed. */

@@ -4,18 +4,18 @@
  * BRANCH-2 A branch may use no more than the worker that it comes from.
  * BRANCH-3 A branch is configured as the worker was at that position.
  */
-import { anything, keyRule, type Rules } from '../../core/check/check-options.ts'
-import { nameRule } from '../../core/definition/worker-name.ts'
-import { InputError } from '../../core/errors.ts'
-import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
-import { ContextContainer } from '../../core/history/context-container.ts'
-import { type RunMetadata, RunMetadataFold } from '../../core/history/run/run-metadata.ts'
-import { countingEntries, type PlacedEntry } from '../../core/history/undone.ts'
-import { parseId } from '../../core/ids.ts'
-import { type Configuration, configurationAfter } from '../../core/worker/message/configuration.ts'
-import { type ContextQuery, type HistoryQuery, positionRule } from '../queries.ts'
-import type { WorkerReport } from '../report.ts'
-import type { CreateSession } from '../submission/submission.ts'
+import { anything, keyRule, type Rules } from '../../../core/check/check-options.ts'
+import { nameRule } from '../../../core/definition/worker-name.ts'
+import { InputError } from '../../../core/errors.ts'
+import type { ChatMessage } from '../../../core/history/chat/chat-message.ts'
+import { ContextContainer } from '../../../core/history/context-container.ts'
+import { type RunMetadata, RunMetadataFold } from '../../../core/history/run/run-metadata.ts'
+import { countingEntries, type PlacedEntry } from '../../../core/history/undone.ts'
+import { parseId } from '../../../core/ids.ts'
+import { type Configuration, configurationAfter } from '../../../core/worker/message/configuration.ts'
+import { type ContextQuery, type HistoryQuery, positionRule } from '../../queries.ts'
+import type { WorkerReport } from '../../report.ts'
+import type { CreateSession } from '../../submission/submission.ts'
 
 export interface ForkQuery extends ContextQuery {
   /** The first message of the branch. Default: none, and the branch waits for one. */

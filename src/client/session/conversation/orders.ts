@@ -5,28 +5,28 @@
  *                 out of the inbox, or that came after it was received.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule } from '../../core/check/check-options.ts'
-import { isObject } from '../../core/check/is-object.ts'
-import { checkSettings } from '../../core/definition/tool/call-settings.ts'
-import { ConflictError, InputError } from '../../core/errors.ts'
-import { ContextContainer } from '../../core/history/context-container.ts'
-import type { Entry } from '../../core/history/entry.ts'
-import { runProblem } from '../../core/history/run/run-problem.ts'
-import { countingEntries } from '../../core/history/undone.ts'
-import { sessionIdOfRoot } from '../../core/ids.ts'
+import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule } from '../../../core/check/check-options.ts'
+import { isObject } from '../../../core/check/is-object.ts'
+import { checkSettings } from '../../../core/definition/tool/call-settings.ts'
+import { ConflictError, InputError } from '../../../core/errors.ts'
+import { ContextContainer } from '../../../core/history/context-container.ts'
+import type { Entry } from '../../../core/history/entry.ts'
+import { runProblem } from '../../../core/history/run/run-problem.ts'
+import { countingEntries } from '../../../core/history/undone.ts'
+import { sessionIdOfRoot } from '../../../core/ids.ts'
 import {
   type Configuration,
   type ConfigurationChange,
   configurationAfter,
   configurationNames,
-} from '../../core/worker/message/configuration.ts'
-import { inputIdOf } from '../../core/worker/message/message.ts'
-import type { Order } from '../../core/worker/message/order.ts'
-import { refusalError } from '../../core/worker/refusal.ts'
-import type { WorkerRow } from '../../store/worker/worker-rows.ts'
+} from '../../../core/worker/message/configuration.ts'
+import { inputIdOf } from '../../../core/worker/message/message.ts'
+import type { Order } from '../../../core/worker/message/order.ts'
+import { refusalError } from '../../../core/worker/refusal.ts'
+import type { WorkerRow } from '../../../store/worker/worker-rows.ts'
+import { hasEnded, stateOf } from '../session-summary.ts'
 import { type Amended, readAgent } from './amend.ts'
 import { readEntries } from './branches.ts'
-import { hasEnded, stateOf } from './session-summary.ts'
 
 export interface CompactQuery {
   /** What the summary must also hold, in your words: at most 4 000 characters. */

@@ -1,9 +1,9 @@
 /** Duty: read what is to be told of the end of a session. */
-import { decodeEntry } from '../../core/history/entry.ts'
-import { rootIdOf } from '../../core/ids.ts'
-import { noticeId, type SessionNotice } from '../../notify/session-notice.ts'
-import type { InspectStore } from '../../store/audit/inspect-store.ts'
-import type { SessionRecord } from '../../store/record/session-record.ts'
+import { decodeEntry } from '../../../core/history/entry.ts'
+import { rootIdOf } from '../../../core/ids.ts'
+import { noticeId, type SessionNotice } from '../../../notify/session-notice.ts'
+import type { InspectStore } from '../../../store/audit/inspect-store.ts'
+import type { SessionRecord } from '../../../store/record/session-record.ts'
 import { resultOf } from './result-of.ts'
 
 export interface ReadEnd {

@@ -2,9 +2,9 @@
  * Duty: give a branch the blobs that its messages name: long results and media are kept by session.
  * BRANCH-BLOBS-1 A branch whose messages name blobs gets its first input when it has them all.
  */
-import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
-import { blobIdOf, isMediaPart } from '../../core/history/chat/media.ts'
-import type { BlobStore } from '../../core/ports/ports.ts'
+import type { ChatMessage } from '../../../core/history/chat/chat-message.ts'
+import { blobIdOf, isMediaPart } from '../../../core/history/chat/media.ts'
+import type { BlobStore } from '../../../core/ports/ports.ts'
 
 /** The ids of all blobs that these messages name, each once. */
 export function blobsNamedIn(messages: readonly ChatMessage[]): readonly string[] {

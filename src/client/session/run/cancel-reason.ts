@@ -1,7 +1,7 @@
 /** Duty: check the reason that a caller gives for a cancel. */
-import { preview } from '../../core/check/preview.ts'
-import { InputError } from '../../core/errors.ts'
-import { policy } from '../../core/policy.ts'
+import { preview } from '../../../core/check/preview.ts'
+import { InputError } from '../../../core/errors.ts'
+import { policy } from '../../../core/policy.ts'
 
 export const defaultReason = 'cancelled by the caller'
 

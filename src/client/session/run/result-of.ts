@@ -1,6 +1,6 @@
 /** Duty: the result of a run, as the entry of the history holds it. */
-import { InvariantError } from '../../core/errors.ts'
-import type { Entry, RunResult } from '../../core/history/entry.ts'
+import { InvariantError } from '../../../core/errors.ts'
+import type { Entry, RunResult } from '../../../core/history/entry.ts'
 
 /** The result that a history entry holds. `where` names the entry in errors. */
 export function resultOf(
