@@ -26,7 +26,7 @@ import type { CallCost } from '../../core/worker/run/cost.ts'
 import { RunMachine } from '../../core/worker/run/lifecycle.ts'
 import type { RunState } from '../../core/worker/run/run-state.ts'
 import { addUsage } from '../../core/worker/run/usage.ts'
-import { emptyStep, type Step } from '../turn/step.ts'
+import { emptyStep, type Step } from '../turn/step/step.ts'
 import type { Turn } from '../turn/turn.ts'
 import { type KnownHistory, nextPosition, textBytes } from './history-cache.ts'
 

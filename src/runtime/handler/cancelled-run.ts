@@ -6,7 +6,7 @@ import { childIds } from '../../core/ids.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import { toFailure } from '../../core/worker/run/failure.ts'
 import { afterRun, endingOf } from '../../core/worker/run-ends.ts'
-import { emptyStep, type Step } from '../turn/step.ts'
+import { emptyStep, type Step } from '../turn/step/step.ts'
 import type { Turn } from '../turn/turn.ts'
 import { lastStep } from './last-step.ts'
 

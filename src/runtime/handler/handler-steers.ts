@@ -9,10 +9,10 @@ import { fitInput } from '../../core/definition/kind-types.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import { receivedEntry } from '../../core/history/entry.ts'
 import type { Mail } from '../../core/worker/message/message.ts'
-import { attemptsOf, withoutAttempts } from '../turn/attempts.ts'
-import { emptyStep, type Step } from '../turn/step.ts'
+import { emptyStep, type Step } from '../turn/step/step.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { FitsKind } from '../turn/turn-steers.ts'
+import { attemptsOf, withoutAttempts } from './attempts.ts'
 import { nameOfMail, pendingAfter, type RecordedMail } from './recorded-mail.ts'
 
 /** An input that does not fit begins a run of its own, and that run fails. */

@@ -9,7 +9,7 @@
 import { CancelledError, InvariantError, LeaseLostError } from '../../core/errors.ts'
 import { decodeEntry, stepEntry } from '../../core/history/entry.ts'
 import { mayFinishCall, mayRecord } from '../turn/permit.ts'
-import { emptyStep } from '../turn/step.ts'
+import { emptyStep } from '../turn/step/step.ts'
 import type { Turn } from '../turn/turn.ts'
 
 /** How many entries are read first. If they do not hold all steps of the run, twice as many are read, and so on. */

@@ -1,10 +1,10 @@
 /**
- * Duty: how much one receive may ask for, checked by each call: the commit that records it holds Redis for as long as it takes (turn/step-size.ts).
+ * Duty: how much one receive may ask for, checked by each call: the commit that records it holds Redis for as long as it takes (turn/step/step-size.ts).
  * Does not own: the limit of each value (core/json.ts), and the limits of a session.
  */
 import { LimitError } from '../../core/errors.ts'
 import { policy } from '../../core/policy.ts'
-import { hasRoomFor, type Part, type Parts, partsMost } from '../turn/step-size.ts'
+import { hasRoomFor, type Part, type Parts, partsMost } from '../turn/step/step-size.ts'
 
 const partOf = { spawn: 'spawn', send: 'send', ask: 'ask', after: 'timer' } as const satisfies Record<string, Part>
 

@@ -22,7 +22,7 @@ import { handlerBehaviour } from '../handler/handler.ts'
 import { ToolExecutor } from '../tool/executor.ts'
 import { toJsonSchema } from '../tool/input-form.ts'
 import { ThreadPool } from '../tool/thread/thread-pool.ts'
-import { gated } from '../turn/gates.ts'
+import { gated } from './gates.ts'
 import type { Behaviour, Kind } from './kind.ts'
 
 export class KindMaker {

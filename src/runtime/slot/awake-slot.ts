@@ -18,7 +18,7 @@ import { commonPermissions, type Permissions } from '../../core/worker/permissio
 import type { Kind } from '../node/kind.ts'
 import type { Partition } from '../node/partition.ts'
 import { runUserCode } from '../node/user-code.ts'
-import type { Step } from '../turn/step.ts'
+import type { Step } from '../turn/step/step.ts'
 import { Turn } from '../turn/turn.ts'
 import type { EndingTurn, SlotPlan, TurnHost } from '../turn/turn-host.ts'
 import { type ChildOffer, childrenOf, InlineChildren, offerOf } from './inline-children.ts'

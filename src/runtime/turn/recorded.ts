@@ -5,7 +5,7 @@
 import type { Assignment, CommitAnswer } from '../../core/ports/ports.ts'
 import { type Attributes, noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
 import type { Steer } from '../../core/worker/message/steer.ts'
-import type { Step } from './step.ts'
+import type { Step } from './step/step.ts'
 import type { TurnHost } from './turn-host.ts'
 import type { TurnPause } from './turn-pause.ts'
 import type { TurnSession } from './turn-session.ts'

@@ -6,7 +6,7 @@ import type { LivePublisher } from '../../core/ports/live.ts'
 import type { Assignment, BlobStore, NextClaim, SlotOffer, TurnStore } from '../../core/ports/ports.ts'
 import type { Telemetry } from '../../core/ports/telemetry.ts'
 import type { Wakeup } from '../../core/ports/wake.ts'
-import type { Step } from './step.ts'
+import type { Step } from './step/step.ts'
 
 /** A turn that is about to end, as its slot sees it. */
 export interface EndingTurn {

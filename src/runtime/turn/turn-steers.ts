@@ -13,7 +13,7 @@ import type { Assignment } from '../../core/ports/ports.ts'
 import type { Mail } from '../../core/worker/message/message.ts'
 import type { Steer } from '../../core/worker/message/steer.ts'
 import { LazySignal } from './lazy-signal.ts'
-import type { StepQueue } from './step-queue.ts'
+import type { StepQueue } from './step/step-queue.ts'
 import type { TurnHost } from './turn-host.ts'
 
 /** Does this input fit the kind? */

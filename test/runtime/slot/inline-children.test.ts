@@ -6,7 +6,7 @@ import { defaultApproval } from '../../../src/core/worker/ask/session-approval.t
 import { afterRun } from '../../../src/core/worker/run-ends.ts'
 import type { Kind } from '../../../src/runtime/node/kind.ts'
 import { childrenOf, InlineChildren, offerOf } from '../../../src/runtime/slot/inline-children.ts'
-import { emptyStep, type Step } from '../../../src/runtime/turn/step.ts'
+import { emptyStep, type Step } from '../../../src/runtime/turn/step/step.ts'
 import type { Turn } from '../../../src/runtime/turn/turn.ts'
 import { assignmentByHand, unspent } from '../support/held-store.ts'
 

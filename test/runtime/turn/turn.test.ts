@@ -12,7 +12,7 @@ import { call, say, scriptedModel } from '../../../src/models/local/scripted-mod
 import { openModels } from '../../../src/models/model-source.ts'
 import type { Kind } from '../../../src/runtime/node/kind.ts'
 import { handlerKind, KindMaker } from '../../../src/runtime/node/kind-maker.ts'
-import { emptyStep, type Step } from '../../../src/runtime/turn/step.ts'
+import { emptyStep, type Step } from '../../../src/runtime/turn/step/step.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { assignmentByHand, HeldStore, unspent } from '../support/held-store.ts'

@@ -7,14 +7,14 @@
  *    after `lazyCommitMs`.
  * STEP-3 Steps are settled when Redis has answered for every step that may not wait.
  */
-import { encodeEvents } from '../../core/event/event-notes.ts'
-import { policy } from '../../core/policy.ts'
-import type { Assignment, CommitRequest, RunPosition, SlotNext } from '../../core/ports/ports.ts'
-import { encodeWait } from '../../core/worker/wait.ts'
+import { encodeEvents } from '../../../core/event/event-notes.ts'
+import { policy } from '../../../core/policy.ts'
+import type { Assignment, CommitRequest, RunPosition, SlotNext } from '../../../core/ports/ports.ts'
+import { encodeWait } from '../../../core/worker/wait.ts'
+import type { SlotPlan } from '../turn-host.ts'
+import type { TurnEnd } from '../turn-state.ts'
 import type { Step } from './step.ts'
 import { bytesIn, partsIn } from './step-size.ts'
-import type { SlotPlan } from './turn-host.ts'
-import type { TurnEnd } from './turn-state.ts'
 
 export class StepQueue {
   readonly #lazyMs: number

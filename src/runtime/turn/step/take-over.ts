@@ -2,8 +2,8 @@
  * Duty: note in the first entry of a turn that the turn took its worker over: an earlier turn recorded nothing, because its node died or lost its
  * lease. So a history shows attempts and take-overs in their order.
  */
-import { withTakenOver } from '../../core/history/entry.ts'
-import type { Assignment } from '../../core/ports/ports.ts'
+import { withTakenOver } from '../../../core/history/entry.ts'
+import type { Assignment } from '../../../core/ports/ports.ts'
 import type { Step } from './step.ts'
 
 export class TakeOver {

@@ -1,10 +1,10 @@
 /**
  * Duty: a step: what one message changed, as data, before it is committed. How steps become commits: step-queue.ts.
  */
-import type { RuntimeError } from '../../core/errors.ts'
-import type { EventNote } from '../../core/event/event.ts'
-import type { CommitRequest, RunPosition, SpawnOrder } from '../../core/ports/ports.ts'
-import type { Failure } from '../../core/worker/run/failure.ts'
+import type { RuntimeError } from '../../../core/errors.ts'
+import type { EventNote } from '../../../core/event/event.ts'
+import type { CommitRequest, RunPosition, SpawnOrder } from '../../../core/ports/ports.ts'
+import type { Failure } from '../../../core/worker/run/failure.ts'
 
 export interface Step {
   readonly entries: readonly string[]

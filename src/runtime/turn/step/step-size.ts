@@ -2,7 +2,7 @@
  * Duty: how much work a step makes for Redis: its parts, weighed by what each costs there, and its bytes. A commit holds no more than one `receive`
  * may ask for (`stepPartsMax`, `stepBytesMax`), so it holds Redis for about 10 ms at most (docs/decisions/0044-what-one-commit-may-hold.md).
  */
-import { policy } from '../../core/policy.ts'
+import { policy } from '../../../core/policy.ts'
 import type { Step } from './step.ts'
 
 export type Parts = Readonly<Record<'spawns' | 'sends' | 'timers' | 'asks', readonly unknown[]>> &
