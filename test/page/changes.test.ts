@@ -1,6 +1,6 @@
 /** What an edit changes in a value, as the page shows it before it is sent. */
 import { expect, test } from 'vitest'
-import { changesBetween } from '../../src/page/parts/value-changes.ts'
+import { changesBetween } from '../../src/page/parts/text/value-changes.ts'
 
 const lines = (before: unknown, after: unknown) =>
   changesBetween(before, after).map(({ path, pieces }) => [path, ...pieces.map(({ of, text }) => `${of}: ${text}`)])

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { HistoryItem } from '../../src/client/worker.ts'
 import { readSessionFile } from '../../src/page/api/session-file.ts'
-import { tokensOf } from '../../src/page/parts/markdown-tokens.ts'
+import { tokensOf } from '../../src/page/parts/text/markdown-tokens.ts'
 import { conversationOf } from '../../src/page/screens/session/conversation/conversation.ts'
 import { type TreeWorker, treeRows } from '../../src/page/screens/session/tree/tree-rows.ts'
 import { sessionFileOf } from './support/session-file.ts'

@@ -3,9 +3,9 @@ import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
 import { queries } from '../api/queries.ts'
 import { openSessionFile, readSessionFile, useSessionFile } from '../api/session-file.ts'
-import { sayError } from '../parts/notes.tsx'
-import { Text } from '../parts/text.tsx'
-import { Age } from '../parts/time.tsx'
+import { sayError } from '../parts/dialog/notes.tsx'
+import { Text } from '../parts/text/text.tsx'
+import { Age } from '../parts/text/time.tsx'
 
 export function DropFile(): ReactNode {
   const [isOver, setOver] = useState(false)

@@ -1,6 +1,6 @@
 /** Duty: the list of the keys that work now. */
 import type { ReactNode } from 'react'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from '../parts/dialog/dialog.tsx'
 import { useKeyGroups } from './keys.ts'
 
 export function Help({ onClose }: { readonly onClose: () => void }): ReactNode {

@@ -1,7 +1,7 @@
 /** The name in a narrow window. */
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { Icon, type IconName } from '../parts/icon.tsx'
+import { Icon, type IconName } from './icon.tsx'
 
 const logo = new URL('../icon.svg', import.meta.url).href
 

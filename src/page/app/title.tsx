@@ -1,6 +1,6 @@
 /** Duty: the title in the bar, which each screen sets for itself. */
 import { type ReactNode, useEffect } from 'react'
-import { Line } from '../parts/text.tsx'
+import { Line } from '../parts/text/text.tsx'
 import { newStore, useStore } from '../store.ts'
 
 const title = newStore('')

@@ -2,8 +2,8 @@
 import { type ReactNode, useState } from 'react'
 import { setToken } from '../api/http.ts'
 import { queries } from '../api/queries.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Text } from '../parts/text.tsx'
+import { Dialog } from '../parts/dialog/dialog.tsx'
+import { Text } from '../parts/text/text.tsx'
 
 export function TokenDialog({ why, onClose }: { readonly why: string; readonly onClose: () => void }): ReactNode {
   const [text, setText] = useState('')

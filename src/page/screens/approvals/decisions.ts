@@ -6,7 +6,7 @@
 import type { Approval } from '../../../client/person/approvals.ts'
 import { change, newKey } from '../../api/http.ts'
 import { queries } from '../../api/queries.ts'
-import { messageOf, say } from '../../parts/notes.tsx'
+import { messageOf, say } from '../../parts/dialog/notes.tsx'
 import { newStore, useStore } from '../../store.ts'
 
 export interface Choice {

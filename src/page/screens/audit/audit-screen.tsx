@@ -6,10 +6,10 @@ import { change } from '../../api/http.ts'
 import { type AuditView, queries, useAudit } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'
 import { useTitle } from '../../app/title.tsx'
-import { Empty, Waiting } from '../../parts/empty.tsx'
-import { sayError } from '../../parts/notes.tsx'
-import { Text } from '../../parts/text.tsx'
-import { Age } from '../../parts/time.tsx'
+import { sayError } from '../../parts/dialog/notes.tsx'
+import { Empty, Waiting } from '../../parts/state/empty.tsx'
+import { Text } from '../../parts/text/text.tsx'
+import { Age } from '../../parts/text/time.tsx'
 
 async function begin(): Promise<void> {
   try {

@@ -5,9 +5,9 @@ import { costText, tokensText } from '../../../cli/view/amounts.ts'
 import type { UsageRow } from '../../../client/usage.ts'
 import { useUsage } from '../../api/queries.ts'
 import { useTitle } from '../../app/title.tsx'
-import { Empty, Waiting } from '../../parts/empty.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
-import { Line } from '../../parts/text.tsx'
+import { type Column, Table } from '../../parts/list/table.tsx'
+import { Empty, Waiting } from '../../parts/state/empty.tsx'
+import { Line } from '../../parts/text/text.tsx'
 import { hourText, SpendPerHour } from './spend-per-hour.tsx'
 
 const route = getRouteApi('/costs')

@@ -7,10 +7,10 @@ import type { ReleasedNode } from '../../../client/node-handle.ts'
 import type { NodeSummary } from '../../../client/summaries.ts'
 import { change } from '../../api/http.ts'
 import { queries, useNode, useNodes } from '../../api/queries.ts'
-import { BatchDialog } from '../../parts/batch-dialog.tsx'
-import { Command } from '../../parts/command.tsx'
-import { say, sayError } from '../../parts/notes.tsx'
-import { Text } from '../../parts/text.tsx'
+import { BatchDialog } from '../../parts/dialog/batch-dialog.tsx'
+import { say, sayError } from '../../parts/dialog/notes.tsx'
+import { Command } from '../../parts/text/command.tsx'
+import { Text } from '../../parts/text/text.tsx'
 
 /** A node that has not reported for this long stands still: it reports every second while there is work, and every five seconds while there is none. */
 const silentMs = 6_000

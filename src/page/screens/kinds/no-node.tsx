@@ -2,8 +2,8 @@
 import type { ReactNode } from 'react'
 import type { NodeSummary } from '../../../client/summaries.ts'
 import { useKinds, useNodes } from '../../api/queries.ts'
-import { Command } from '../../parts/command.tsx'
-import { Text } from '../../parts/text.tsx'
+import { Command } from '../../parts/text/command.tsx'
+import { Text } from '../../parts/text/text.tsx'
 
 const nodesShown = 4
 const kindsShown = 8

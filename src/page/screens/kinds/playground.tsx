@@ -3,10 +3,10 @@ import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, type SubmitEvent, useState } from 'react'
 import type { KindSummary } from '../../../client/summaries.ts'
 import { change } from '../../api/http.ts'
-import { Copy } from '../../parts/command.tsx'
-import { say, sayError } from '../../parts/notes.tsx'
-import { emptyValue, type Schema, SchemaForm } from '../../parts/schema-form.tsx'
-import { Text } from '../../parts/text.tsx'
+import { say, sayError } from '../../parts/dialog/notes.tsx'
+import { emptyValue, type Schema, SchemaForm } from '../../parts/dialog/schema-form.tsx'
+import { Copy } from '../../parts/text/command.tsx'
+import { Text } from '../../parts/text/text.tsx'
 
 /** `input`: JSON Schema of its input, where its node has registered one. */
 type PlayedKind = KindSummary & { readonly input?: Schema }

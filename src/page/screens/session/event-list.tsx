@@ -4,7 +4,7 @@ import { EventLines } from '../../../cli/view/lines/event-lines.ts'
 import { Roster } from '../../../client/event/activity.ts'
 import type { WorkerReport } from '../../../client/report.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
-import { Text } from '../../parts/text.tsx'
+import { Text } from '../../parts/text/text.tsx'
 import { useEvents } from './live-session.ts'
 import { SessionContext } from './session-context.ts'
 

@@ -5,8 +5,8 @@ import type { SessionReport } from '../../../client/report.ts'
 import { change, send } from '../../api/http.ts'
 import { queries } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'
-import { Dialog } from '../../parts/dialog.tsx'
-import { say, sayError } from '../../parts/notes.tsx'
+import { Dialog } from '../../parts/dialog/dialog.tsx'
+import { say, sayError } from '../../parts/dialog/notes.tsx'
 
 type Act = (path: string, body: unknown, done: string, method?: 'POST' | 'PATCH') => Promise<unknown>
 type Open = 'cancel' | 'limits' | 'retry' | 'fork' | null

@@ -4,7 +4,7 @@ import { type ReactNode, useContext, useState } from 'react'
 import type { WorkerReport } from '../../../client/report.ts'
 import { change } from '../../api/http.ts'
 import { queries } from '../../api/queries.ts'
-import { say, sayError } from '../../parts/notes.tsx'
+import { say, sayError } from '../../parts/dialog/notes.tsx'
 import { SessionContext } from './session-context.ts'
 
 interface Deed {

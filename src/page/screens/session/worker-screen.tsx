@@ -2,7 +2,7 @@
 import { getRouteApi, Navigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useWorker } from '../../api/queries.ts'
-import { Waiting } from '../../parts/empty.tsx'
+import { Waiting } from '../../parts/state/empty.tsx'
 
 const route = getRouteApi('/workers/$id')
 

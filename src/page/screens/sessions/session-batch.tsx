@@ -4,9 +4,9 @@ import { count } from '../../../cli/view/amounts.ts'
 import type { ListedSession } from '../../../client/summaries.ts'
 import { change } from '../../api/http.ts'
 import { queries } from '../../api/queries.ts'
-import { BatchDialog } from '../../parts/batch-dialog.tsx'
-import { doWithEach } from '../../parts/do-with-each.ts'
-import { PickBar, type Picked } from '../../parts/picked.tsx'
+import { BatchDialog } from '../../parts/dialog/batch-dialog.tsx'
+import { doWithEach } from '../../parts/dialog/do-with-each.ts'
+import { PickBar, type Picked } from '../../parts/list/picked.tsx'
 
 type Sessions = readonly ListedSession[]
 type Deed = 'pause' | 'resume' | 'retry' | 'cancel'

@@ -3,12 +3,12 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useMemo } from 'react'
 import type { ListedSession } from '../../../client/summaries.ts'
 import { useKinds } from '../../api/queries.ts'
-import { Empty } from '../../parts/empty.tsx'
-import { type Picked, pickColumn } from '../../parts/picked.tsx'
-import { SessionState } from '../../parts/state.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
-import { Line } from '../../parts/text.tsx'
-import { Age } from '../../parts/time.tsx'
+import { type Picked, pickColumn } from '../../parts/list/picked.tsx'
+import { type Column, Table } from '../../parts/list/table.tsx'
+import { Empty } from '../../parts/state/empty.tsx'
+import { SessionState } from '../../parts/state/state.tsx'
+import { Line } from '../../parts/text/text.tsx'
+import { Age } from '../../parts/text/time.tsx'
 
 export function NoSessions(): ReactNode {
   return (

@@ -4,9 +4,9 @@ import type { AddWebhook, NoticeType, WebhookWithSecret } from '../../../client/
 import { noticeTypes, noticeTypesAtStart } from '../../../core/webhook/notice.ts'
 import { change, newKey } from '../../api/http.ts'
 import { queries } from '../../api/queries.ts'
-import { Dialog } from '../../parts/dialog.tsx'
-import { messageOf } from '../../parts/notes.tsx'
-import { Text } from '../../parts/text.tsx'
+import { Dialog } from '../../parts/dialog/dialog.tsx'
+import { messageOf } from '../../parts/dialog/notes.tsx'
+import { Text } from '../../parts/text/text.tsx'
 import { wordsOfTypes } from './told-of.ts'
 
 interface AddDialogProps {

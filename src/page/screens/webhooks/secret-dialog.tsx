@@ -1,9 +1,9 @@
 /** Duty: show the secret of an endpoint, once: it is kept nowhere on this page. */
 import type { ReactNode } from 'react'
 import type { WebhookWithSecret } from '../../../client/webhook/webhook.ts'
-import { Command } from '../../parts/command.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Text } from '../../parts/text.tsx'
+import { Dialog } from '../../parts/dialog/dialog.tsx'
+import { Command } from '../../parts/text/command.tsx'
+import { Text } from '../../parts/text/text.tsx'
 
 interface SecretDialogProps {
   readonly webhook: Pick<WebhookWithSecret, 'url' | 'secret'>

@@ -5,9 +5,9 @@ import type { Webhook, WebhookWithSecret } from '../../../client/webhook/webhook
 import { change } from '../../api/http.ts'
 import { queries } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'
-import { Dialog } from '../../parts/dialog.tsx'
-import { say, sayError } from '../../parts/notes.tsx'
-import { Text } from '../../parts/text.tsx'
+import { Dialog } from '../../parts/dialog/dialog.tsx'
+import { say, sayError } from '../../parts/dialog/notes.tsx'
+import { Text } from '../../parts/text/text.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
 
 const undoMs = 10_000

@@ -4,7 +4,7 @@ import type { WorkerReport } from '../../../../client/report.ts'
 import type { Sent } from '../../../../client/summaries.ts'
 import type { SendTime } from '../../../../core/worker/message/steer.ts'
 import { change, newKey } from '../../../api/http.ts'
-import { say, sayError } from '../../../parts/notes.tsx'
+import { say, sayError } from '../../../parts/dialog/notes.tsx'
 
 export function Composer({ worker }: { readonly worker: WorkerReport }): ReactNode {
   const { id, status, lifecycle, usage } = worker

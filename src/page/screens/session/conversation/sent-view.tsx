@@ -4,9 +4,9 @@ import type { ReactNode } from 'react'
 import { tokensText } from '../../../../cli/view/amounts.ts'
 import type { PromptMessage } from '../../../../core/definition/model.ts'
 import { get } from '../../../api/http.ts'
-import { Waiting } from '../../../parts/empty.tsx'
-import { JsonText } from '../../../parts/json.tsx'
-import { Text } from '../../../parts/text.tsx'
+import { Waiting } from '../../../parts/state/empty.tsx'
+import { JsonText } from '../../../parts/text/json.tsx'
+import { Text } from '../../../parts/text/text.tsx'
 
 /** The part of the answer that the page needs. */
 interface SentContext {

@@ -4,9 +4,9 @@ import { messageLine } from '../../../../cli/view/lines/message-line.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
 import type { Mail } from '../../../../core/worker/message/message.ts'
 import { useMailbox } from '../../../api/queries.ts'
-import { Empty, Waiting } from '../../../parts/empty.tsx'
-import { JsonText } from '../../../parts/json.tsx'
-import { Line } from '../../../parts/text.tsx'
+import { Empty, Waiting } from '../../../parts/state/empty.tsx'
+import { JsonText } from '../../../parts/text/json.tsx'
+import { Line } from '../../../parts/text/text.tsx'
 
 export function MailboxTab({ worker: { id } }: { readonly worker: WorkerReport }): ReactNode {
   const query = useMailbox(id)

@@ -1,7 +1,7 @@
 /** Duty: what the API says of a worker, and its history entries, as JSON. */
 import { type ReactNode, useCallback, useContext } from 'react'
 import type { WorkerReport } from '../../../../client/report.ts'
-import { JsonText } from '../../../parts/json.tsx'
+import { JsonText } from '../../../parts/text/json.tsx'
 import { useChanges } from '../live-session.ts'
 import { SessionContext } from '../session-context.ts'
 import { useHistory } from '../use-history.ts'

@@ -6,8 +6,8 @@ import type { WorkerReport } from '../../../../client/report.ts'
 import type { TimelineBar } from '../../../../client/session/timeline.ts'
 import { useTimeline } from '../../../api/queries.ts'
 import { useNow } from '../../../app/clock.ts'
-import { Empty, Waiting } from '../../../parts/empty.tsx'
-import { Line, Text } from '../../../parts/text.tsx'
+import { Empty, Waiting } from '../../../parts/state/empty.tsx'
+import { Line, Text } from '../../../parts/text/text.tsx'
 import { SessionContext } from '../session-context.ts'
 
 const rowsMost = 200

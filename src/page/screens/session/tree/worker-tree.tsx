@@ -8,8 +8,8 @@ import { escapeLine } from '../../../../cli/terminal/escape.ts'
 import { tokensText } from '../../../../cli/view/amounts.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
 import { useKeys } from '../../../app/keys.ts'
-import { WorkerState } from '../../../parts/state.tsx'
-import { Line } from '../../../parts/text.tsx'
+import { WorkerState } from '../../../parts/state/state.tsx'
+import { Line } from '../../../parts/text/text.tsx'
 import { type TreeRow, treeRows } from './tree-rows.ts'
 
 const rowHeight = 30

@@ -1,9 +1,9 @@
 /** Duty: what `troupe doctor` finds, in its words, with the command that helps; problems first, and of these what holds up work. */
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { ShownFinding } from '../api/queries.ts'
-import { Command } from './command.tsx'
-import { Text } from './text.tsx'
+import type { ShownFinding } from '../../api/queries.ts'
+import { Command } from '../text/command.tsx'
+import { Text } from '../text/text.tsx'
 
 export function Findings({ findings }: { readonly findings: readonly ShownFinding[] }): ReactNode {
   return (

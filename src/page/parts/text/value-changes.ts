@@ -1,6 +1,6 @@
 /** Duty: how one JSON value differs from another, place by place, and text word by word. */
 import { diffWordsWithSpace } from 'diff'
-import { isObject } from '../../core/check/is-object.ts'
+import { isObject } from '../../../core/check/is-object.ts'
 
 /** A text that both have, or that only one has. */
 export interface Piece {

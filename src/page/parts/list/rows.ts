@@ -1,6 +1,6 @@
 /** Duty: choose a row of a list by keyboard: `j` and `k` move, Enter opens. */
 import { useState } from 'react'
-import { type Key, useKeys } from '../app/keys.ts'
+import { type Key, useKeys } from '../../app/keys.ts'
 
 export interface RowKeys {
   readonly chosen: number

@@ -1,7 +1,7 @@
 /** Duty: ask before one thing is done with several, by their names and their number; if it can do much harm, the reader types the number. */
 import { type ReactNode, useState } from 'react'
+import { Text } from '../text/text.tsx'
 import { Dialog } from './dialog.tsx'
-import { Text } from './text.tsx'
 
 interface BatchDialogProps {
   readonly title: string

@@ -4,9 +4,9 @@
  * FORM-2 A value for which it has no field is written as JSON. A form around it is not sent while that JSON cannot be read.
  */
 import { type ReactNode, useId, useState } from 'react'
-import { escapeLine } from '../../cli/terminal/escape.ts'
-import { isObject } from '../../core/check/is-object.ts'
-import { Text } from './text.tsx'
+import { escapeLine } from '../../../cli/terminal/escape.ts'
+import { isObject } from '../../../core/check/is-object.ts'
+import { Text } from '../text/text.tsx'
 
 export type Schema = Readonly<Record<string, unknown>>
 

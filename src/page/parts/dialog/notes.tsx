@@ -1,7 +1,7 @@
 /** Duty: short notes at the edge of the page: what came of a change, with a button that takes it back if that is possible. */
 import type { ReactNode } from 'react'
-import { newStore, useStore } from '../store.ts'
-import { Text } from './text.tsx'
+import { newStore, useStore } from '../../store.ts'
+import { Text } from '../text/text.tsx'
 
 export interface Note {
   readonly text: string

@@ -1,7 +1,7 @@
 /** Duty: what a screen says while it has nothing to show: what to type, or what went wrong. */
 import type { ReactNode } from 'react'
-import { Command } from './command.tsx'
-import { Text } from './text.tsx'
+import { Command } from '../text/command.tsx'
+import { Text } from '../text/text.tsx'
 
 interface EmptyProps {
   readonly children: ReactNode

@@ -1,10 +1,10 @@
 /** Duty: what a worker or a session does, and how an endpoint or a delivery stands, as a form, a colour and a word. */
 import type { ReactNode } from 'react'
-import type { Holdup } from '../../client/holdup.ts'
-import type { WorkerReport } from '../../client/report.ts'
-import type { ListedState } from '../../client/session/session-state.ts'
-import type { DeliveryState, Webhook } from '../../client/webhook/webhook.ts'
-import type { Activity } from '../../core/worker/run/activity.ts'
+import type { Holdup } from '../../../client/holdup.ts'
+import type { WorkerReport } from '../../../client/report.ts'
+import type { ListedState } from '../../../client/session/session-state.ts'
+import type { DeliveryState, Webhook } from '../../../client/webhook/webhook.ts'
+import type { Activity } from '../../../core/worker/run/activity.ts'
 
 type Look = 'busy' | 'queued' | 'waiting' | 'needs' | 'good' | 'bad' | 'off' | 'paused'
 
