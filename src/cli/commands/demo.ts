@@ -25,8 +25,8 @@ import { commandEndMsMax, Interrupt } from '../terminal/interrupt.ts'
 import { printJson, printText, safe } from '../terminal/output.ts'
 import { treeView } from '../terminal/session-view.ts'
 import { onSuddenEnd } from '../terminal/sudden-end.ts'
-import { followToEnd } from './follow.ts'
-import { printResult } from './print-result.ts'
+import { followToEnd } from './talk/follow.ts'
+import { printResult } from './talk/print-result.ts'
 
 interface DemoFlags extends NodeFlags, RawFlag {
   readonly out?: string

@@ -36,10 +36,10 @@ import { sessionView } from '../terminal/session-view.ts'
 import { StandingPrompt } from '../terminal/standing-prompt.ts'
 import { onSuddenEnd } from '../terminal/sudden-end.ts'
 import { AskHere } from './ask/ask-here.ts'
-import { converse } from './converse.ts'
-import { Follower, followToEnd } from './follow.ts'
-import { printResult, tellRetry } from './print-result.ts'
+import { converse } from './talk/converse.ts'
+import { Follower, followToEnd } from './talk/follow.ts'
 import { LiveTalk } from './talk/live-talk.ts'
+import { printResult, tellRetry } from './talk/print-result.ts'
 
 interface RunFlags extends NodeFlags, InputFlags, AttachFlags, SessionFlags, RawFlag {
   readonly keepOpen?: boolean

@@ -1,6 +1,6 @@
 /** What a person types in a conversation at the terminal beside messages (TYPED-COMMANDS-1, TYPED-COMMANDS-2). */
 import { describe, expect, test } from 'vitest'
-import { chatted } from '../../../src/cli/commands/chat-commands.ts'
+import { chatted } from '../../../src/cli/commands/talk/chat-commands.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'

@@ -1,6 +1,6 @@
 /** Following a session whose events fail or lag, and whose cancel fails or takes too long: none of that keeps the person waiting. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { followToEnd } from '../../../src/cli/commands/follow.ts'
+import { followToEnd } from '../../../src/cli/commands/talk/follow.ts'
 import { Interrupt } from '../../../src/cli/terminal/interrupt.ts'
 import { tell } from '../../../src/cli/terminal/output.ts'
 import type { SessionView } from '../../../src/cli/terminal/session-view.ts'

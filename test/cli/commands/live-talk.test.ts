@@ -1,6 +1,6 @@
 /** The conversation of `troupe run --keep-open` at a terminal: one types while it works. */
 import { expect, test, vi } from 'vitest'
-import { Follower } from '../../../src/cli/commands/follow.ts'
+import { Follower } from '../../../src/cli/commands/talk/follow.ts'
 import { LiveTalk } from '../../../src/cli/commands/talk/live-talk.ts'
 import { Interrupt } from '../../../src/cli/terminal/interrupt.ts'
 import { defineWorker, type WorkerDefinition } from '../../../src/core/definition/define-worker.ts'

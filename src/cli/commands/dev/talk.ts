@@ -19,10 +19,10 @@ import { kindLines } from '../../view/dev/dev-lines.ts'
 import { formatDuration } from '../../view/duration.ts'
 import { type Column, tableLines } from '../../view/table.ts'
 import { nameAndKind } from '../../view/worker-name.ts'
-import { chatted, helpLines, type TypedWords, typedWords } from '../chat-commands.ts'
-import { cancelRunOf, Follower } from '../follow.ts'
-import { printResult } from '../print-result.ts'
+import { chatted, helpLines, type TypedWords, typedWords } from '../talk/chat-commands.ts'
 import { Conversation, endedRuns } from '../talk/conversation.ts'
+import { cancelRunOf, Follower } from '../talk/follow.ts'
+import { printResult } from '../talk/print-result.ts'
 
 export interface TalkOptions {
   readonly troupe: Troupe

@@ -1,7 +1,7 @@
 /** `troupe session pause` and `troupe session resume`: hold the work of one session, and go on with it. */
 import type { Command } from 'commander'
 import { sentence } from '../../view/answer.ts'
-import { addWhoAndWhy, type WhoAndWhy } from '../pause.ts'
+import { addWhoAndWhy, type WhoAndWhy } from '../fleet/pause.ts'
 import { addVerb } from '../verb.ts'
 
 export function addPauseCommand(group: Command): void {

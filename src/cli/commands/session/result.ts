@@ -8,7 +8,7 @@ import { queuedIn, UnhostedNotice } from '../../host/unhosted-notice.ts'
 import { addRawOption, type ConnectionFlags, type RawFlag, wholeNumber } from '../../options.ts'
 import { commandEndMsMax, Interrupt } from '../../terminal/interrupt.ts'
 import { tell } from '../../terminal/output.ts'
-import { printResult, tellRetry } from '../print-result.ts'
+import { printResult, tellRetry } from '../talk/print-result.ts'
 import { addCommand, eitherId } from '../verb.ts'
 
 /** Seldom, because each check reads all records of the session. */

@@ -14,9 +14,9 @@ import { toComplaint } from '../../exit-code.ts'
 import { paint, safe } from '../../terminal/output.ts'
 import type { PromptView } from '../../terminal/prompt-view.ts'
 import type { StandingPrompt } from '../../terminal/standing-prompt.ts'
-import type { Follower } from '../follow.ts'
-import { tellRetry } from '../print-result.ts'
+import type { Follower } from './follow.ts'
 import { OpenAsk, runEnds } from './open-ask.ts'
+import { tellRetry } from './print-result.ts'
 
 export interface ConversationOptions {
   readonly troupe: Troupe

@@ -15,11 +15,11 @@ import type { Interrupt } from '../../terminal/interrupt.ts'
 import { pageOf, paint, safe } from '../../terminal/output.ts'
 import { PromptView } from '../../terminal/prompt-view.ts'
 import { type PromptKeys, StandingPrompt } from '../../terminal/standing-prompt.ts'
-import { chatted, typedWords } from '../chat-commands.ts'
-import { leftOpen, notClosedText } from '../converse.ts'
-import { cancelRunOf, type Follower } from '../follow.ts'
-import { printResult } from '../print-result.ts'
+import { chatted, typedWords } from './chat-commands.ts'
 import { Conversation } from './conversation.ts'
+import { leftOpen, notClosedText } from './converse.ts'
+import { cancelRunOf, type Follower } from './follow.ts'
+import { printResult } from './print-result.ts'
 
 export interface LiveTalkOptions {
   /** Creates the session with its first message. */

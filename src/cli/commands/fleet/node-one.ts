@@ -1,14 +1,14 @@
 /** `troupe node show` and `troupe node release`: one node, what it runs, and giving that to other nodes when it stands still. */
 import type { Command } from 'commander'
-import type { NodeReport, ReleasedNode } from '../../client/node-handle.ts'
-import { count } from '../view/amounts.ts'
-import { factLines, sentence } from '../view/answer.ts'
-import { formatDuration } from '../view/duration.ts'
-import { withWorkerIds } from '../view/objects.ts'
-import { tableLines } from '../view/table.ts'
-import { waitsColumn, workerColumns } from '../view/worker-columns.ts'
+import type { NodeReport, ReleasedNode } from '../../../client/node-handle.ts'
+import { count } from '../../view/amounts.ts'
+import { factLines, sentence } from '../../view/answer.ts'
+import { formatDuration } from '../../view/duration.ts'
+import { withWorkerIds } from '../../view/objects.ts'
+import { tableLines } from '../../view/table.ts'
+import { waitsColumn, workerColumns } from '../../view/worker-columns.ts'
+import { addVerb } from '../verb.ts'
 import { addWhoAndWhy, type WhoAndWhy } from './pause.ts'
-import { addVerb } from './verb.ts'
 
 function takesNode(command: Command): Command {
   return command.argument('<node>', 'id of the node, as troupe node list shows it')

@@ -2,11 +2,11 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
-import type { StartNodeOptions } from '../../compose.ts'
-import { policy, retentionMsMin } from '../../core/policy.ts'
-import { configOf } from '../host/connection.ts'
-import { nodeOptions, serviceLogger } from '../host/local-node.ts'
-import { workersFolderDefault } from '../host/worker-files.ts'
+import type { StartNodeOptions } from '../../../compose.ts'
+import { policy, retentionMsMin } from '../../../core/policy.ts'
+import { configOf } from '../../host/connection.ts'
+import { nodeOptions, serviceLogger } from '../../host/local-node.ts'
+import { workersFolderDefault } from '../../host/worker-files.ts'
 import {
   addConnectionOptions,
   addExamples,
@@ -14,10 +14,10 @@ import {
   addNodeOptions,
   duration,
   type NodeFlags,
-} from '../options.ts'
-import { commandEndMsMax, Interrupt } from '../terminal/interrupt.ts'
-import { print, printJson, safe, tell } from '../terminal/output.ts'
-import { onSuddenEnd } from '../terminal/sudden-end.ts'
+} from '../../options.ts'
+import { commandEndMsMax, Interrupt } from '../../terminal/interrupt.ts'
+import { print, printJson, safe, tell } from '../../terminal/output.ts'
+import { onSuddenEnd } from '../../terminal/sudden-end.ts'
 
 type MetricsAddress = NonNullable<StartNodeOptions['metrics']>
 
@@ -94,7 +94,7 @@ async function node(flags: NodeCommandFlags): Promise<void> {
     () => logger.info('draining; another signal ends this node at once'),
     (flags.drain ?? policy.drainMs) + commandEndMsMax,
   )
-  const { startNode } = await import('../../compose.ts')
+  const { startNode } = await import('../../../compose.ts')
   await using running = await startNode({
     ...nodeOptions(config),
     workers: config.workers ?? workersFolderDefault,

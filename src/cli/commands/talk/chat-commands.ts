@@ -3,19 +3,19 @@
  * TYPED-COMMANDS-1 Only a whole word behind a slash is a command: `/etc/hosts` is a message, and so is what begins with two slashes, without the first.
  * TYPED-COMMANDS-2 A command is no message: no model reads it.
  */
-import type { Session } from '../../client/session/session.ts'
-import { didYouMean } from '../../core/check/closest.ts'
-import type { SendTime } from '../../core/worker/message/steer.ts'
-import { toComplaint } from '../exit-code.ts'
-import { safe } from '../terminal/output.ts'
-import { tokensText } from '../view/amounts.ts'
-import { factLines } from '../view/answer.ts'
-import type { Page } from '../view/page.ts'
-import { tableLines } from '../view/table.ts'
-import { usageText, workerColumns } from '../view/worker-columns.ts'
-import { sessionFacts } from './session/show.ts'
-import { sessionTreeLines } from './session/tree.ts'
-import { compactedText } from './worker/compact.ts'
+import type { Session } from '../../../client/session/session.ts'
+import { didYouMean } from '../../../core/check/closest.ts'
+import type { SendTime } from '../../../core/worker/message/steer.ts'
+import { toComplaint } from '../../exit-code.ts'
+import { safe } from '../../terminal/output.ts'
+import { tokensText } from '../../view/amounts.ts'
+import { factLines } from '../../view/answer.ts'
+import type { Page } from '../../view/page.ts'
+import { tableLines } from '../../view/table.ts'
+import { usageText, workerColumns } from '../../view/worker-columns.ts'
+import { sessionFacts } from '../session/show.ts'
+import { sessionTreeLines } from '../session/tree.ts'
+import { compactedText } from '../worker/compact.ts'
 
 interface ChatCommand {
   readonly does: string

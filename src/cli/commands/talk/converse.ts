@@ -5,14 +5,14 @@
  * TALK-2 The end of the input closes the conversation. An interrupt cancels the answer in progress and leaves the conversation open. The
  *        command says which of the two happened. An error closes nothing, and the command says that, too.
  */
-import type { Session } from '../../client/session/session.ts'
-import { exitCodes } from '../exit-code.ts'
-import { type InputFlags, parseInput } from '../input.ts'
-import type { RawFlag } from '../options.ts'
-import type { Interrupt } from '../terminal/interrupt.ts'
-import { MessagePrompt } from '../terminal/message-prompt.ts'
-import type { JsonFlag } from '../terminal/output.ts'
-import type { SessionView } from '../terminal/session-view.ts'
+import type { Session } from '../../../client/session/session.ts'
+import { exitCodes } from '../../exit-code.ts'
+import { type InputFlags, parseInput } from '../../input.ts'
+import type { RawFlag } from '../../options.ts'
+import type { Interrupt } from '../../terminal/interrupt.ts'
+import { MessagePrompt } from '../../terminal/message-prompt.ts'
+import type { JsonFlag } from '../../terminal/output.ts'
+import type { SessionView } from '../../terminal/session-view.ts'
 import { type Follower, resultOrCancel } from './follow.ts'
 import { printResult } from './print-result.ts'
 

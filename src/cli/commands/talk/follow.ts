@@ -5,15 +5,15 @@
  * FOLLOW-3 A lost terminal cancels nothing. The follower leaves, and the session goes on.
  */
 
-import { Roster } from '../../client/event/activity.ts'
-import type { Session } from '../../client/session/session.ts'
-import { ConflictError } from '../../core/errors.ts'
-import { type EventType, type RawEvent, streamIdOf } from '../../core/event/event.ts'
-import type { RunResult } from '../../core/history/entry.ts'
-import { toComplaint } from '../exit-code.ts'
-import type { Interrupt } from '../terminal/interrupt.ts'
-import { safe } from '../terminal/output.ts'
-import type { SessionView } from '../terminal/session-view.ts'
+import { Roster } from '../../../client/event/activity.ts'
+import type { Session } from '../../../client/session/session.ts'
+import { ConflictError } from '../../../core/errors.ts'
+import { type EventType, type RawEvent, streamIdOf } from '../../../core/event/event.ts'
+import type { RunResult } from '../../../core/history/entry.ts'
+import { toComplaint } from '../../exit-code.ts'
+import type { Interrupt } from '../../terminal/interrupt.ts'
+import { safe } from '../../terminal/output.ts'
+import type { SessionView } from '../../terminal/session-view.ts'
 
 /** A stream id may be a little older than the time of the session, because of how Redis keeps its clock. */
 const beginningMsMargin = 1_000

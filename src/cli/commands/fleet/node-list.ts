@@ -1,10 +1,10 @@
 /** `troupe node list`: the nodes that run, and those that have not been seen for long. */
 import type { Command } from 'commander'
-import type { NodeSummary } from '../../client/summaries.ts'
-import { listing } from '../view/answer.ts'
-import { formatDuration } from '../view/duration.ts'
-import type { Column } from '../view/table.ts'
-import { addVerb } from './verb.ts'
+import type { NodeSummary } from '../../../client/summaries.ts'
+import { listing } from '../../view/answer.ts'
+import { formatDuration } from '../../view/duration.ts'
+import type { Column } from '../../view/table.ts'
+import { addVerb } from '../verb.ts'
 
 export function addNodeListCommand(node: Command): void {
   addVerb(node, {

@@ -1,8 +1,8 @@
 /** `troupe pause --all` and `troupe resume --all`: the switch that holds the work of a whole namespace. */
 import type { Command } from 'commander'
-import { InputError } from '../../core/errors.ts'
-import { sentence } from '../view/answer.ts'
-import { addVerb } from './verb.ts'
+import { InputError } from '../../../core/errors.ts'
+import { sentence } from '../../view/answer.ts'
+import { addVerb } from '../verb.ts'
 
 export interface WhoAndWhy {
   readonly reason?: string
