@@ -1,6 +1,6 @@
 /**
  * Duty: measure one part of a folder and set the result as the fact `summary`. A large part is split again among further readers, as long as the
- * depth of the tree and the part's allowance of workers permit. The parent passes the part as a fact (see _survey/facts.ts).
+ * depth of the tree and the part's allowance of workers permit. The parent passes the part as a fact (see _survey/summary/facts.ts).
  */
 import { defineWorker } from 'troupe'
 import { listFolder } from './_survey/tools/list-folder.ts'

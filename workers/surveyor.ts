@@ -5,7 +5,7 @@
  *          invent nor lose a figure.
  */
 import { defineWorker } from 'troupe'
-import { folderOf, orderSchema } from './_survey/order.ts'
+import { folderOf, orderSchema } from './_survey/plan/order.ts'
 import { listFolder } from './_survey/tools/list-folder.ts'
 import { readFile } from './_survey/tools/read-file.ts'
 import { splitFolder } from './_survey/tools/split.ts'

@@ -1,11 +1,11 @@
 import { closeSync, fstatSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { FolderChain } from '../../workers/_survey/chain.ts'
-import { type Access, bestAccess, OpenFolder } from '../../workers/_survey/folder.ts'
-import { measureFile } from '../../workers/_survey/measure.ts'
-import { type BytePath, fromText } from '../../workers/_survey/path.ts'
-import { codeOf } from '../../workers/_survey/reason.ts'
+import { measureFile } from '../../workers/_survey/measure/measure.ts'
+import { FolderChain } from '../../workers/_survey/tree/chain.ts'
+import { type Access, bestAccess, OpenFolder } from '../../workers/_survey/tree/folder.ts'
+import { type BytePath, fromText } from '../../workers/_survey/tree/path.ts'
+import { codeOf } from '../../workers/_survey/tree/reason.ts'
 import { makeFifo, temporaryFolder, write } from './support/folders.ts'
 
 const options = { textBytesMax: 0, checkpoint: () => {} }

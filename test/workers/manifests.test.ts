@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isManifest, readManifest } from '../../workers/_survey/manifests.ts'
-import { fromText } from '../../workers/_survey/path.ts'
+import { isManifest, readManifest } from '../../workers/_survey/measure/manifests.ts'
+import { fromText } from '../../workers/_survey/tree/path.ts'
 import { within } from '../support/within.ts'
 
 function declared(name: string, text: string): Record<string, string[]> | string {

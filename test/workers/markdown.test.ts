@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { code, formatCount, formatSize, plural, table } from '../../workers/_survey/markdown.ts'
+import { code, formatCount, formatSize, plural, table } from '../../workers/_survey/report/markdown.ts'
 
 test('numbers are grouped', () => {
   expect([0, 12, 999, 1_000, 1_234_567, 2 ** 53 - 1].map(formatCount)).toEqual([

@@ -13,7 +13,7 @@ import {
   showPath,
   toBytes,
   topPath,
-} from '../../workers/_survey/path.ts'
+} from '../../workers/_survey/tree/path.ts'
 
 const anyBytes = fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes))
 const text = fc.string({ unit: 'binary', maxLength: 30 }).map((value) => Buffer.from(value))

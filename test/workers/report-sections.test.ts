@@ -1,9 +1,9 @@
 /** The content of each section of a report, including sections that are left out. */
 import { describe, expect, test } from 'vitest'
-import type { CopyGroup, CopyTotals } from '../../workers/_survey/copies.ts'
-import { fromText } from '../../workers/_survey/path.ts'
-import { writeReport } from '../../workers/_survey/report.ts'
-import { emptySummary, noCounts, type Summary } from '../../workers/_survey/summary.ts'
+import type { CopyGroup, CopyTotals } from '../../workers/_survey/report/copies.ts'
+import { writeReport } from '../../workers/_survey/report/report.ts'
+import { emptySummary, noCounts, type Summary } from '../../workers/_survey/summary/summary.ts'
+import { fromText } from '../../workers/_survey/tree/path.ts'
 
 interface Parts extends Partial<Omit<Summary, 'counts'>> {
   readonly counts?: Partial<Summary['counts']>

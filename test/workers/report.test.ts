@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { totalCopies } from '../../workers/_survey/copies.ts'
-import { fromBytes, fromText } from '../../workers/_survey/path.ts'
-import { type Findings, writeReport } from '../../workers/_survey/report.ts'
-import { emptySummary, noCounts, type Summary } from '../../workers/_survey/summary.ts'
+import { totalCopies } from '../../workers/_survey/report/copies.ts'
+import { type Findings, writeReport } from '../../workers/_survey/report/report.ts'
+import { emptySummary, noCounts, type Summary } from '../../workers/_survey/summary/summary.ts'
+import { fromBytes, fromText } from '../../workers/_survey/tree/path.ts'
 
 function findings(parts: Partial<Omit<Summary, 'counts'>> & { counts?: Partial<Summary['counts']> }): Findings {
   const summary = { ...emptySummary, ...parts, counts: { ...noCounts(), workers: 1, files: 1, ...parts.counts } }

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Level } from '../../workers/_survey/estimate.ts'
-import { membership, namePart, type Part, wholePart } from '../../workers/_survey/part.ts'
-import { decodePath, fromText, joinPath } from '../../workers/_survey/path.ts'
-import { shareOut, splitPart, weightOf } from '../../workers/_survey/split.ts'
+import type { Level } from '../../workers/_survey/plan/estimate.ts'
+import { shareOut, splitPart, weightOf } from '../../workers/_survey/plan/split.ts'
+import { membership, namePart, type Part, wholePart } from '../../workers/_survey/tree/part.ts'
+import { decodePath, fromText, joinPath } from '../../workers/_survey/tree/path.ts'
 
 const name = fc.stringMatching(/^[a-z]{1,6}$/).map(fromText)
 const level: fc.Arbitrary<Level> = fc.record({

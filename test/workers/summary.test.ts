@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type PlanFact, partNames, planFactName, summaryFact } from '../../workers/_survey/facts.ts'
-import type { FileMeasure } from '../../workers/_survey/measure.ts'
-import { partSchema, wholePart } from '../../workers/_survey/part.ts'
-import { type BytePath, encodePath, fromBytes, fromText } from '../../workers/_survey/path.ts'
-import { emptySummary, mergeSummaries, type Summary, summarySchema } from '../../workers/_survey/summary.ts'
-import { Tally } from '../../workers/_survey/tally.ts'
+import type { FileMeasure } from '../../workers/_survey/measure/measure.ts'
+import { type PlanFact, partNames, planFactName, summaryFact } from '../../workers/_survey/summary/facts.ts'
+import { emptySummary, mergeSummaries, type Summary, summarySchema } from '../../workers/_survey/summary/summary.ts'
+import { Tally } from '../../workers/_survey/summary/tally.ts'
+import { partSchema, wholePart } from '../../workers/_survey/tree/part.ts'
+import { type BytePath, encodePath, fromBytes, fromText } from '../../workers/_survey/tree/path.ts'
 
 const messageBytesMax = 1_048_576
 const sha256 = (seed: number) => createHash('sha256').update(String(seed)).digest('binary')

@@ -1,7 +1,7 @@
 /** Duty: choose the few figures of a summary that a model sees, so that it can describe a part. */
 import type { Json } from 'troupe'
-import { isLanguage } from '../languages.ts'
-import type { Summary } from '../summary.ts'
+import { isLanguage } from '../measure/languages.ts'
+import type { Summary } from '../summary/summary.ts'
 
 const languagesMax = 5
 

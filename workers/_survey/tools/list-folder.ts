@@ -1,11 +1,11 @@
 /** Duty: the tool with which a model lists a folder. */
 import { defineTool } from 'troupe'
 import { z } from 'zod'
-import type { Listed, OpenFolder } from '../folder.ts'
-import { inFolder, preview } from '../jail.ts'
-import { plural } from '../markdown.ts'
-import { type BytePath, comparePaths, showPath } from '../path.ts'
-import { reasonOf } from '../reason.ts'
+import { plural } from '../report/markdown.ts'
+import type { Listed, OpenFolder } from '../tree/folder.ts'
+import { inFolder, preview } from '../tree/jail.ts'
+import { type BytePath, comparePaths, showPath } from '../tree/path.ts'
+import { reasonOf } from '../tree/reason.ts'
 
 const shownMax = 200
 /** Most entries that are listed. The rest is not even counted. */

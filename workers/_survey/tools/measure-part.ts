@@ -1,12 +1,12 @@
 /** Duty: the tool with which a reader measures its part: it adds up what its own readers measured, or reads the part itself. */
 import { defineTool, TerminalError, type ToolContext } from 'troupe'
 import { z } from 'zod'
-import { atTop } from '../at-top.ts'
-import { gatheredSummary } from '../child-summary.ts'
-import { givenPart, planOf, summaryFact } from '../facts.ts'
-import { decodePath, showPath } from '../path.ts'
-import { readPart } from '../reading.ts'
-import type { Summary } from '../summary.ts'
+import { gatheredSummary } from '../summary/child-summary.ts'
+import { givenPart, planOf, summaryFact } from '../summary/facts.ts'
+import { readPart } from '../summary/reading.ts'
+import type { Summary } from '../summary/summary.ts'
+import { atTop } from '../tree/at-top.ts'
+import { decodePath, showPath } from '../tree/path.ts'
 import { diskMsMax } from './disk-time.ts'
 import { figuresOf } from './figures.ts'
 

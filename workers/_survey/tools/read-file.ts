@@ -2,9 +2,9 @@
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { defineTool, InputError } from 'troupe'
 import { z } from 'zod'
-import type { OpenFolder } from '../folder.ts'
-import { inFile, preview } from '../jail.ts'
-import type { BytePath } from '../path.ts'
+import type { OpenFolder } from '../tree/folder.ts'
+import { inFile, preview } from '../tree/jail.ts'
+import type { BytePath } from '../tree/path.ts'
 
 const pieceBytesMax = 20_000
 

@@ -1,13 +1,13 @@
 /** Duty: the tools with which a surveyor splits the whole folder among readers, and a reader splits its part among further readers. */
 import { defineTool, type ToolContext } from 'troupe'
 import { z } from 'zod'
-import { atTop } from '../at-top.ts'
-import { givenPart } from '../facts.ts'
-import { wholeOf } from '../order.ts'
-import type { Part } from '../part.ts'
-import { decodePath, showPath } from '../path.ts'
-import { type Plan, planPart } from '../plan.ts'
-import { sharedBefore, shareOutParts, type Tasks, tasksBytesMax } from '../sharing.ts'
+import { wholeOf } from '../plan/order.ts'
+import { type Plan, planPart } from '../plan/plan.ts'
+import { sharedBefore, shareOutParts, type Tasks, tasksBytesMax } from '../plan/sharing.ts'
+import { givenPart } from '../summary/facts.ts'
+import { atTop } from '../tree/at-top.ts'
+import type { Part } from '../tree/part.ts'
+import { decodePath, showPath } from '../tree/path.ts'
 import { diskMsMax } from './disk-time.ts'
 
 type SplitPlan = Extract<Plan, { kind: 'split' }>

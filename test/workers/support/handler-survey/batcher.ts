@@ -1,10 +1,10 @@
 /** Duty: what a handler remembers while its readers work: who has which part, and the summary so far. */
 import type { ResultMessage, Self } from 'troupe'
 import { z } from 'zod'
-import { lostSummary, noSummary, reasonOfLoss, seenSummary } from '../../../../workers/_survey/outcome.ts'
-import { namePart, type Part, partSchema } from '../../../../workers/_survey/part.ts'
-import type { Plan } from '../../../../workers/_survey/plan.ts'
-import { mergeSummaries, type Summary, summarySchema } from '../../../../workers/_survey/summary.ts'
+import type { Plan } from '../../../../workers/_survey/plan/plan.ts'
+import { lostSummary, noSummary, reasonOfLoss, seenSummary } from '../../../../workers/_survey/summary/outcome.ts'
+import { mergeSummaries, type Summary, summarySchema } from '../../../../workers/_survey/summary/summary.ts'
+import { namePart, type Part, partSchema } from '../../../../workers/_survey/tree/part.ts'
 
 export const gatheringSchema = z.object({
   /** Parts by the id of the worker that reads them. */

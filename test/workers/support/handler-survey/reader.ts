@@ -1,12 +1,12 @@
 /** Duty: the reader of the survey by handlers: reads one part, or has further readers read it. */
 import { defineWorker, type Self } from 'troupe'
 import { z } from 'zod'
-import { atTop } from '../../../../workers/_survey/at-top.ts'
-import { unreadableSummary } from '../../../../workers/_survey/outcome.ts'
-import { type Part, partSchema } from '../../../../workers/_survey/part.ts'
-import { decodePath, showPath } from '../../../../workers/_survey/path.ts'
-import { planPart } from '../../../../workers/_survey/plan.ts'
-import { readPart } from '../../../../workers/_survey/reading.ts'
+import { planPart } from '../../../../workers/_survey/plan/plan.ts'
+import { unreadableSummary } from '../../../../workers/_survey/summary/outcome.ts'
+import { readPart } from '../../../../workers/_survey/summary/reading.ts'
+import { atTop } from '../../../../workers/_survey/tree/at-top.ts'
+import { type Part, partSchema } from '../../../../workers/_survey/tree/part.ts'
+import { decodePath, showPath } from '../../../../workers/_survey/tree/path.ts'
 import { type Batcher, gather, gatheringSchema, isGathered, spawnReaders } from './batcher.ts'
 
 const weightMin = 400

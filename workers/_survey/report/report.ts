@@ -2,11 +2,12 @@
  * Duty: write the report of a survey in Markdown. Pure: the same findings give the same report.
  * It first says how much there is and whether the figures are complete; then which files take the most space and which are duplicates.
  */
+
+import { binary, isLanguage, otherText } from '../measure/languages.ts'
+import type { ManifestPlace, ReasonPlace, Row, Summary } from '../summary/summary.ts'
+import { type BytePath, decodePath, type PathText, showPath } from '../tree/path.ts'
 import { type CopyGroup, type CopyTotals, groupsShownMax } from './copies.ts'
-import { binary, isLanguage, otherText } from './languages.ts'
 import { code, formatCount, formatSize, plural, table } from './markdown.ts'
-import { type BytePath, decodePath, type PathText, showPath } from './path.ts'
-import type { ManifestPlace, ReasonPlace, Row, Summary } from './summary.ts'
 
 export interface Findings {
   readonly top: BytePath

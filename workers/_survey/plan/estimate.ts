@@ -4,12 +4,12 @@
  * ESTIMATE-1 However much a folder holds, an estimate lists only about `entriesMax` entries below its sub-folders, and about `entriesMin` below
  *            each of at most `foldersMax` of them.
  */
-import { FolderChain } from './chain.ts'
-import type { OpenFolder } from './folder.ts'
-import { isOwnFolder, membership, type Part } from './part.ts'
-import { type BytePath, decodePath, joinPath } from './path.ts'
-import { throwForeign } from './reason.ts'
-import type { Checkpoint } from './walk.ts'
+import { FolderChain } from '../tree/chain.ts'
+import type { OpenFolder } from '../tree/folder.ts'
+import { isOwnFolder, membership, type Part } from '../tree/part.ts'
+import { type BytePath, decodePath, joinPath } from '../tree/path.ts'
+import { throwForeign } from '../tree/reason.ts'
+import type { Checkpoint } from '../tree/walk.ts'
 
 const entriesMax = 20_000
 const entriesMin = 50

@@ -2,7 +2,7 @@
  * Duty: recognise the language of a file by its name, or by its first line if the name says nothing. Only text has a language: a file with a zero
  * byte near its beginning is binary, whatever its name is.
  */
-import type { BytePath } from './path.ts'
+import type { BytePath } from '../tree/path.ts'
 
 export const otherText = 'Other text'
 export const binary = 'Binary'

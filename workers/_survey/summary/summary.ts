@@ -5,11 +5,11 @@
  * SURVEY-SUMMARY-2 A summary stays well below 1 MiB of JSON, whatever the folder holds, because every list and every text in it is limited.
  */
 import { z } from 'zod'
-import { mergeContents, noContents } from './contents.ts'
-import { dependencyGroupSchema } from './manifests.ts'
-import { noteSchema, notesMax } from './notes.ts'
-import { comparePaths, decodePath, type PathText, pathTextSchema } from './path.ts'
-import { isVendored } from './vendored.ts'
+import { mergeContents, noContents } from '../measure/contents.ts'
+import { dependencyGroupSchema } from '../measure/manifests.ts'
+import { noteSchema, notesMax } from '../measure/notes.ts'
+import { isVendored } from '../measure/vendored.ts'
+import { comparePaths, decodePath, type PathText, pathTextSchema } from '../tree/path.ts'
 
 export const largestMax = 10
 export const listMax = 30

@@ -3,9 +3,10 @@
  * The largest sub-folders become parts of their own. The rest of the folder becomes one more part, or several shares if it holds very many entries.
  * It keeps PART-1 of part.ts.
  */
+
+import type { Part } from '../tree/part.ts'
+import { comparePaths, decodePath, encodePath, joinPath } from '../tree/path.ts'
 import type { Level, WeighedFolder } from './estimate.ts'
-import type { Part } from './part.ts'
-import { comparePaths, decodePath, encodePath, joinPath } from './path.ts'
 
 /** A sub-folder is a part of its own if it holds at least this much of what a part should hold. */
 const ownPartRatio = 0.5

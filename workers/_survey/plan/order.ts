@@ -7,9 +7,9 @@ import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import { InputError, type Json, TerminalError, type ToolContext } from 'troupe'
 import { z } from 'zod'
-import { type Part, wholePart } from './part.ts'
-import { type BytePath, decodePath, encodePath, fromBytes, pathTextSchema, showPath, toBytes } from './path.ts'
-import { codeOf, reasonOf } from './reason.ts'
+import { type Part, wholePart } from '../tree/part.ts'
+import { type BytePath, decodePath, encodePath, fromBytes, pathTextSchema, showPath, toBytes } from '../tree/path.ts'
+import { codeOf, reasonOf } from '../tree/reason.ts'
 
 export const orderSchema = z.object({
   folder: pathTextSchema,

@@ -2,12 +2,12 @@
  * Duty: add up what one reader finds in its part, and return its summary.
  * SURVEY-TALLY-1 Memory is bounded, because only the first items of every list are kept.
  */
-import { ContentCollector, cutDigest } from './contents.ts'
-import type { Sort } from './folder.ts'
-import { brokenManifest, isManifest, manifestBytesMax, readManifest } from './manifests.ts'
-import type { FileMeasure, Measured } from './measure.ts'
-import { notesMax } from './notes.ts'
-import { type BytePath, cutPath, encodePath, namesOf, type PathText } from './path.ts'
+import { ContentCollector, cutDigest } from '../measure/contents.ts'
+import { brokenManifest, isManifest, manifestBytesMax, readManifest } from '../measure/manifests.ts'
+import type { FileMeasure, Measured } from '../measure/measure.ts'
+import { notesMax } from '../measure/notes.ts'
+import type { Sort } from '../tree/folder.ts'
+import { type BytePath, cutPath, encodePath, namesOf, type PathText } from '../tree/path.ts'
 import {
   type Counts,
   compareNotes,

@@ -1,5 +1,5 @@
 /** Duty: recognise folders with files that others wrote: installed packages, build caches, the store of a version control system. */
-import { type BytePath, namesOf } from './path.ts'
+import { type BytePath, namesOf } from '../tree/path.ts'
 
 const folders = new Set(
   [

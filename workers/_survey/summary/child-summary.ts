@@ -4,7 +4,7 @@
  *                 reader ended without measuring, as it is read here and now. A step that a model forgets therefore changes no figure.
  */
 import type { ChildFacts, ToolContext } from 'troupe'
-import { atTop } from './at-top.ts'
+import { atTop } from '../tree/at-top.ts'
 import { isPartName, type PlanFact, partNames, partOf, summaryFact } from './facts.ts'
 import { lostSummary, noSummary, reasonOfLoss, seenSummary } from './outcome.ts'
 import { readPart } from './reading.ts'

@@ -3,12 +3,13 @@
  * that a large folder deep in a chain of folders does not go to a single reader.
  * PLAN-1 There are at most `partsMax` parts, and their allowances together are at most `allowance`.
  */
+
+import type { OpenFolder } from '../tree/folder.ts'
+import type { Part } from '../tree/part.ts'
+import { reasonOf, throwForeign } from '../tree/reason.ts'
+import type { Checkpoint } from '../tree/walk.ts'
 import { type Level, weighLevel } from './estimate.ts'
-import type { OpenFolder } from './folder.ts'
-import type { Part } from './part.ts'
-import { reasonOf, throwForeign } from './reason.ts'
 import { shareOut, splitPart, weightOf } from './split.ts'
-import type { Checkpoint } from './walk.ts'
 
 /** A part is split again if it exceeds its target weight by this factor. */
 const tooHeavyRatio = 2

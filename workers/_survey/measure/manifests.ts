@@ -4,6 +4,7 @@
  */
 import { parse as parseToml } from 'smol-toml'
 import { z } from 'zod'
+import { type BytePath, namesOf } from '../tree/path.ts'
 import {
   type Declared,
   declaredInGoMod,
@@ -12,7 +13,6 @@ import {
   declaredInRequirements,
   declaredInRuby,
 } from './manifest-text.ts'
-import { type BytePath, namesOf } from './path.ts'
 import { isVendored } from './vendored.ts'
 
 /** A larger manifest is reported as too big, because manifests are read as a whole. */

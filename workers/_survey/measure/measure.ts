@@ -5,14 +5,14 @@
  */
 import { createHash, hash } from 'node:crypto'
 import { closeSync, fstatSync, readSync, type Stats } from 'node:fs'
-import { type OpenFolder, type Sort, sortOf } from './folder.ts'
+import { type OpenFolder, type Sort, sortOf } from '../tree/folder.ts'
+import type { BytePath } from '../tree/path.ts'
+import { codeOf, reasonOf } from '../tree/reason.ts'
+import type { Checkpoint } from '../tree/walk.ts'
 import { isHole, isOfKernel } from './kernel.ts'
 import { binary, isLanguage, languageOf } from './languages.ts'
 import { countNewlines } from './newlines.ts'
 import { NoteScanner, type Notes } from './notes.ts'
-import type { BytePath } from './path.ts'
-import { codeOf, reasonOf } from './reason.ts'
-import type { Checkpoint } from './walk.ts'
 
 /** How much of a file of the kernel (in /proc) is read. Such a file may have no end. */
 const endlessBytesMax = 16 * 1024 * 1024

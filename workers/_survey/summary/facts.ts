@@ -6,8 +6,8 @@
  */
 import { type Json, TerminalError, type ToolContext } from 'troupe'
 import { z } from 'zod'
-import { type Part, partSchema } from './part.ts'
-import { pathTextSchema } from './path.ts'
+import { type Part, partSchema } from '../tree/part.ts'
+import { pathTextSchema } from '../tree/path.ts'
 
 /** The plan by which a worker splits its part. Each part is a fact of its own. */
 const planSchema = z.object({

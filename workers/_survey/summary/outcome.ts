@@ -1,6 +1,6 @@
 /** Duty: the summary of a part that was not read file by file: its worker only planned, its folder cannot be listed, or its reader failed. */
-import type { Answer } from './at-top.ts'
-import { describePart, type Part } from './part.ts'
+import type { Answer } from '../tree/at-top.ts'
+import { describePart, type Part } from '../tree/part.ts'
 import { emptySummary, noCounts, type Summary } from './summary.ts'
 
 const reasonCharsMax = 200

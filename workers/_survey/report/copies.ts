@@ -2,14 +2,14 @@
  * Duty: report groups of identical files. The packed list of contents gives their number. It does not hold the paths of the files, so the files of
  * the most wasteful groups are searched in the folder and compared by the whole SHA-256.
  */
-import { type Content, cutDigest, keyOf, unpack } from './contents.ts'
-import type { OpenFolder } from './folder.ts'
-import { measureFile } from './measure.ts'
-import { wholePart } from './part.ts'
-import { type BytePath, comparePaths, cutPath, decodePath, encodePath, type PathText } from './path.ts'
-import { throwForeign } from './reason.ts'
-import { Top } from './top.ts'
-import { type Checkpoint, walkPart } from './walk.ts'
+import { type Content, cutDigest, keyOf, unpack } from '../measure/contents.ts'
+import { measureFile } from '../measure/measure.ts'
+import { Top } from '../summary/top.ts'
+import type { OpenFolder } from '../tree/folder.ts'
+import { wholePart } from '../tree/part.ts'
+import { type BytePath, comparePaths, cutPath, decodePath, encodePath, type PathText } from '../tree/path.ts'
+import { throwForeign } from '../tree/reason.ts'
+import { type Checkpoint, walkPart } from '../tree/walk.ts'
 
 export const groupsShownMax = 10
 const pathsShownMax = 5

@@ -3,10 +3,10 @@
  * SHARING-1 A part that this run has already split is not planned again, because its readers may be working by the first plan.
  */
 import type { ToolContext } from 'troupe'
-import { childSummary } from './child-summary.ts'
-import { type PlanFact, partNames, partOf, planFactName, planOf } from './facts.ts'
-import { namePart } from './part.ts'
-import type { PathText } from './path.ts'
+import { childSummary } from '../summary/child-summary.ts'
+import { type PlanFact, partNames, partOf, planFactName, planOf } from '../summary/facts.ts'
+import { namePart } from '../tree/part.ts'
+import type { PathText } from '../tree/path.ts'
 import type { Plan } from './plan.ts'
 
 export interface Tasks {

@@ -1,11 +1,12 @@
 /** Duty: read a part to its last file, and return its summary. */
-import type { OpenFolder } from './folder.ts'
-import { isManifest, manifestBytesMax } from './manifests.ts'
-import { measureFile } from './measure.ts'
-import type { Part } from './part.ts'
+
+import { isManifest, manifestBytesMax } from '../measure/manifests.ts'
+import { measureFile } from '../measure/measure.ts'
+import type { OpenFolder } from '../tree/folder.ts'
+import type { Part } from '../tree/part.ts'
+import { type Checkpoint, walkPart } from '../tree/walk.ts'
 import type { Summary } from './summary.ts'
 import { Tally } from './tally.ts'
-import { type Checkpoint, walkPart } from './walk.ts'
 
 /** Throws only if the machine ran out of a resource, or if the checkpoint throws. */
 export function readPart(top: OpenFolder, part: Part, checkpoint: Checkpoint): Summary {
