@@ -14,6 +14,7 @@ import {
   type Rule,
   smallFiles,
   smallFunctions,
+  smallRooms,
   workersSeeThePackage,
 } from './architecture/rules.ts'
 import { readSources, sourceFile } from './architecture/source-graph.ts'
@@ -194,6 +195,16 @@ const claims: readonly Claim[] = [
     fine: { 'src/core/x.ts': 'a\n'.repeat(400) },
   },
   {
+    claim: 'no folder has more than 16 files of its own',
+    rule: smallRooms,
+    broken: Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`src/core/room/a${index}.ts`, ''])),
+    blamed: ['src/core/room'],
+    fine: {
+      ...Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`src/core/room/a${index}.ts`, ''])),
+      'src/core/room/inner/x.ts': '',
+    },
+  },
+  {
     claim: 'no function is longer than 70 lines',
     rule: smallFunctions,
     broken: {
@@ -234,7 +245,7 @@ describe('the architecture', () => {
 describe('a violation is noticed:', () => {
   test.each(claims)('$claim', ({ rule, broken, blamed }) => {
     const found = rule(Object.entries(broken).map(([path, text]) => sourceFile(path, text)))
-    const files = new Set(found.map((line) => /^[\w./-]+\.tsx?/.exec(line)?.[0] ?? line))
+    const files = new Set(found.map((line) => /^[\w./-]+/.exec(line)?.[0] ?? line))
     expect(files).toEqual(new Set(blamed))
   })
 

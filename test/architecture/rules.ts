@@ -208,6 +208,7 @@ export const importsExist: Rule = (files) => {
 }
 
 const fileLinesMax = 400
+const roomFilesMax = 16
 const functionLinesMax = 70
 
 export const smallFiles: Rule = (files) =>
@@ -215,6 +216,14 @@ export const smallFiles: Rule = (files) =>
     .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
     .filter(({ lines }) => lines > fileLinesMax)
     .map(({ path, lines }) => `${path} has ${lines} lines, more than ${fileLinesMax}`)
+
+/** A folder that holds more is a drawer: its files belong in rooms that are named by what they own. */
+export const smallRooms: Rule = (files) => {
+  const rooms = Map.groupBy(files, ({ path }) => path.slice(0, path.lastIndexOf('/')))
+  return [...rooms]
+    .filter(([, { length }]) => length > roomFilesMax)
+    .map(([room, { length }]) => `${room} has ${length} files, more than ${roomFilesMax}`)
+}
 
 /**
  * By indentation, which Biome keeps: a function or method begins at a line that ends with "{" after a parameter list, and ends at
