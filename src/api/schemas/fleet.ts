@@ -1,7 +1,7 @@
 /** Duty: the schemas of what concerns the whole namespace: nodes, kinds, health, dead letters, the audit. */
 import { z } from 'zod'
 import type { AuditReport } from '../../audit/audit.ts'
-import type { NodeReport, ReleasedNode } from '../../client/node-handle.ts'
+import type { NodeReport, ReleasedNode } from '../../client/fleet/node-handle.ts'
 import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven } from '../../client/summaries.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { Message } from '../../core/worker/message/message.ts'

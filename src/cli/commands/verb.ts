@@ -7,7 +7,7 @@
  */
 import type { Command } from 'commander'
 import type { Troupe } from '../../client/client.ts'
-import type { Purpose } from '../../client/partitions.ts'
+import type { Purpose } from '../../client/fleet/partitions.ts'
 import { isId, isWorkerId, pastedId, rootIdOf } from '../../core/ids.ts'
 import { withTroupe } from '../host/connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, type Example, wholeNumber } from '../options.ts'

@@ -1,7 +1,7 @@
 /** Duty: makes a connected client from flags, and closes it whatever happens. Loads the client only when a command needs it. */
 import { hostname, userInfo } from 'node:os'
 import type { Troupe } from '../../client/client.ts'
-import type { Purpose } from '../../client/partitions.ts'
+import type { Purpose } from '../../client/fleet/partitions.ts'
 import type { Config } from '../../config.ts'
 import { nameRule } from '../../core/definition/worker-name.ts'
 import type { LoggerLike } from '../../log.ts'

@@ -1,9 +1,9 @@
 /** Duty: what the screens read, as queries that repeat themselves while the page is in sight. */
 import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query'
 import type { AuditReport } from '../../audit/audit.ts'
+import type { NodeReport } from '../../client/fleet/node-handle.ts'
 import type { FindingLevel } from '../../client/health/finding.ts'
 import type { Health } from '../../client/health/health.ts'
-import type { NodeReport } from '../../client/node-handle.ts'
 import type { Approval } from '../../client/person/approvals.ts'
 import type { Ask } from '../../client/person/asks.ts'
 import type { Report, WorkerReport } from '../../client/report.ts'

@@ -1,6 +1,6 @@
 /** A client that connects, as it would for its purpose, and is closed again. */
 import { connectInternal } from '../../../src/client/client.ts'
-import type { Purpose } from '../../../src/client/partitions.ts'
+import type { Purpose } from '../../../src/client/fleet/partitions.ts'
 import { newNamespace } from '../../support/namespace.ts'
 
 export async function connectTo(

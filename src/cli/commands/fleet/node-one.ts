@@ -1,6 +1,6 @@
 /** `troupe node show` and `troupe node release`: one node, what it runs, and giving that to other nodes when it stands still. */
 import type { Command } from 'commander'
-import type { NodeReport, ReleasedNode } from '../../../client/node-handle.ts'
+import type { NodeReport, ReleasedNode } from '../../../client/fleet/node-handle.ts'
 import { count } from '../../view/amounts.ts'
 import { factLines, sentence } from '../../view/answer.ts'
 import { formatDuration } from '../../view/duration.ts'

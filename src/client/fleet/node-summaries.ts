@@ -1,7 +1,7 @@
 /** Duty: the nodes of a namespace as programs see them. */
-import type { InspectStore } from '../store/audit/inspect-store.ts'
-import type { NodeRow } from '../store/record/register-line.ts'
-import type { NodeSummary } from './summaries.ts'
+import type { InspectStore } from '../../store/audit/inspect-store.ts'
+import type { NodeRow } from '../../store/record/register-line.ts'
+import type { NodeSummary } from '../summaries.ts'
 
 /** `stalled`: the nodes that were not seen for the time of a lease. */
 export async function nodeSummaries(store: InspectStore): Promise<Record<'live' | 'stalled', NodeSummary[]>> {

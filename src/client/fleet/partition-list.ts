@@ -1,11 +1,11 @@
 /** Duty: `troupe.partitions`: the partitions of the namespace, where each is and who works in it; and more of them. */
-import type { InspectStore } from '../store/audit/inspect-store.ts'
-import type { Places } from '../store/places.ts'
-import type { Connections } from '../store/redis/connections.ts'
-import { slotOf } from '../store/redis/slot.ts'
-import { raisePartitions } from '../store/set-up/raise.ts'
+import type { InspectStore } from '../../store/audit/inspect-store.ts'
+import type { Places } from '../../store/places.ts'
+import type { Connections } from '../../store/redis/connections.ts'
+import { slotOf } from '../../store/redis/slot.ts'
+import { raisePartitions } from '../../store/set-up/raise.ts'
+import type { PartitionSummary } from '../summaries.ts'
 import type { PartitionLook } from './partitions.ts'
-import type { PartitionSummary } from './summaries.ts'
 
 interface PartitionsContext {
   readonly connections: Connections

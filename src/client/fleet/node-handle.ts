@@ -2,20 +2,20 @@
  * Duty: one node as an operator sees it: which workers it runs, and giving these to other nodes when it stands still.
  * NODE-HANDLE-1 A node that reports keeps its work: it can be drained. Whatever a silent node still commits is fenced, as if its leases had ended.
  */
-import { ConflictError, NotFoundError } from '../core/errors.ts'
-import { policy } from '../core/policy.ts'
-import { releaseWordsOf } from '../core/worker/last-words.ts'
-import type { InspectStore } from '../store/audit/inspect-store.ts'
-import type { OpenPlace } from '../store/places.ts'
-import { releaseTurns } from '../store/turn/release-turns.ts'
-import type { HeldLease } from '../store/worker/leases.ts'
-import { silentMs } from './holdup.ts'
+import { ConflictError, NotFoundError } from '../../core/errors.ts'
+import { policy } from '../../core/policy.ts'
+import { releaseWordsOf } from '../../core/worker/last-words.ts'
+import type { InspectStore } from '../../store/audit/inspect-store.ts'
+import type { OpenPlace } from '../../store/places.ts'
+import { releaseTurns } from '../../store/turn/release-turns.ts'
+import type { HeldLease } from '../../store/worker/leases.ts'
+import { silentMs } from '../holdup.ts'
+import { type PauseOptions, whoAndWhy } from '../person/pause.ts'
+import { type WorkerReport, workerReport } from '../report.ts'
+import type { Submission } from '../submission/submission.ts'
+import type { NodeSummary } from '../summaries.ts'
+import { readRows } from '../worker-rows.ts'
 import { nodeSummaries } from './node-summaries.ts'
-import { type PauseOptions, whoAndWhy } from './person/pause.ts'
-import { type WorkerReport, workerReport } from './report.ts'
-import type { Submission } from './submission/submission.ts'
-import type { NodeSummary } from './summaries.ts'
-import { readRows } from './worker-rows.ts'
 
 export interface NodeReport extends NodeSummary {
   /** The workers that it runs now. */

@@ -1,11 +1,11 @@
 /**
  * Duty: find out how many partitions a namespace has, also while a client runs; a new namespace is set up only for a caller that will create sessions.
  */
-import { defaultNamespace } from '../config.ts'
-import type { Places } from '../store/places.ts'
-import type { Connections } from '../store/redis/connections.ts'
-import { checkNamespace, lookAtNamespace } from '../store/set-up/namespace.ts'
-import { partitionsNow } from '../store/set-up/set-up.ts'
+import { defaultNamespace } from '../../config.ts'
+import type { Places } from '../../store/places.ts'
+import type { Connections } from '../../store/redis/connections.ts'
+import { checkNamespace, lookAtNamespace } from '../../store/set-up/namespace.ts'
+import { partitionsNow } from '../../store/set-up/set-up.ts'
 
 /**
  * What a client is for. create: it creates sessions, and sets up a namespace that is new, with a number of partitions.

@@ -2,9 +2,9 @@
  * Duty: `troupe.pools`: how much work each pool has, and how many nodes that work needs.
  * POOLS-1 A list costs the same however many workers wait. An autoscaler may ask for it every few seconds.
  */
-import { policy } from '../core/policy.ts'
-import { type PoolStore, type PoolWork, sumOf } from '../store/pool-store.ts'
-import type { NodeSummary, PoolSummary } from './summaries.ts'
+import { policy } from '../../core/policy.ts'
+import { type PoolStore, type PoolWork, sumOf } from '../../store/pool-store.ts'
+import type { NodeSummary, PoolSummary } from '../summaries.ts'
 
 /** A timer that is due within this time needs a node by then. */
 const dueMs = 60_000
