@@ -5,7 +5,7 @@
  */
 
 import { rootIdOf } from '../../core/ids.ts'
-import { type Lane, lanes } from '../../core/worker/message/message.ts'
+import { callOfHeadAlone, type Lane, lanes } from '../../core/worker/message/message.ts'
 import { readEntry } from '../history/read-entries.ts'
 import type { PartitionKeys } from '../keys.ts'
 import { rootKey, workerKeys } from '../keys.ts'
@@ -211,11 +211,22 @@ export class InspectStore {
       })
       // If a mail was consumed in between, all positions would be wrong. Then this reads again.
     } while (String(replies[0]) !== String(replies.at(-1)))
-    return lanes.map((lane, index) => ({
+    const rows = lanes.map((lane, index) => ({
       lane,
       first: Number(replies[0]?.[index] ?? 0),
       mails: replies[index + 1] as string[],
     }))
+    return Promise.all(rows.map((row) => this.#withLarge(keys.large, row)))
+  }
+
+  /** In place of the heads of large results these themselves; nothing where one was received meanwhile. */
+  async #withLarge(large: string, { lane, first, mails }: LaneRow): Promise<LaneRow> {
+    const calls = mails.map((text) => callOfHeadAlone(lane, text))
+    const wanted = calls.filter((call) => call !== undefined)
+    if (wanted.length === 0) return { lane, first, mails }
+    const texts = await this.#redis.hmget(large, ...wanted.map(String))
+    const found = new Map(wanted.map((call, index) => [call, texts[index] ?? '']))
+    return { lane, first, mails: mails.map((text, index) => found.get(calls[index] ?? -1) ?? text) }
   }
 
   async liveNodes(): Promise<readonly NodeRow[]> {

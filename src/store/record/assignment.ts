@@ -6,7 +6,7 @@ import { InvariantError } from '../../core/errors.ts'
 import { allowedForm, decodeSpending, defaultSpending, spentForm } from '../../core/policy.ts'
 import type { Assignment, ClaimAnswer, SessionSpending } from '../../core/ports/ports.ts'
 import { decodeApproval, defaultApproval, type SessionApproval } from '../../core/worker/ask/session-approval.ts'
-import { decodeMail, type Lane, type Mail } from '../../core/worker/message/message.ts'
+import { decodeMail, isHeadAlone, type Lane, type Mail } from '../../core/worker/message/message.ts'
 import { commonPermissions } from '../../core/worker/permissions.ts'
 import { toFields } from '../script/replies.ts'
 import type { Reply } from '../script/script.ts'
@@ -131,11 +131,6 @@ function mails(lane: Lane, base: number, texts: readonly string[]): Mail[] {
     if (text !== '' && !isHeadAlone(lane, text)) found.push(decodeMail(lane, base + index, text))
   }
   return found
-}
-
-/** True for the head of a large result, which a later claim brings. */
-function isHeadAlone(lane: Lane, text: string): boolean {
-  return lane === 'results' && text.endsWith('\t')
 }
 
 /** How many of these results come before the first of which only the head is here. */

@@ -1,8 +1,10 @@
 /** Reads for people: what the records say, in one shape, without a write. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
+import { decodeMail } from '../../../src/core/worker/message/message.ts'
 import { changes, type Dump } from '../support/dump.ts'
 import { completion, runFailure } from '../support/hand-node.ts'
+import { gathered } from '../support/large-checks.ts'
 import { Place } from '../support/place.ts'
 
 /** No read changes anything. */
@@ -184,6 +186,16 @@ describe('histories and mailboxes', () => {
       { lane: 'inbox', first: 0, mails: ['i\t-\t"first"', 'i\t-\t"b"'] },
     ])
   })
+})
+
+test('a mailbox shows large results, which stand beside their lane', async () => {
+  await using place = await Place.open()
+  const { root } = await gathered(place, [1, 2])
+  const results = (await place.inspect.mailbox(root, 9)).find(({ lane }) => lane === 'results')
+  expect(results?.mails.map((text) => decodeMail('results', 0, text).message)).toMatchObject([
+    { call: 2, value: expect.stringMatching(/^x{3000}$/) },
+    { call: 1, value: expect.stringMatching(/^x{3000}$/) },
+  ])
 })
 
 test('a mailbox that changes while it is read is read again: no mail appears under the number of another', async () => {

@@ -15,7 +15,7 @@ const largeOf = (child: HandTurn) =>
   })
 
 /** A root whose children have all reported, the last one first. */
-async function gathered(place: Place, calls: readonly number[]) {
+export async function gathered(place: Place, calls: readonly number[]) {
   const session = await place.create({ mode: 'conversation' })
   const node = place.node({ slots: 8 })
   const root = await node.claim()

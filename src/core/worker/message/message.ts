@@ -186,6 +186,17 @@ export function decodeHead(text: string): MailHead | null {
   }
 }
 
+/** True for the head of a large result, which stands in the lane for it. Nothing else there ends with a tab. */
+export function isHeadAlone(lane: Lane, text: string): boolean {
+  return lane === 'results' && text.endsWith('\t')
+}
+
+/** The number of the call whose large result stands elsewhere; undefined for any other mail. */
+export function callOfHeadAlone(lane: Lane, text: string): number | undefined {
+  const head = isHeadAlone(lane, text) ? decodeHead(text) : null
+  return head?.kind === 'result' ? head.call : undefined
+}
+
 /** The child whose result the mail is; undefined for any other mail. */
 export function resultChildOf(text: string): string | undefined {
   const head = decodeHead(text)
