@@ -1,0 +1,34 @@
+/** Runs that begin only when a gate of their kind opens: over all nodes, one after the other. (Mutants of the guards: mutants.test.ts.) */
+import { expect, test } from 'vitest'
+import { gateKeys } from '../../../src/store/keys.ts'
+import * as checks from '../support/gate-checks.ts'
+import { Place } from '../support/place.ts'
+
+test.each([
+  ['a run whose node died holds its place, and frees it when another node has ended it', checks.aPlaceOutlivesANode],
+  ['a run of one key holds up no run of another', checks.aRunOfAKeyHoldsUpNoOther],
+  ['a gate opens in time after the clock was set back', checks.aGateOpensAfterTheClockWasSetBack],
+  ['a run that was cancelled while it waited for a timer frees its place', checks.aRunThatWasCancelledFreesItsPlace],
+])('%s', async (_, check) => {
+  await using place = await Place.open()
+  await expect(check(place)).resolves.toBeUndefined()
+})
+
+test('a commit of a worker without gates touches no key of them', async () => {
+  await using place = await Place.open()
+  await place.create()
+  const turn = await place.node().claim()
+  const changed = await place.changed(() => turn.complete())
+  expect(Object.keys(changed).filter((key) => key.includes('gate'))).toEqual([])
+})
+
+test('beginnings that another program wrote over hold nobody', async () => {
+  await using place = await Place.open()
+  await place.create({ label: 'a' })
+  const node = place.node({ slots: 2 })
+  const gate = checks.within(1)
+  await checks.enter(await node.claim(), gate)
+  await place.redis.lset(gateKeys(place.keys.tag, 'echo:rate:all').begun, 0, 'some day')
+  await place.create({ label: 'b' })
+  expect(await checks.enter(await node.claim({ slot: '1' }), gate)).toEqual({ kind: 'in' })
+})

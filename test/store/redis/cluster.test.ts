@@ -1,0 +1,185 @@
+/** A Redis Cluster of two servers: how it is found, and what scripts do while a slot of it is on its way from one to the other. */
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { connectInternal } from '../../../src/client/client.ts'
+import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
+import { Connections } from '../../../src/store/redis/connections.ts'
+import { slotOf } from '../../../src/store/redis/slot.ts'
+import { storeError } from '../../../src/store/redis/store-error.ts'
+import * as scripts from '../../../src/store/script/scripts.ts'
+import { isLong, withSeed } from '../../support/fault-settings.ts'
+import { loadScripts } from '../../support/load-scripts.ts'
+import { newNamespace } from '../../support/namespace.ts'
+import { RedisCluster } from '../../support/redis-cluster.ts'
+import type { RedisServer } from '../../support/redis-server.ts'
+import { ask } from '../../support/sentinel-group.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { connectTo } from '../support/connect-to.ts'
+import { Place } from '../support/place.ts'
+import { scenesOf } from '../support/script-scenes.ts'
+
+/** Of the keys, what has arrived; each scene is tried so often. */
+const shares = isLong ? Array.from({ length: 200 }, (_, nth) => nth / 200) : [0, 0.1, 0.3, 0.6, 1]
+
+type Servers = readonly [RedisServer, RedisServer]
+
+let cluster: RedisCluster
+beforeAll(async () => {
+  cluster = await RedisCluster.start({ primaries: 2, replicas: 0 })
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+describe('a cluster', () => {
+  test('is found whichever of its servers is named, and whatever keys that one has', async () => {
+    const [one, other] = cluster.servers as Servers
+    for (const { url } of cluster.servers) {
+      for (const namespace of [await namespaceAt(one.port), await namespaceAt(other.port)]) {
+        await using connections = await opened(url)
+        expect(connections.isCluster).toBe(true)
+        const tag = tagOf(namespace, 0)
+        const redis = connections.at(tag)
+        expect(await redis.set(`${tag}:found`, '1')).toBe('OK')
+        expect(await redis.config('GET', 'port')).toEqual(['port', String((await cluster.primaryOf(tag)).port)])
+      }
+    }
+  })
+
+  test('is found by the one server that answers', async () => {
+    const [one] = cluster.servers as Servers
+    const { namespace, partitions } = { namespace: newNamespace(), partitions: 4 }
+    await connectTo(`redis://127.0.0.1:1,127.0.0.1:${one.port}`, { namespace, partitions })
+    await expect(connectTo(cluster.url, { namespace, partitions: 3 })).rejects.toThrow(/has 4 partitions/)
+  })
+
+  test('of which no server answers is named without its password', async () => {
+    await expect(connectTo('redis://user:secret@127.0.0.1:1,127.0.0.1:2')).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringMatching(/^Redis at redis:\/\/user:\*\*\*@127\.0\.0\.1:1,127\.0\.0\.1:2 does not answer/),
+    })
+  })
+
+  test('is not made of servers that are none', async () => {
+    const { host } = new URL(inject('redisUrl'))
+    await expect(connectTo(inject('redisUrl').replace(host, `${host},${host}`))).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(/names several servers, and the one that answered first is no cluster/),
+    })
+  })
+
+  test('has database 0 alone', async () => {
+    const [one] = cluster.servers as Servers
+    await expect(connectTo(`${one.url}/3`)).rejects.toMatchObject({ code: 'config_invalid' })
+  })
+
+  test('whose number of partitions was removed is not set up with another', async () => {
+    const namespace = newNamespace()
+    await using connections = await opened(cluster.url)
+    for (let partition = 0; partition < 5; partition++) {
+      const { meta } = partitionKeys(tagOf(namespace, partition))
+      await connections.at(meta).hset(meta, 'sweptAt', '1')
+    }
+    await expect(connectTo(cluster.url, { namespace, partitions: 1 })).rejects.toThrow(/has 5 partitions/)
+  })
+
+  test('refuses a server that may evict keys, also where the first partition is at another', async () => {
+    const [one, other] = cluster.servers as Servers
+    await ask(other, (redis) => redis.config('SET', 'maxmemory-policy', 'allkeys-lru'))
+    onTestFinished(() =>
+      ask(other, async (redis) => void (await redis.config('SET', 'maxmemory-policy', 'noeviction'))),
+    )
+    const namespace = await namespaceAt(one.port)
+    await connectTo(one.url, { namespace, partitions: 1 })
+    await expect(connectTo(one.url, { namespace: `${namespace}-`, partitions: 4 })).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(new RegExp(`^server 127.0.0.1:${other.port} of the cluster: .* may evict keys`)),
+    })
+  })
+
+  test('is looked at server by server', async () => {
+    const place = { redisUrl: cluster.url, namespace: newNamespace() }
+    await using client = await connectInternal({ ...place, partitions: 16 })
+    const { cluster: seen } = await client.health()
+    expect(seen?.slotsMissing).toBe(0)
+    const names = cluster.servers.map(({ port }) => `127.0.0.1:${port}`)
+    expect(seen?.servers.map(({ server }) => server).toSorted()).toEqual(names.toSorted())
+    const parts = seen?.servers.flatMap(({ partitions }) => partitions) ?? []
+    expect(parts.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 16 }, (_, partition) => partition))
+    for (const server of seen?.servers ?? []) {
+      expect(server).toMatchObject({
+        isReplica: false,
+        replicas: 0,
+        unread: null,
+        seesWhole: true,
+        needsAllSlots: true,
+      })
+      expect(server.facts).toMatchObject({ refusal: null, role: 'master', evictionPolicy: 'noeviction' })
+    }
+    expect((await client.facts()).redis.usedBytes).toBeGreaterThan(seen?.servers[0]?.facts?.usedBytes ?? Infinity)
+    const ofServers = (await client.partitions.list()).map(({ server }) => server)
+    expect(new Set(ofServers)).toEqual(new Set(names))
+  })
+
+  test('says which of its servers does not answer', { timeout: 60_000 }, async () => {
+    const [one, other] = cluster.servers as Servers
+    const namespace = await namespaceAt(one.port)
+    await using client = await connectInternal({ redisUrl: cluster.url, namespace, partitions: 1 })
+    other.freeze()
+    onTestFinished(async () => {
+      other.thaw()
+      await waitUntil('the cluster is whole', () => cluster.isWhole())
+    })
+    const seen = (await client.health()).cluster?.servers.find(({ server }) => server.endsWith(`:${other.port}`))
+    expect(seen).toMatchObject({ facts: null, unread: expect.stringMatching(/no answer within 3000 ms/) })
+  })
+
+  test.each(['', 'a', '{troupe.0}:w:1', '{}a', 'a{b}c{d}', '{}a{b}', '{é.12}:meta', '{a', 'x'.repeat(300)])(
+    'has the key "%s" in the slot that its servers say',
+    async (key) => {
+      const [one] = cluster.servers as Servers
+      expect(slotOf(key)).toBe(await ask(one, (redis) => redis.cluster('KEYSLOT', key)))
+    },
+  )
+})
+
+/** Keys that have arrived at the other server, and keys that do not exist yet, cannot be touched at the one that the slot leaves. */
+// Rights are only tried, by a caller of their own.
+const guarded = Object.values(scripts).filter((script) => script !== scripts.rightsScript)
+
+describe.each(guarded)('while a slot moves, $file', ({ sha }) => {
+  test('is refused as a whole (SCRIPT-2)', { timeout: isLong ? 600_000 : 120_000 }, () =>
+    withSeed(async (random) => {
+      const [one, other] = cluster.servers as Servers
+      await using place = await Place.open({
+        redisUrl: one.url,
+        namespace: await namespaceAt(one.port),
+        isInCluster: true,
+      })
+      const slot = slotOf(place.keys.tag)
+      const to = await ask(other, (redis) => redis.cluster('MYID'))
+      await ask(one, (redis) => redis.call('CLUSTER', 'SETSLOT', String(slot), 'STABLE'))
+      const scenes = await scenesOf(sha, place)
+      expect(scenes).not.toEqual([])
+      await loadScripts(place.redis)
+      for (const { name, scene } of scenes) {
+        for (const share of shares) {
+          const { error, hasWritten, what } = await scene.whileMoving(slot, to, share, random)
+          const told = `${name}: ${error?.message}; arrived: ${what.join(' ')}`
+          const code = error === null ? 'none' : storeError(error, 'script').code
+          expect({ hasWritten, code, told }).toEqual({ hasWritten: false, code: 'store_refused', told })
+        }
+      }
+    }),
+  )
+})
+
+async function opened(url: string): Promise<Connections & AsyncDisposable> {
+  const connections = await Connections.open(url, { deadlineMs: 5_000 })
+  return Object.assign(connections, { [Symbol.asyncDispose]: async () => connections.end() })
+}
+
+/** A namespace whose first partition is at this server. */
+async function namespaceAt(port: number): Promise<string> {
+  for (let number = 0; ; number++) {
+    const namespace = `moving${number}`
+    if ((await cluster.primaryOf(`{${namespace}.0}`)).port === port) return namespace
+  }
+}

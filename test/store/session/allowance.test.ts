@@ -1,0 +1,12 @@
+/** What an access token gives its sessions to spend is counted over an hour, each request once, and never more than it may give. */
+import { expect, test } from 'vitest'
+import * as checks from '../support/allowance-checks.ts'
+import type { Check } from '../support/checks.ts'
+import { Place } from '../support/place.ts'
+
+const held = Object.entries(checks).filter(([name]) => name !== 'give') as [string, Check][]
+
+test.each(held)('it holds that %s', async (_name, check) => {
+  await using place = await Place.open()
+  await expect(check(place)).resolves.toBeUndefined()
+})

@@ -1,0 +1,157 @@
+/** Sessions that one call creates are what they would be if they had been created one after the other. */
+import { describe, expect, test, vi } from 'vitest'
+import { TransientError } from '../../../src/core/errors.ts'
+import { rootIdOf } from '../../../src/core/ids.ts'
+import { createSessionsScript } from '../../../src/store/script/scripts.ts'
+import { aSession } from '../support/create-checks.ts'
+import { type CreateOptions, Place } from '../support/place.ts'
+
+/** Of each kind one, and some that are alike. */
+const wishes: readonly CreateOptions[] = [
+  { label: 'plain' },
+  { label: 'twin' },
+  { label: 'other', pool: 'gpu', kind: 'paint' },
+  { label: 'talk', mode: 'conversation', input: { text: 'hello\tthere\n' } },
+  { label: 'small', limits: { workers: 3, mailbox: 2, tokens: 5 } },
+  { label: 'bound', permissions: 'tools a b' },
+  { label: 'nobody', pool: 'unhosted', kind: 'later' },
+  { label: 'keyed', key: 'order-7' },
+  { label: 'known', mode: 'conversation', history: Array.from({ length: 2_500 }, (_, n) => `{"n":${n}}`) },
+  { label: 'resting', mode: 'conversation', history: ['{"n":0}'], rests: true },
+]
+
+const sorted = (lines: readonly string[]) => lines.toSorted((one, other) => one.localeCompare(other))
+
+async function stored(place: Place) {
+  const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|wakeups)/.test(key))
+  // In a dump those of one millisecond are sorted by their labels.
+  return Object.fromEntries(
+    dump.map(([key, value]) => [key, key.startsWith('s:') ? {} : Array.isArray(value) ? sorted(value) : value]),
+  )
+}
+
+const told = async (place: Place) =>
+  (await place.redis.xrange(place.keys.events, '-', '+')).flatMap(([, fields]) =>
+    fields.map((text) => place.words(text)),
+  )
+
+describe('many sessions', () => {
+  test('are what they would be one after the other, with one script', async () => {
+    await using one = await Place.open()
+    await using other = await Place.open()
+    for (const place of [one, other]) await place.create({ label: 'zero' })
+    const before = one.wire.sent
+    const made = await one.createMany(wishes)
+    expect([one.wire.sent - before, one.wire.last.sha]).toEqual([1, createSessionsScript.sha])
+    for (const wish of wishes) await other.create(wish)
+    expect(await stored(one)).toEqual(await stored(other))
+    expect(await told(one)).toEqual(await told(other))
+    expect(made.map(({ id, root }) => [one.words(id), root])).toEqual(
+      wishes.map(({ label }, index) => [`<${label}>`, rootIdOf(made[index]?.id ?? '')]),
+    )
+  })
+
+  test('stand in line in the order in which they were asked for', async () => {
+    await using place = await Place.open()
+    const made = await place.createMany(['c', 'a', 'b'].map((label) => ({ label })))
+    expect(await place.redis.zrange(place.keys.run('default'), '0', '-1')).toEqual(made.map(({ root }) => root))
+  })
+
+  test('ring as many wake-ups as the rule has for all of them, which the first of each pool brings', async () => {
+    await using place = await Place.open()
+    await place.redis.set(place.keys.slots('default'), 2)
+    const made = await place.createMany([
+      { label: 'x', pool: 'gpu' },
+      ...['a', 'b', 'c'].map((label) => ({ label })),
+      { label: 'y', pool: 'gpu' },
+    ])
+    expect(made.map(({ wakeups }) => wakeups.map((id) => id.split('-')[1]))).toEqual([
+      ['gpu'],
+      ['default', 'default'],
+      [],
+      [],
+      [],
+    ])
+    expect(await place.redis.zcard(place.keys.wakeups('default'))).toBe(2)
+  })
+
+  test('sent again, of several pools and under a key, have the same answers, and nothing is written', async () => {
+    await using place = await Place.open()
+    const made = await place.createMany(wishes)
+    const before = await place.dump()
+    const again = (await place.wire.again()) as string[][]
+    expect(again.map(([word, id]) => [word, id])).toEqual(made.map(({ id }) => ['again', id]))
+    expect(again.map(([, , wakeups]) => wakeups?.split('-')[1])).toEqual([
+      'default',
+      undefined,
+      'gpu',
+      ...Array.from({ length: 7 }, () => undefined),
+    ])
+    expect(again.flatMap(([, , wakeups]) => wakeups || [])).toEqual(made.flatMap(({ wakeups }) => wakeups))
+    expect(await place.dump()).toEqual(before)
+  })
+
+  test('are sixteen to a script, or as many as have 64 KB', async () => {
+    await using place = await Place.open()
+    await place.create({ label: 'zero' })
+    const many = (count: number, input: string) =>
+      place.createMany(Array.from({ length: count }, (_, index) => ({ label: `${input.length}.${index}`, input })))
+    const before = place.wire.sent
+    await many(33, 'short')
+    expect(place.wire.sent - before).toBe(3)
+    await many(6, 'x'.repeat(30_000))
+    expect(place.wire.sent - before).toBe(6)
+    expect(await place.redis.zcard(place.keys.sessions)).toBe(40)
+    const permissions = `tools ${Array.from({ length: 256 }, (_, index) => `t${index}`.padEnd(64, 'x')).join(' ')}`
+    await place.createMany(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((label) => ({ label, permissions })))
+    expect(place.wire.sent - before).toBe(9)
+  })
+
+  test('one that meets damage gets its own error, and stops no other', async () => {
+    await using place = await Place.open()
+    const { id } = await place.create()
+    const fresh = ['d', 'e', 'f'].map((digit) => id.replace(/^./, digit))
+    await place.redis.set(place.workerKeys(rootIdOf(fresh[1] ?? '')).inbox, 'x')
+    const results = await place.sessions.createMany(fresh.map((sessionId) => ({ ...aSession, sessionId })))
+    expect(results).toMatchObject([
+      { value: { kind: 'ok', sessionId: fresh[0] } },
+      { reason: { message: expect.stringContaining(':mail:inbox is a string and should be a list') } },
+      { value: { kind: 'ok', sessionId: fresh[2] } },
+    ])
+    expect(await place.redis.zcard(place.keys.sessions)).toBe(3)
+  })
+
+  test('are not sent again one by one when Redis gave no answer in time', async () => {
+    await using place = await Place.open()
+    const { id } = await place.create()
+    const late = new TransientError('no answer within 60000 ms', { code: 'store_unavailable' })
+    using call = vi.spyOn(place.caller, 'call').mockRejectedValue(late)
+    const orders = ['d', 'e', 'f'].map((digit) => ({ ...aSession, sessionId: id.replace(/^./, digit) }))
+    const results = await place.sessions.createMany(orders)
+    expect(results).toEqual(orders.map(() => ({ status: 'rejected', reason: late })))
+    expect(call).toHaveBeenCalledTimes(1)
+  })
+
+  test('those that are there already are left as they are, and the others are created', async () => {
+    await using place = await Place.open()
+    const { id, root } = await place.create()
+    const before = await place.dump()
+    const fresh = id.replace(/^./, 'f')
+    const results = await place.sessions.createMany([id, fresh].map((sessionId) => ({ ...aSession, sessionId })))
+    expect(results).toMatchObject([
+      { value: { kind: 'again', workerId: root, wakeups: [{ pool: 'default' }] } },
+      { value: { kind: 'ok', wakeups: [] } },
+    ])
+    const after = await place.dump()
+    for (const key of Object.keys(before).filter((name) => name.startsWith('w:')))
+      expect(after[key]).toEqual(before[key])
+    expect(after['run:default']).toHaveLength(2)
+    expect(await place.redis.lrange(place.workerKeys(rootIdOf(fresh)).inbox, 0, -1)).toEqual(['i\t-\t1'])
+  })
+
+  test('a name with half of a character pair is stored as Redis would store it', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create({ label: 'half \ud83d' })
+    expect(await place.redis.hget(place.workerKeys(root).record, 'name')).toBe('half \ufffd')
+  })
+})

@@ -1,0 +1,155 @@
+/** A session is created with its root worker and the first message, in one script. */
+import { describe, expect, test } from 'vitest'
+import { newId, rootIdOf } from '../../../src/core/ids.ts'
+import { defaultSessionLimits, defaultSpending } from '../../../src/core/policy.ts'
+import { aSession } from '../support/create-checks.ts'
+import { Place } from '../support/place.ts'
+
+describe('creating a session', () => {
+  test('a session is its record, its root in the run queue with the first message, and one wake-up', async () => {
+    await using place = await Place.open()
+    const limits = { workers: 9, children: 8, depth: 7, mailbox: 6 }
+    expect(await place.changed(() => place.create({ limits }))).toEqual({
+      sessions: ['<one> now'],
+      ends: ['<one> goes on since now'],
+      's:<one>': { wakeups: 'w*-default-1' },
+      'w:<one.root>': { status: 'queued', kind: 'echo', name: 'one', limits: '9 8 7 6' },
+      'w:<one.root>:mail:inbox': ['i\t-\t"first"'],
+      'run:default': ['<one.root> now'],
+      'wakeups:default': ['w*-default-1 now+20s'],
+      events: [['session.created <one.root>']],
+    })
+  })
+
+  test('a conversation says so in the record of its root', async () => {
+    await using place = await Place.open()
+    const changed = await place.changed(() => place.create({ mode: 'conversation' }))
+    expect(changed['w:<one.root>']).toMatchObject({ mode: 'conversation' })
+  })
+
+  test('a session without a first message is its record and its history, and nothing wakes it', async () => {
+    await using place = await Place.open()
+    const changed = await place.changed(() =>
+      place.create({ mode: 'conversation', history: ['{"a":1}', '{"b":2}'], rests: true }),
+    )
+    expect(changed).toEqual({
+      sessions: ['<one> now'],
+      ends: ['<one> goes on since now'],
+      's:<one>': {},
+      'w:<one.root>': { status: 'idle', kind: 'echo', name: 'one', mode: 'conversation', version: '1' },
+      'w:<one.root>:log': ['{"a":1}', '{"b":2}'],
+      events: [['session.created <one.root>']],
+    })
+  })
+
+  test('a worker of another pool waits in the queue of that pool', async () => {
+    await using place = await Place.open()
+    const changed = await place.changed(() => place.create({ pool: 'gpu-2_b', kind: 'paint' }))
+    expect(changed).toMatchObject({
+      'run:gpu-2_b': ['<one.root> now'],
+      'wakeups:gpu-2_b': ['w*-gpu-2_b-1 now+20s'],
+      'w:<one.root>': { pool: 'gpu-2_b', kind: 'paint' },
+    })
+    expect(changed).not.toHaveProperty('run:default')
+  })
+
+  test('a worker of a kind that nobody hosts waits without a wake-up', async () => {
+    await using place = await Place.open()
+    const changed = await place.changed(() => place.create({ pool: 'unhosted', kind: 'later' }))
+    expect(changed['run:unhosted']).toEqual(['<one.root> now'])
+    expect(Object.keys(changed).filter((key) => key.startsWith('wakeups'))).toEqual([])
+    expect(changed['s:<one>']).toEqual({})
+  })
+
+  test('a second session of a pool without slots rings no second wake-up: one slot that is awake takes both', async () => {
+    await using place = await Place.open()
+    await place.create()
+    const changed = await place.changed(() => place.create({ label: 'two' }))
+    expect(changed['run:default']).toEqual(['<one.root> now', '<two.root> now'])
+    expect(changed).not.toHaveProperty('wakeups:default')
+  })
+
+  test('the same session again is the first one, with its wake-ups, and nothing is written', async () => {
+    await using place = await Place.open()
+    const first = await place.create()
+    const before = await place.dump()
+    const again = await place.sessions.create({
+      sessionId: first.id,
+      kind: 'other',
+      name: 'other',
+      pool: 'other',
+      mode: 'conversation',
+      mail: 'i\t-\t"other"',
+      keyDigest: null,
+      limits: { workers: 1, children: 1, depth: 1, mailbox: 1, ...defaultSpending },
+      event: '[]',
+    })
+    expect(again).toEqual({
+      kind: 'again',
+      sessionId: first.id,
+      workerId: first.root,
+      wakeups: first.wakeups.map((id) => ({ id, pool: 'default' })),
+    })
+    expect(await place.dump()).toEqual(before)
+  })
+})
+
+describe('a session under a key that the caller gave', () => {
+  test('is found again under that key by a caller that made another id for it', async () => {
+    await using place = await Place.open()
+    const first = await place.create({ key: 'order-7' })
+    expect(await place.dump()).toMatchObject({
+      'idem:<order-7>': expect.stringMatching(/^<one> [\w-]{22} w\*-default-1 \| for 86400s$/),
+    })
+    const before = await place.dump()
+    const again = await place.create({ key: 'order-7', label: 'two' })
+    expect(again).toEqual(first)
+    expect(await place.dump()).toEqual(before)
+  })
+
+  test('is found also when it had rung nothing', async () => {
+    await using place = await Place.open()
+    await place.create({ label: 'zero' })
+    const first = await place.create({ key: 'order-8' })
+    expect(first.wakeups).toEqual([])
+    expect(await place.create({ key: 'order-8', label: 'two' })).toEqual(first)
+  })
+
+  test.each([
+    { kind: 'paint' },
+    { name: 'another' },
+    { mode: 'conversation' },
+    { mail: 'i\t-\t2' },
+    { permissions: 'tools a' },
+    { limits: { ...defaultSessionLimits, workers: 7 } },
+    { limits: { ...defaultSessionLimits, tokens: 7 } },
+  ] as const)('is not the one that is asked for with %j', async (more) => {
+    await using place = await Place.open()
+    const { id } = await place.create()
+    const [first = '', second = ''] = ['e', 'f'].map((digit) => id.replace(/^./, digit))
+    const order = { ...aSession, keyDigest: 'key' }
+    await place.sessions.create({ ...order, sessionId: first })
+    const other = await place.sessions.create({ ...order, ...more, sessionId: second })
+    expect(other).toMatchObject({ kind: 'other', sessionId: first })
+  })
+
+  test('another key is another session', async () => {
+    await using place = await Place.open()
+    const first = await place.create({ key: 'a' })
+    const second = await place.create({ key: 'b', label: 'two' })
+    expect(second.id).not.toBe(first.id)
+  })
+})
+
+test('two calls that create one session at the same time make one session', async () => {
+  await using place = await Place.open()
+  const sessionId = place.label(newId(0), 'one')
+  place.label(rootIdOf(sessionId), 'one.root')
+  await Promise.all(Array.from({ length: 20 }, () => place.sessions.create({ ...aSession, sessionId })))
+  expect(await place.dump()).toMatchObject({
+    sessions: ['<one> now'],
+    'run:default': ['<one.root> now'],
+    'w:<one.root>:mail:inbox': ['i\t-\t1'],
+    'wakeups:default': ['w*-default-1 now+20s'],
+  })
+})

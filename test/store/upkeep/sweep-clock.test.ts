@@ -1,0 +1,111 @@
+/** sweep: what stands further ahead than it can, since the clock of Redis was set back, is brought near. */
+import { describe, expect, test } from 'vitest'
+import { judge } from '../../../src/client/health/findings.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { partitionKeys } from '../../../src/store/keys.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { timersMoveWithTheClock } from '../support/line-checks.ts'
+import { Place } from '../support/place.ts'
+
+const line = `now 2 default echo {"host":"here"}`
+
+describe('after the clock has stepped back', () => {
+  test('a lease that would end too late is set to a lease from now; one in its bounds is left', async () => {
+    await using place = await Place.open()
+    const node = place.node()
+    for (const label of ['far', 'near']) await place.create({ label })
+    const [far, near] = [await node.claim(), await node.claim()]
+    const now = await place.now()
+    await place.redis.zadd(place.keys.leases, now + 3_600_000, far.worker, now + 50_000, near.worker)
+    await node.sweep({ free: 0 })
+    expect(await place.dump()).toMatchObject({ leases: ['<far.root> now+60s', '<near.root> now+50s'] })
+  })
+
+  test('wake-ups that would go stale too late, awake or busy, are set to their time from now', async () => {
+    await using place = await Place.open()
+    const far = (await place.now()) + 3_600_000
+    await place.redis.zadd(place.keys.wakeups('default'), far, 'awake')
+    await place.redis.zadd(place.keys.busy('default'), far, 'busy')
+    await place.node().sweep({ free: 0 })
+    expect(await place.dump()).toMatchObject({
+      'wakeups:default': ['awake now+20s'],
+      'busy:default': ['busy now+60s'],
+    })
+  })
+
+  test('a node that was seen in the future is seen now, and keeps its assignments', async () => {
+    await using place = await Place.open()
+    const [a, b] = [place.node(), place.node({ id: 'node-b' })]
+    await place.create()
+    await a.sweep({ free: 0 })
+    const next = a.next()
+    await a.turns.claim(next)
+    const ahead = (await place.now()) + 3_600_000
+    await place.redis.hset(place.keys.seen, 'node-a', ahead)
+    await b.sweep({ free: 0 })
+    expect(Number(await place.redis.hget(place.keys.seen, 'node-a'))).toBeLessThan(ahead)
+    expect(await place.dump()).toMatchObject({
+      nodes: { 'node-a': line, 'node-b': line },
+      'claims:node-a': { '0': expect.any(String) },
+      'slots:default': '4',
+    })
+    expect(await a.turns.claim(next)).toMatchObject({ kind: 'assigned' })
+  })
+
+  test('timers that were set before move by as much, once; a small step moves none', async () => {
+    await using place = await Place.open()
+    await timersMoveWithTheClock(place)
+    await place.redis.hset(place.keys.meta, 'sweptAt', (await place.now()) + 4_000)
+    const before = await place.dump()
+    expect(await place.node().sweep({ free: 0, soonAfter: true })).toMatchObject({ setBack: null })
+    expect((await place.dump()).timers).toEqual(before.timers)
+  })
+
+  test('many thousand timers move in one sweep', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create()
+    const now = await place.now()
+    const pipeline = place.redis.pipeline()
+    for (let number = 0; number < 5_001; number++)
+      pipeline.zadd(place.keys.timers, now + 2 * 3_600_000 + number, `${root}:t${number}`)
+    await pipeline.exec()
+    await place.redis.hset(place.keys.meta, 'sweptAt', now + 3_600_000)
+    const { setBack } = await place.node().sweep({ free: 0, soonAfter: true })
+    expect(setBack?.timers).toBe(5_001)
+    expect(await place.redis.zcount(place.keys.timers, now, now + 3_600_000 + 15_000)).toBe(5_001)
+  })
+
+  test('the time of a sweep after which more is left is kept too', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 1 } })
+    for (const label of ['a', 'b']) await place.create({ label })
+    const node = place.node()
+    for (const turn of [await node.claim(), await node.claim()]) await place.expireLease(turn.worker)
+    expect(await node.sweep({ free: 0 })).toMatchObject({ healed: 1 })
+    expect(await node.sweep({ free: 0, soonAfter: true })).toMatchObject({ healed: 1, setBack: null })
+  })
+})
+
+test('a timer of a worker fires in time after the clock was set back, and the log and doctor say what happened', async () => {
+  const lines: string[] = []
+  const note = (_: object, message: string) => lines.push(message)
+  const waiter = defineWorker({
+    receive(message, self) {
+      if (message.kind === 'timer') self.reply('in time')
+      else self.after(3_600_000 + 1_000, null)
+    },
+  })
+  await using troupe = await TestTroupe.start({
+    workers: { waiter },
+    logger: { debug: note, info: note, warn: note, error: note },
+  })
+  const session = await troupe.create('waiter')
+  const { timers, meta } = partitionKeys(troupe.tag)
+  await waitUntil('it waits', async () => (await troupe.redis.zcard(timers)) === 1)
+  // As if the last sweep had been an hour later: the timer was set for a second after that.
+  await troupe.redis.hincrby(meta, 'sweptAt', 3_600_000)
+  expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({ value: 'in time' })
+  expect(lines).toContainEqual(expect.stringMatching(/^Redis's clock was set back.*timers and retries were moved/))
+  const findings = judge(await troupe.client.health())
+  expect(findings).toContainEqual(expect.objectContaining({ code: 'clock_set_back', level: 'warning' }))
+})
