@@ -7,9 +7,9 @@ import * as scripts from '../../src/store/script/scripts.ts'
 import { isLong, withSeed } from '../support/fault-settings.ts'
 import { loadScripts } from '../support/load-scripts.ts'
 import { RedisServer } from '../support/redis-server.ts'
+import { scenesOf } from './support/calls/script-scenes.ts'
 import type { FuzzScene } from './support/fuzz.ts'
 import { Place } from './support/place.ts'
-import { scenesOf } from './support/script-scenes.ts'
 
 const triesOfEach = isLong ? 10_000 : 600
 

@@ -10,7 +10,7 @@ import { encodePermissions } from '../../src/core/worker/permissions.ts'
 import { partsMost } from '../../src/runtime/turn/step/step-size.ts'
 import { AuditStore } from '../../src/store/audit/audit-store.ts'
 import { RedisServer } from '../support/redis-server.ts'
-import { resultOf } from './support/call-scenes.ts'
+import { resultOf } from './support/calls/call-scenes.ts'
 import { Place } from './support/place.ts'
 
 /** Of the processor, for all that one call does. */

@@ -1,8 +1,8 @@
 /** To whom a worker may send, as the commit script decides it, and what a run may use that a worker's message began (PERMISSIONS-4). */
 import { describe, expect, test } from 'vitest'
 import { commonPermissions, isWithinSend, type Permissions } from '../../../src/core/worker/permissions.ts'
+import { sender, sent } from '../support/mail/send-checks.ts'
 import { Place } from '../support/place.ts'
-import { sender, sent } from '../support/send-checks.ts'
 
 /** A root and two children, one of which has a child, beside another session. The middle child sends. */
 async function family(permissions: string) {

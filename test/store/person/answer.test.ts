@@ -1,6 +1,6 @@
 /** answer: an ask ends once, and its worker receives how. */
 import { expect, test } from 'vitest'
-import * as checks from '../support/ask-checks.ts'
+import * as checks from '../support/person/ask-checks.ts'
 import { Place } from '../support/place.ts'
 
 test.each([

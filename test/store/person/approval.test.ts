@@ -1,6 +1,6 @@
 /** approval: a session says which calls a person is asked about; claims and commits answer it. */
 import { expect, test } from 'vitest'
-import * as checks from '../support/approval-checks.ts'
+import * as checks from '../support/person/approval-checks.ts'
 import { Place } from '../support/place.ts'
 
 const { approvalEvent, ...claims } = checks

@@ -1,9 +1,9 @@
 /** pause and resume: no turn of a paused session is granted; its workers keep their places, and return to them. */
 import { describe, expect, test } from 'vitest'
 import { auditLines } from '../../support/oracle.ts'
-import { states } from '../support/cancel-scenes.ts'
-import { pauseNote, resumedEvent, withChildren } from '../support/pause-checks.ts'
+import { pauseNote, resumedEvent, withChildren } from '../support/person/pause-checks.ts'
 import { Place } from '../support/place.ts'
+import { states } from '../support/turn/cancel-scenes.ts'
 
 describe('a pause', () => {
   test('marks the session and tells the nodes; a second one writes nothing, and the first reason stands', async () => {

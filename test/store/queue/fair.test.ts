@@ -1,7 +1,7 @@
 /** Who is next: no session waits for long, whatever others have queued. */
 import { expect, test } from 'vitest'
-import { nothingHidesBehindOthersKinds } from '../support/fair-checks.ts'
 import { Place } from '../support/place.ts'
+import { nothingHidesBehindOthersKinds } from '../support/queue/fair-checks.ts'
 
 test('a worker is found behind any number of others that its node cannot run', async () => {
   await using place = await Place.open()

@@ -1,7 +1,7 @@
 /** Random lives at the gates of a kind: after each step no gate lets too many in, records and sets agree, and those that wait begin in their order. */
 import { expect, test } from 'vitest'
-import { GateLives } from '../support/gate-lives.ts'
 import { Place } from '../support/place.ts'
+import { GateLives } from '../support/queue/gate-lives.ts'
 
 const steps = 60
 

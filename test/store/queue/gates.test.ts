@@ -1,8 +1,8 @@
 /** Runs that begin only when a gate of their kind opens: over all nodes, one after the other. (Mutants of the guards: mutants.test.ts.) */
 import { expect, test } from 'vitest'
 import { gateKeys } from '../../../src/store/keys.ts'
-import * as checks from '../support/gate-checks.ts'
 import { Place } from '../support/place.ts'
+import * as checks from '../support/queue/gate-checks.ts'
 
 test.each([
   ['a run whose node died holds its place, and frees it when another node has ended it', checks.aPlaceOutlivesANode],

@@ -1,7 +1,7 @@
 /** Children that wait to start because their parent's kind says how many of them run at once. */
 import { expect, test } from 'vitest'
 import { Place } from '../support/place.ts'
-import * as checks from '../support/start-checks.ts'
+import * as checks from '../support/queue/start-checks.ts'
 
 test.each([
   ['a message to a child that waits to start does not start it', checks.noMessageStartsAChild],

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { rootIdOf } from '../../../src/core/ids.ts'
 import { defaultSpending, encodeAllowed } from '../../../src/core/policy.ts'
+import * as checks from '../support/limit/spending-checks.ts'
+import { agent, parentWithChildren, spentOn, used } from '../support/limit/spending-checks.ts'
 import { Place } from '../support/place.ts'
-import * as checks from '../support/spending-checks.ts'
-import { agent, parentWithChildren, spentOn, used } from '../support/spending-checks.ts'
 
 describe('the spending of a session', () => {
   test.each(

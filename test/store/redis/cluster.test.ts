@@ -13,9 +13,9 @@ import { RedisCluster } from '../../support/redis-cluster.ts'
 import type { RedisServer } from '../../support/redis-server.ts'
 import { ask } from '../../support/sentinel-group.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import { scenesOf } from '../support/calls/script-scenes.ts'
 import { connectTo } from '../support/connect-to.ts'
 import { Place } from '../support/place.ts'
-import { scenesOf } from '../support/script-scenes.ts'
 
 /** Of the keys, what has arrived; each scene is tried so often. */
 const shares = isLong ? Array.from({ length: 200 }, (_, nth) => nth / 200) : [0, 0.1, 0.3, 0.6, 1]

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeHeader } from '../../../src/store/script/script.ts'
 import * as scripts from '../../../src/store/script/scripts.ts'
-import { calls } from '../support/calls.ts'
+import { calls } from '../support/calls/calls.ts'
 import { Place } from '../support/place.ts'
 
 type Described = Readonly<Record<string, readonly string[]>>

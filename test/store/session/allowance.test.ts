@@ -1,8 +1,8 @@
 /** What an access token gives its sessions to spend is counted over an hour, each request once, and never more than it may give. */
 import { expect, test } from 'vitest'
-import * as checks from '../support/allowance-checks.ts'
-import type { Check } from '../support/checks.ts'
+import * as checks from '../support/limit/allowance-checks.ts'
 import { Place } from '../support/place.ts'
+import type { Check } from '../support/turn/checks.ts'
 
 const held = Object.entries(checks).filter(([name]) => name !== 'give') as [string, Check][]
 

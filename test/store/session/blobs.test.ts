@@ -1,10 +1,10 @@
 /** Blobs of sessions: kept once under a name that follows from their bytes, read in parts, bounded, and gone with their session. */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import * as checks from '../support/blob-checks.ts'
-import { blobsOf, text } from '../support/blob-checks.ts'
-import type { Check } from '../support/checks.ts'
 import { Place } from '../support/place.ts'
+import * as checks from '../support/session/blob-checks.ts'
+import { blobsOf, text } from '../support/session/blob-checks.ts'
+import type { Check } from '../support/turn/checks.ts'
 
 const held = Object.entries(checks).filter(([name]) => !['blobsOf', 'text'].includes(name)) as [string, Check][]
 

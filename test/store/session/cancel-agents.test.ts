@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { decodeEntry } from '../../../src/core/history/entry.ts'
 import type { ScriptCaller } from '../../../src/store/script/script.ts'
 import { RedisUpkeepStore } from '../../../src/store/upkeep-store.ts'
-import { aCancelledAgentRestsWithResults, anAgentThatMovedOnIsLeft } from '../support/agent-checks.ts'
 import { answered, asked, outcomes, rest, said, tally } from '../support/agent-turn.ts'
 import type { CommitWish } from '../support/hand-node.ts'
 import { Place, type PlaceOptions } from '../support/place.ts'
+import { aCancelledAgentRestsWithResults, anAgentThatMovedOnIsLeft } from '../support/turn/agent-checks.ts'
 
 async function started(options: PlaceOptions = {}) {
   const place = await Place.open(options)

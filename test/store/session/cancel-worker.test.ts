@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { TerminalError } from '../../../src/core/errors.ts'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import { toFailure } from '../../../src/core/worker/run/failure.ts'
-import { pair, resultsOf, talk } from '../support/cancel-checks.ts'
-import { cancelledEnd, states, tree } from '../support/cancel-scenes.ts'
 import { completion } from '../support/hand-node.ts'
 import { Place } from '../support/place.ts'
+import { pair, resultsOf, talk } from '../support/turn/cancel-checks.ts'
+import { cancelledEnd, states, tree } from '../support/turn/cancel-scenes.ts'
 
 describe('a cancel of one worker', () => {
   test('marks it for good, tells the nodes and says who and why; a second one writes nothing', async () => {

@@ -1,7 +1,7 @@
 /** cancel and finish: from the instant of the cancel nothing below it starts, and what no node runs is ended in batches. */
 import { describe, expect, test } from 'vitest'
-import { cancelledEnd, started, states, tree } from '../support/cancel-scenes.ts'
 import type { HandTurn } from '../support/hand-node.ts'
+import { cancelledEnd, started, states, tree } from '../support/turn/cancel-scenes.ts'
 
 describe('cancel', () => {
   test('marks the session and its root for good, and tells the nodes', async () => {

@@ -3,8 +3,8 @@ import { describe, expect, test, vi } from 'vitest'
 import { TransientError } from '../../../src/core/errors.ts'
 import { rootIdOf } from '../../../src/core/ids.ts'
 import { createSessionsScript } from '../../../src/store/script/scripts.ts'
-import { aSession } from '../support/create-checks.ts'
 import { type CreateOptions, Place } from '../support/place.ts'
+import { aSession } from '../support/session/create-checks.ts'
 
 /** Of each kind one, and some that are alike. */
 const wishes: readonly CreateOptions[] = [

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import { defaultSessionLimits, defaultSpending } from '../../../src/core/policy.ts'
-import { aSession } from '../support/create-checks.ts'
 import { Place } from '../support/place.ts'
+import { aSession } from '../support/session/create-checks.ts'
 
 describe('creating a session', () => {
   test('a session is its record, its root in the run queue with the first message, and one wake-up', async () => {

@@ -4,9 +4,9 @@ import { TransientError } from '../../../src/core/errors.ts'
 import type { ScriptCaller } from '../../../src/store/script/script.ts'
 import { RedisUpkeepStore } from '../../../src/store/upkeep-store.ts'
 import { commandsNaming } from '../../support/watched-commands.ts'
-import { cancelledEnd, started, states, tree } from '../support/cancel-scenes.ts'
 import { completion } from '../support/hand-node.ts'
 import { Place } from '../support/place.ts'
+import { cancelledEnd, started, states, tree } from '../support/turn/cancel-scenes.ts'
 
 /** Commands about workers that finish sends, where a run has ended with one open child after so many others have ended. */
 async function costBehind(idle: number): Promise<number> {

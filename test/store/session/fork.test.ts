@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import type { ForkStore } from '../../../src/store/fork/fork-store.ts'
 import { SessionCopy } from '../../../src/store/fork/session-copy.ts'
-import { forked, live } from '../support/fork-checks.ts'
 import { Place } from '../support/place.ts'
+import { forked, live } from '../support/session/fork-checks.ts'
 
 class Died extends Error {}
 

@@ -5,7 +5,7 @@ import type { Picture } from '../../../src/store/audit/audit-picture.ts'
 import { AuditStore } from '../../../src/store/audit/audit-store.ts'
 import { commitArgs } from '../../../src/store/turn/commit-args.ts'
 import type { KindLists } from '../../../src/store/turn/kind-lists.ts'
-import * as checks from '../support/permission-checks.ts'
+import * as checks from '../support/limit/permission-checks.ts'
 import { Place } from '../support/place.ts'
 
 async function started(permissions: string) {

@@ -7,8 +7,8 @@ import { expect } from 'vitest'
 import { InvariantError } from '../../../src/core/errors.ts'
 import type { Script } from '../../../src/store/script/script.ts'
 import { markedSource } from '../../../src/store/script/script-source.ts'
-import type { Check } from './checks.ts'
 import { Place } from './place.ts'
+import type { Check } from './turn/checks.ts'
 
 type AnyScript = Pick<Script<string, string, string>, 'sha' | 'file'>
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Assignment, SpawnOrder } from '../../../src/core/ports/ports.ts'
 import { childAssignment } from '../../../src/core/worker/child-assignment.ts'
-import { running } from '../support/call-scenes.ts'
+import { running } from '../support/calls/call-scenes.ts'
 import { assigned as assignmentOf, type HandTurn } from '../support/hand-node.ts'
 import { Place } from '../support/place.ts'
 

@@ -1,7 +1,7 @@
 /** What a session's root has in its record, which a script has read, is not asked for once more. */
 import { describe, expect, test } from 'vitest'
 import { commandsNaming } from '../../support/watched-commands.ts'
-import { resultOf } from '../support/call-scenes.ts'
+import { resultOf } from '../support/calls/call-scenes.ts'
 import { Place } from '../support/place.ts'
 
 async function readsOf(place: Place, worker: string, call: () => Promise<unknown>): Promise<string[]> {

@@ -8,9 +8,9 @@ import { AuditStore } from '../../../src/store/audit/audit-store.ts'
 import { newestOf, packed, placeholderOf, unpacked } from '../../../src/store/history/pack.ts'
 import { packDictionary } from '../../../src/store/history/pack-dictionary.ts'
 import { readEntries, readEntry } from '../../../src/store/history/read-entries.ts'
-import * as checks from '../support/pack-checks.ts'
-import { ended, entriesOf, oldEntries, packer, raw, rested, walk } from '../support/pack-checks.ts'
 import { Place } from '../support/place.ts'
+import * as checks from '../support/upkeep/pack-checks.ts'
+import { ended, entriesOf, oldEntries, packer, raw, rested, walk } from '../support/upkeep/pack-checks.ts'
 
 describe('a pack', () => {
   test('holds its entries byte for byte', async () => {

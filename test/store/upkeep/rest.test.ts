@@ -6,7 +6,7 @@ import {
   aNodeRestsOnlyWithoutWork,
   aRegisteredKindIsNoticed,
   aSweepSaysBrieflyThatItsNodeLives,
-} from '../support/rest-checks.ts'
+} from '../support/upkeep/rest-checks.ts'
 
 test.each([
   ['a node is told to rest only where there is no work of any sort', aNodeRestsOnlyWithoutWork],

@@ -5,8 +5,8 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { partitionKeys } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { timersMoveWithTheClock } from '../support/line-checks.ts'
 import { Place } from '../support/place.ts'
+import { timersMoveWithTheClock } from '../support/queue/line-checks.ts'
 
 const line = `now 2 default echo {"host":"here"}`
 

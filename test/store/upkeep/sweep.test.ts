@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { HandTurn } from '../support/hand-node.ts'
 import { Place } from '../support/place.ts'
-import { eventsAreBoundedByBytes } from '../support/rest-checks.ts'
+import { eventsAreBoundedByBytes } from '../support/upkeep/rest-checks.ts'
 
 const line = (slots: number, pools = 'default', kinds = 'echo') => `now ${slots} ${pools} ${kinds} {"host":"here"}`
 

@@ -1,0 +1,25 @@
+/** Mutants of the count of what tokens give. */
+import { giveScript } from '../../../../src/store/script/scripts.ts'
+import type { Mutant } from '../mutant.ts'
+import * as checks from './allowance-checks.ts'
+
+export const allowanceMutants: readonly Mutant[] = [
+  {
+    guard: 'what a request gives is counted once',
+    script: giveScript,
+    takenOut: 'line',
+    check: checks.whatARequestGivesIsCountedOnce,
+  },
+  {
+    guard: 'what was given more than an hour ago counts no more',
+    script: giveScript,
+    takenOut: { condition: 'false' },
+    check: checks.whatWasGivenMoreThanAnHourAgoCountsNoMore,
+  },
+  {
+    guard: 'a token gives no more than it may',
+    script: giveScript,
+    takenOut: { condition: 'false' },
+    check: checks.aTokenGivesNoMoreThanItMay,
+  },
+]

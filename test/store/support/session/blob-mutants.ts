@@ -1,0 +1,37 @@
+/** Mutants of the blobs of sessions. */
+import { keepBlobScript, pruneScript } from '../../../../src/store/script/scripts.ts'
+import type { Mutant } from '../mutant.ts'
+import * as checks from './blob-checks.ts'
+
+export const blobMutants: readonly Mutant[] = [
+  {
+    guard: 'nothing is kept of a session that is gone',
+    script: keepBlobScript,
+    takenOut: 'line',
+    check: checks.nothingIsKeptOfASessionThatIsGone,
+  },
+  {
+    guard: 'a blob that is there counts once',
+    script: keepBlobScript,
+    takenOut: { value: 'size' },
+    check: checks.aBlobThatIsThereCountsOnce,
+  },
+  {
+    guard: 'blobs of a session are bounded',
+    script: keepBlobScript,
+    takenOut: 'line',
+    check: checks.blobsOfASessionAreBounded,
+  },
+  {
+    guard: 'the blobs of a session go with it',
+    script: pruneScript,
+    takenOut: 'line',
+    check: checks.theBlobsOfASessionGoWithIt,
+  },
+  {
+    guard: 'blobs that cannot be read tear no pruning',
+    script: pruneScript,
+    takenOut: 'line',
+    check: checks.blobsThatCannotBeReadKeepTheirSession,
+  },
+]

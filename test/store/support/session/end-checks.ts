@@ -1,0 +1,86 @@
+/** Like checks.ts, of the index of ends: whatever begins, ends or revives a session moves it there. */
+import { expect } from 'vitest'
+import { completion } from '../hand-node.ts'
+import type { Place } from '../place.ts'
+import type { Check } from '../turn/checks.ts'
+import { live, written } from './fork-checks.ts'
+import { failed } from './retry-checks.ts'
+
+/** As the index of ends has it: 'ended', 'goes on', or null. */
+async function standing(place: Place, session: string): Promise<string | null> {
+  const score = await place.redis.zscore(place.keys.ends, session)
+  return score === null ? null : Number(score) < 0 ? 'goes on' : 'ended'
+}
+
+/** A session whose root waits for a child that is queued. */
+async function waiting(place: Place) {
+  const session = await place.create()
+  const turn = await place.node().claim()
+  await turn.park('results:1', { spawns: [place.child(turn.worker, 1, 'c1')], pendingCalls: [1] })
+  return session
+}
+
+export const aCreatedSessionGoesOn: Check = async (place) => {
+  const [one, other] = [await place.create(), await place.create()]
+  for (const { id } of [one, other]) expect(await standing(place, id)).toBe('goes on')
+}
+
+export const aCopyGoesOn: Check = async (place) => {
+  const { session } = await live(place)
+  const copy = await written(place, session)
+  await place.sessions.forks.appear(copy.order)
+  expect(await standing(place, copy.id)).toBe('goes on')
+}
+
+export const aSessionThatCompletesHasEnded: Check = async (place) => {
+  const { id } = await place.create()
+  await (await place.node().claim()).complete()
+  expect(await standing(place, id)).toBe('ended')
+}
+
+export const aClosedSessionHasEnded: Check = async (place) => {
+  const { id } = await place.create({ mode: 'conversation' })
+  await (await place.node().claim()).complete()
+  expect(await standing(place, id)).toBe('goes on')
+  await place.sessions.close(id)
+  expect(await standing(place, id)).toBe('ended')
+}
+
+export const aRetriedSessionGoesOn: Check = async (place) => {
+  const { id, fail, retry } = await failed(place)
+  await fail()
+  expect(await standing(place, id)).toBe('ended')
+  await retry()
+  expect(await standing(place, id)).toBe('goes on')
+}
+
+export const aCancelledSessionHasEnded: Check = async (place) => {
+  const { id } = await waiting(place)
+  await place.sessions.cancel(id, 'enough')
+  expect(await standing(place, id)).toBe('goes on')
+  await place.node().upkeep.finishCancelled()
+  expect(await standing(place, id)).toBe('ended')
+}
+
+export const aJobWhoseRunIsCancelledHasEnded: Check = async (place) => {
+  const { id, root } = await waiting(place)
+  await place.sessions.cancelWorker(root, 'run', 'enough')
+  await place.node().upkeep.finishCancelled()
+  expect(await standing(place, id)).toBe('ended')
+}
+
+export const aPrunedSessionHasNoEnd: Check = async (place) => {
+  const { id } = await place.create()
+  await (await place.node().claim()).complete()
+  expect(await place.sessions.prune(0)).toBe(1)
+  expect(await standing(place, id)).toBeNull()
+}
+
+export const aDamagedIndexOfEndsTearsNoCommit: Check = async (place) => {
+  await place.create()
+  const turn = await place.node().claim()
+  await place.redis.del(place.keys.ends)
+  await place.redis.set(place.keys.ends, 'x')
+  const changed = await place.changed(() => turn.commit({ ...completion, inputsConsumed: 1 }).catch(() => null))
+  expect(changed).toEqual({})
+}

@@ -1,0 +1,38 @@
+/** Mutants of what the index of ends is written by. */
+import {
+  claimScript,
+  closeScript,
+  commitScript,
+  createSessionsScript,
+  finishScript,
+  forkScript,
+  pruneScript,
+  retryScript,
+} from '../../../../src/store/script/scripts.ts'
+import { noneIsStartedAgainWhoseEndCannotBeWritten } from '../mail/letter-checks.ts'
+import type { Mutant } from '../mutant.ts'
+import * as checks from './end-checks.ts'
+
+const rows = [
+  ['a session that is created goes on', createSessionsScript, checks.aCreatedSessionGoesOn],
+  ['a copy goes on', forkScript, checks.aCopyGoesOn],
+  ['a session that ends with a commit has ended', commitScript, checks.aSessionThatCompletesHasEnded],
+  ['a session that is closed has ended', closeScript, checks.aClosedSessionHasEnded],
+  ['a retried session goes on', retryScript, checks.aRetriedSessionGoesOn],
+  ['a session that was cancelled has ended', finishScript, checks.aCancelledSessionHasEnded],
+  ['a job whose run was cancelled while nobody ran it has ended', finishScript, checks.aJobWhoseRunIsCancelledHasEnded],
+  ['a pruned session leaves the index of ends', pruneScript, checks.aPrunedSessionHasNoEnd],
+  ['an index of ends that cannot be read tears no commit', commitScript, checks.aDamagedIndexOfEndsTearsNoCommit],
+  [
+    'a worker that could not commit is checked first: the index of ends',
+    claimScript,
+    noneIsStartedAgainWhoseEndCannotBeWritten,
+  ],
+] as const
+
+export const endMutants: readonly Mutant[] = rows.map(([guard, script, check]) => ({
+  guard,
+  script,
+  takenOut: 'line',
+  check,
+}))

@@ -1,0 +1,127 @@
+/** Mutants of what concerns cancels of one worker or of one run. */
+import { cancelWorkerScript, claimScript, commitScript, finishScript } from '../../../../src/store/script/scripts.ts'
+import type { Mutant } from '../mutant.ts'
+import * as checks from './cancel-checks.ts'
+
+export const cancelMutants: readonly Mutant[] = [
+  {
+    guard: 'a cancel of a run that is sent again leaves the next run alone',
+    script: cancelWorkerScript,
+    takenOut: 'line',
+    check: checks.aCancelThatIsSentAgainSparesTheNextRun,
+  },
+  {
+    guard: 'a root is cancelled with its session',
+    script: cancelWorkerScript,
+    takenOut: 'line',
+    check: checks.aRootIsCancelledWithItsSession,
+  },
+  {
+    guard: 'a session that is being cancelled takes no cancel of one',
+    script: cancelWorkerScript,
+    takenOut: 'line',
+    check: checks.aCancelledSessionTakesNoCancelOfOne,
+  },
+  {
+    guard: 'a cancel of one reaches what outlives its session',
+    script: cancelWorkerScript,
+    takenOut: { operandAfter: 1 },
+    check: checks.aCancelOfOneReachesWhatOutlivesItsSession,
+  },
+  {
+    guard: 'a cancel of one is written once',
+    script: cancelWorkerScript,
+    takenOut: { condition: 'false' },
+    check: checks.aCancelOfOneIsWrittenOnce,
+  },
+  {
+    guard: 'a run that has not begun is not cancelled',
+    script: cancelWorkerScript,
+    takenOut: 'line',
+    check: checks.aRunThatHasNotBegunIsNotCancelled,
+  },
+  {
+    guard: 'a count that Redis cannot count up tears no cancel of one',
+    script: cancelWorkerScript,
+    takenOut: 'line',
+    check: checks.aCountThatIsTooLargeTearsNoCancelOfOne,
+  },
+  {
+    guard: 'a cancel of one is written into the set of its session',
+    script: cancelWorkerScript,
+    takenOut: 'line',
+    check: checks.aCancelledWorkerCannotCommit,
+  },
+  {
+    guard: 'a worker that is cancelled for good keeps its mail for reading',
+    script: commitScript,
+    takenOut: 'line',
+    check: checks.aWorkerCancelledForGoodKeepsItsMail,
+  },
+  {
+    guard: 'a cancelled run takes the message that it was to begin with',
+    script: commitScript,
+    takenOut: 'line',
+    check: checks.aCancelledRunTakesItsMessage,
+  },
+  {
+    guard: 'a job whose run is cancelled ends',
+    script: commitScript,
+    takenOut: { operandAfter: 4 },
+    check: checks.aJobEndsWithItsCancelledRun,
+  },
+  {
+    guard: 'a worker whose run was cancelled goes on with its mail',
+    script: finishScript,
+    takenOut: { value: "'idle'" },
+    check: checks.aWorkerGoesOnAfterACancelledRun,
+  },
+  {
+    guard: 'a job whose run is cancelled while nobody runs it ends',
+    script: finishScript,
+    takenOut: { value: 'false' },
+    check: checks.aJobEndsWithARunCancelledInItsQueue,
+  },
+  {
+    guard: 'the parent of a worker that was cancelled while nobody ran it gets a result',
+    script: finishScript,
+    takenOut: 'line',
+    check: checks.theParentOfAChildThatNeverRanGetsAResult,
+  },
+  {
+    guard: 'a run that has begun gets its last step from a node',
+    script: finishScript,
+    takenOut: { condition: 'false' },
+    check: checks.aRunThatHasBegunIsEndedByANode,
+  },
+  {
+    guard: 'a run that begins on a node whose kind has onCancel gets a last step',
+    script: claimScript,
+    takenOut: { value: "'0'" },
+    check: checks.aRunThatWasStartedAndNotRecordedIsEndedByANode,
+  },
+  {
+    guard: 'a run that has not begun gets no last step',
+    script: commitScript,
+    takenOut: 'line',
+    check: checks.aRunThatHasNotBegunIsEndedBySweeps,
+  },
+  {
+    guard: 'the next run of the same turn gets a last step too',
+    script: commitScript,
+    takenOut: 'line',
+    check: checks.theSecondRunOfATurnIsEndedByANode,
+  },
+  {
+    guard: 'a last step that ends its node is a suspect like any other',
+    script: claimScript,
+    takenOut: { value: "suspect and purpose == 'run'" },
+    check: checks.aLastStepThatEndsItsNodeIsIsolated,
+  },
+  {
+    guard: 'a pause holds up no last step',
+    script: finishScript,
+    takenOut: { value: 'false' },
+    check: checks.aPauseHoldsUpNoLastStep,
+  },
+]

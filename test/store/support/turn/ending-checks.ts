@@ -1,0 +1,114 @@
+/** Like checks.ts, of what cancels have still to end. */
+import { Redis } from 'ioredis'
+import { expect } from 'vitest'
+import { waitUntil } from '../../../support/wait-until.ts'
+import type { Place } from '../place.ts'
+import { forked } from '../session/fork-checks.ts'
+import { cancelledEnd } from './cancel-scenes.ts'
+import type { Check } from './checks.ts'
+
+const statusOf = async (place: Place, id: string) => (await place.record(id)).status
+
+/** A conversation whose root waits for two children, of which the first waits for one of its own. */
+async function family(place: Place) {
+  const session = await place.create({ mode: 'conversation' })
+  const node = place.node()
+  const root = await node.claim()
+  const spawns = [1, 2].map((call) => place.child(root.worker, call, `c${call}`))
+  await root.record({ inputsConsumed: 1, spawns, pendingCalls: [1, 2] })
+  const first = await node.claim({ slot: '1' })
+  await first.park('results:1', { spawns: [place.child(first.worker, 1, 'grandchild')], pendingCalls: [1] })
+  const ids = [...spawns.map(({ id }) => id), place.child(first.worker, 1, 'grandchild').id]
+  const end = (openChildren?: readonly string[]) => root.complete({ inputsConsumed: 0, pendingCount: 2, openChildren })
+  return { session, node, root, ids, end }
+}
+
+/** All of these rest for good after one pass. */
+async function expectEnded(place: Place, ids: readonly string[]): Promise<void> {
+  await place.node().upkeep.finishCancelled()
+  expect(await Promise.all(ids.map((id) => statusOf(place, id)))).toEqual(ids.map(() => 'terminal'))
+  expect(await place.redis.smembers(place.keys.cancelling)).toEqual([])
+}
+
+export const aCancelOfASessionReachesAll: Check = async (place) => {
+  const { session, root, ids } = await family(place)
+  await place.sessions.cancel(session.id, 'enough')
+  await root.record(cancelledEnd)
+  await expectEnded(place, ids)
+}
+
+export const aCancelOfAWorkerReachesAllBelowIt: Check = async (place) => {
+  const { ids } = await family(place)
+  const [first = '', , grandchild = ''] = ids
+  await place.sessions.cancelWorker(first, 'worker', 'enough')
+  await expectEnded(place, [first, grandchild])
+}
+
+export const aCancelOfARunReachesItsWorker: Check = async (place) => {
+  const { ids } = await family(place)
+  const [, , grandchild = ''] = ids
+  await place.sessions.cancelWorker(grandchild, 'run', 'enough')
+  await place.node().upkeep.finishCancelled()
+  expect(await statusOf(place, grandchild)).toBe('idle')
+}
+
+export const childrenWhoseCallWasInterruptedEnd: Check = async (place) => {
+  const { root, ids } = await family(place)
+  const [first = '', , grandchild = ''] = ids
+  await root.record({ cancels: [first], pendingCalls: [2] })
+  await expectEnded(place, [first, grandchild])
+}
+
+export const childrenOfAnEndedRunAreLookedFor: Check = async (place) => {
+  const { ids, end } = await family(place)
+  await end()
+  await expectEnded(place, ids)
+}
+
+/** The grandchild is named by nobody: its parent is ended by the same pass. */
+export const namedChildrenOfAnEndedRunEnd: Check = async (place) => {
+  const { session, ids, end } = await family(place)
+  await end(ids.slice(0, 2))
+  expect(await place.session(session.id)).not.toHaveProperty('endFrom')
+  await expectEnded(place, ids)
+}
+
+export const aRunThatEndsTellsNodesOfItsChildren: Check = async (place) => {
+  const { session, ids, end } = await family(place)
+  const redis = new Redis(place.redisUrl)
+  const told: string[] = []
+  redis.on('message', (_, text: string) => told.push(text))
+  await redis.subscribe(place.keys.cancelNotices)
+  await end(ids.slice(0, 2))
+  await place.redis.publish(place.keys.cancelNotices, 'later')
+  await waitUntil('the notices came', () => told.includes('later'))
+  redis.disconnect()
+  expect(told).toEqual([session.id, 'later'])
+}
+
+export const aTurnThatRunsIsLookedAtAgain: Check = async (place) => {
+  const { session, root, ids } = await family(place)
+  await place.sessions.cancel(session.id, 'enough')
+  await place.node().upkeep.finishCancelled()
+  expect(await place.redis.smembers(place.keys.cancelling)).toEqual([session.id])
+  await root.record(cancelledEnd)
+  await expectEnded(place, ids)
+}
+
+export const ofSweepsAtTheSameMomentOneHasTheTurn: Check = async (place) => {
+  const sweep = (id: string) => place.node({ id }).upkeep.sweep(1, [], false)
+  await place.redis.hdel(place.keys.meta, 'sweptAt')
+  expect((await sweep('node-a')).isTurn).toBe(true)
+  await place.redis.hset(place.keys.meta, 'sweptAt', await place.now())
+  expect((await sweep('node-b')).isTurn).toBe(false)
+}
+
+export const aCopyEndsWhatItsOriginalWasToEnd: Check = async (place) => {
+  const { session, ids, end } = await family(place)
+  await end(ids.slice(0, 2))
+  const copy = await forked(place, session)
+  await place.redis.srem(place.keys.cancelling, session.id)
+  await place.node().upkeep.finishCancelled()
+  const workers = await place.redis.lrange(place.sessionKeys(copy.id).workers, 0, -1)
+  expect(await Promise.all(workers.map((id) => statusOf(place, id)))).toEqual(workers.map(() => 'terminal'))
+}

@@ -1,0 +1,44 @@
+/** Mutants of what cancels have still to end. */
+import {
+  cancelScript,
+  cancelWorkerScript,
+  commitScript,
+  finishScript,
+  forkScript,
+  sweepScript,
+} from '../../../../src/store/script/scripts.ts'
+import type { Mutant } from '../mutant.ts'
+import * as checks from './ending-checks.ts'
+
+const lines = [
+  ['a cancel of a session looks at all of its workers', cancelScript, checks.aCancelOfASessionReachesAll],
+  ['a cancel of a worker looks at all of its session', cancelWorkerScript, checks.aCancelOfAWorkerReachesAllBelowIt],
+  ['a cancel of a run looks at its worker', cancelWorkerScript, checks.aCancelOfARunReachesItsWorker],
+  [
+    'a step that cancels children has all of its session looked at',
+    commitScript,
+    checks.childrenWhoseCallWasInterruptedEnd,
+  ],
+  [
+    'children of an ended run are looked for where nobody names them',
+    commitScript,
+    checks.childrenOfAnEndedRunAreLookedFor,
+  ],
+  ['children of an ended run that are named are looked at', commitScript, checks.namedChildrenOfAnEndedRunEnd],
+  ['nodes are told of children of an ended run', commitScript, checks.aRunThatEndsTellsNodesOfItsChildren],
+  ['children of a run that finish has ended are looked for', finishScript, checks.namedChildrenOfAnEndedRunEnd],
+  ['a turn that still runs is looked at again', finishScript, checks.aTurnThatRunsIsLookedAtAgain],
+  ['what cannot be ended yet is looked at again', finishScript, checks.aTurnThatRunsIsLookedAtAgain],
+  ['a cancel is finished when all of it has ended', finishScript, checks.aTurnThatRunsIsLookedAtAgain],
+  ['a copy looks at all that its original was to cancel', forkScript, checks.aCopyEndsWhatItsOriginalWasToEnd],
+] as const
+
+export const endingMutants: readonly Mutant[] = [
+  ...lines.map(([guard, script, check]) => ({ guard, script, takenOut: 'line' as const, check })),
+  {
+    guard: 'of sweeps at the same moment one heals',
+    script: sweepScript,
+    takenOut: { value: 'true' },
+    check: checks.ofSweepsAtTheSameMomentOneHasTheTurn,
+  },
+]

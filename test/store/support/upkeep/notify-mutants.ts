@@ -1,0 +1,51 @@
+/** Mutants of what is told outside. */
+import {
+  closeScript,
+  commitScript,
+  endpointScript,
+  finishScript,
+  fireScript,
+  listenScript,
+  pruneScript,
+  sweepScript,
+} from '../../../../src/store/script/scripts.ts'
+import type { Mutant } from '../mutant.ts'
+import * as checks from './notify-checks.ts'
+
+const later: Mutant = {
+  guard: 'a session that was retried while it was told of is told of again',
+  script: fireScript,
+  takenOut: { value: 'false' },
+  check: checks.aLaterEndIsTold,
+}
+
+const rows = [
+  ['the result of a session that ends goes where its creator said', commitScript, checks.anEndIsToBeTold],
+  ['the result of a session that ends goes where its creator said', closeScript, checks.aClosedSessionIsToBeTold],
+  ['a result is told once', fireScript, checks.aResultIsToldOnce],
+  ['a session that is pruned is told of no more', pruneScript, checks.aPrunedSessionIsToldOfNoMore],
+  ['endpoints are told of the end of a session', commitScript, checks.anEndIsHeard],
+  ['endpoints are told of the end of a session', closeScript, checks.aCloseIsHeard],
+  ['endpoints are told of the end of a session', finishScript, checks.aCancelIsHeard],
+  ['endpoints are told of an ask', commitScript, checks.anAskIsHeard],
+  ['endpoints are told of a dead letter', commitScript, checks.aDeadLetterIsHeard],
+  ['an endpoint is told after the clock was set back', sweepScript, checks.aListenerIsToldAfterTheClockWasSetBack],
+  ['an endpoint that somebody else changed is read again', endpointScript, checks.aChangedEndpointIsReadAgain],
+] as const
+
+export const notifyMutants: readonly Mutant[] = [
+  ...rows.map(([guard, script, check]) => ({ guard, script, takenOut: 'line', check }) as const),
+  later,
+  {
+    guard: 'endpoints are bounded',
+    script: endpointScript,
+    takenOut: { condition: 'false' },
+    check: checks.endpointsAreBounded,
+  },
+  {
+    guard: 'an endpoint that is told already is told from the same time on',
+    script: listenScript,
+    takenOut: { token: ["'NX', ", ''] },
+    check: checks.aListenerStays,
+  },
+]
