@@ -1,0 +1,144 @@
+/** Messages between workers of different partitions: through the outbox, in their order, each once (OUTBOX-1, OUTBOX-2, OUTBOX-3). */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { connectInternal } from '../../../src/client/client.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { partitionOf, partitionOfKey } from '../../../src/core/ids.ts'
+import { policy } from '../../../src/core/policy.ts'
+import { toWorkerLog } from '../../../src/log.ts'
+import { Carrier } from '../../../src/runtime/upkeep/carrier.ts'
+import { outboxKeys, placesOf, tagOf } from '../../../src/store/keys.ts'
+import { RedisOutboxStore } from '../../../src/store/outbox-store.ts'
+import { ScriptCaller } from '../../../src/store/script/script.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const partitions = 2
+
+function keyIn(partition: number, of = partitions): string {
+  return Array.from({ length: 100 }, (_, number) => `key ${number} of ${of}`).find(
+    (key) => partitionOfKey(key, of) === partition,
+  ) as string
+}
+
+/** Sends each number up to its input to the worker that it is told. */
+const sender = defineWorker({
+  receive(message, self) {
+    const { to, count } = message.value as { to: string; count: number }
+    for (let number = 1; number <= count; number++) self.send(to, number)
+    self.reply('sent')
+  },
+})
+const collector = defineWorker<number[]>({
+  initial: [],
+  receive(message, self) {
+    if (typeof message.value === 'number') self.setState([...self.state, message.value])
+    self.reply(self.state)
+  },
+})
+
+let troupe: TestTroupe
+beforeEach(async () => {
+  troupe = await TestTroupe.connect({ partitions })
+})
+afterEach(() => troupe[Symbol.asyncDispose]())
+
+const createIn = (partition: number, kind: string, input: unknown = null) =>
+  troupe.create(kind, input, { idempotencyKey: keyIn(partition), keepOpen: true })
+
+const outboxOf = (partition: number) => {
+  const caller = new ScriptCaller(troupe.redis)
+  const places = placesOf(troupe.namespace, partitions).map((one) => ({ ...one, redis: troupe.redis, caller }))
+  return new RedisOutboxStore(places[partition] as (typeof places)[0], places, policy)
+}
+
+test('a worker sends to one of another partition: its messages come once, and in their order', async () => {
+  await troupe.startNode({ sender, collector })
+  const there = await createIn(1, 'collector')
+  const here = await createIn(0, 'sender', { to: there.rootId, count: 40 })
+  expect([partitionOf(here.rootId), partitionOf(there.rootId)]).toEqual([0, 1])
+  expect(await here.result({ run: 1 })).toMatchObject({ value: 'sent' })
+  const numbers = Array.from({ length: 40 }, (_, index) => index + 1)
+  expect(await there.result({ run: 41 })).toMatchObject({ value: numbers })
+  await waitUntil('the outbox is empty', async () => {
+    return (await troupe.redis.exists(outboxKeys(tagOf(troupe.namespace, 0)).out('1'))) === 0
+  })
+  expect((await troupe.client.audit()).findings).toEqual([])
+})
+
+test('what two nodes bring at the same time, and again later, comes once', async () => {
+  const node = await troupe.startNode({ sender })
+  const there = await createIn(1, 'collector')
+  const { received } = outboxKeys(tagOf(troupe.namespace, 1))
+  const outKey = outboxKeys(tagOf(troupe.namespace, 0)).out('1')
+  // As long as it is no hash, nothing can be brought.
+  await troupe.redis.set(received, 'damaged')
+  const here = await createIn(0, 'sender', { to: there.rootId, count: 20 })
+  await here.result({ run: 1 })
+  await node.stop()
+  const lines = await troupe.redis.lrange(outKey, 0, -1)
+  expect(lines).toHaveLength(20)
+  await troupe.redis.del(received)
+  await Promise.all([outboxOf(0).carry(), outboxOf(0).carry(), outboxOf(0).carry()])
+  // Its answer was lost: the mails are still there.
+  await troupe.redis.rpush(outKey, ...lines)
+  await outboxOf(0).carry()
+  expect(await troupe.redis.exists(outKey)).toBe(0)
+  const mails = await there.root.mailbox()
+  expect(mails.map(({ message }) => (message as { value: unknown }).value)).toEqual([
+    null,
+    ...Array.from({ length: 20 }, (_, index) => index + 1),
+  ])
+})
+
+test('messages for a partition of which a node has not learned wait until it has (OUTBOX-4)', async () => {
+  await troupe.startNode({ sender })
+  await troupe.client.partitions.raise(partitions + 1)
+  await using client = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace })
+  const newest = partitions
+  const createAt = (partition: number, kind: string, input: unknown = null) =>
+    client.sessions.create({ kind, input, keepOpen: true, idempotencyKey: keyIn(partition, partitions + 1) })
+  const there = await createAt(newest, 'collector')
+  const here = await createAt(0, 'sender', { to: there.rootId, count: 2 })
+  expect(await here.result({ run: 1 })).toMatchObject({ value: 'sent' })
+  // The node learns of the partition soon. One that has not yet:
+  const { sent, out } = outboxKeys(tagOf(troupe.namespace, 1))
+  await troupe.redis.hset(sent, String(newest), '1')
+  await troupe.redis.rpush(out(String(newest)), `1\t${here.rootId}\t${there.rootId}\t\t`)
+  const [carried] = await outboxOf(1).carry()
+  expect(carried).toMatchObject({ partition: newest, delivered: 0, refused: 0, error: { code: 'store_refused' } })
+  await troupe.redis.del(sent, out(String(newest)))
+  await troupe.startNode({ collector })
+  expect(await there.result({ run: 3 })).toMatchObject({ value: [1, 2] })
+})
+
+test('a message that its recipient does not take is told of in the events of its sender', async () => {
+  await troupe.startNode({ sender, collector })
+  const there = await createIn(1, 'collector')
+  await there.result({ run: 1 })
+  await there.cancel()
+  const here = await createIn(0, 'sender', { to: there.rootId, count: 1 })
+  const events: unknown[] = []
+  for await (const { type, details } of here.events({ after: '0-0', signal: AbortSignal.timeout(20_000) })) {
+    if (type !== 'message.undelivered') continue
+    events.push(details)
+    break
+  }
+  expect(events).toEqual([{ to: there.rootId, why: 'terminal' }])
+})
+
+test('messages are brought once more if that is asked for in the moment in which bringing them ends (CARRIER-1)', async () => {
+  for (let moments = 0; moments < 10; moments++) {
+    let carried = 0
+    const store = {
+      carry: async () => {
+        carried++
+        return []
+      },
+    }
+    const carrier = new Carrier(store, () => {}, toWorkerLog(undefined))
+    void carrier.run()
+    for (let moment = 0; moment < moments; moment++) await Promise.resolve()
+    await carrier.run()
+    expect(carried, `asked after ${moments} moments`).toBe(2)
+  }
+})

@@ -1,0 +1,394 @@
+/** Which node runs what: kinds nobody hosts yet, pools, and kinds that nobody hosts any more. */
+import { describe, expect, test } from 'vitest'
+import { startNode } from '../../../src/compose.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import type { Waker } from '../../../src/core/ports/wake.ts'
+import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
+import { CountingServer } from '../../support/counting-server.ts'
+import { expectInvariants } from '../../support/oracle.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+describe('a kind', () => {
+  test('that no node ever hosted waits, with a warning, until one does', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('newcomer', 'early')
+    expect(session.warning).toContain('newcomer')
+    expect((await troupe.client.health()).unhosted).toMatchObject([{ id: session.rootId, kind: 'newcomer' }])
+    await troupe.startNode({ other: echo })
+    const waitsFor = 'a node that hosts newcomer'
+    expect((await session.report()).workers[0]).toMatchObject({ status: 'queued', waitsFor })
+    await troupe.startNode({ newcomer: echo })
+    expect(await session.result()).toMatchObject({ status: 'completed', value: 'early' })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('that no node ever hosted may be spawned: the child waits as well', async () => {
+    const spawner = defineWorker({
+      receive: (message, self) =>
+        message.kind === 'input' ? void self.spawn('newcomer', 'child') : self.reply(message.value),
+    })
+    await using troupe = await TestTroupe.start({ workers: { spawner } })
+    const session = await troupe.create('spawner')
+    await waitUntil('it waits for the child', async () => (await session.root.report()).status === 'parked')
+    await troupe.startNode({ newcomer: echo })
+    expect(await session.result()).toMatchObject({ status: 'completed', value: 'child' })
+  })
+
+  test.each([
+    ['that wakes few', 0],
+    ['whose workers stand ahead of the clock, as it has woken so many', 600_000],
+  ])(
+    'of one node alone runs there, though slots of another are never without work: in a session %s',
+    async (_, aheadMs) => {
+      let [turns, isTime, hasRun] = [0, false, false]
+      const endless = defineWorker({
+        receive(_, self) {
+          turns++
+          if (isTime) self.spawn('elsewhere', null, { detached: true })
+          isTime = false
+          self.send(self.id, null)
+        },
+      })
+      const elsewhere = defineWorker({
+        receive() {
+          hasRun = true
+        },
+      })
+      await using troupe = await TestTroupe.connect()
+      // As long as these slots are awake the wake-up rule wants no more: what they pass over is one worker.
+      const policy = { turnSliceSteps: 5, wakeupMs: 1_000, wakeupJobMs: 600_000 }
+      await troupe.startNode({ endless }, { concurrency: 3, policy })
+      await troupe.startNode({ elsewhere }, { policy })
+      const sessions = await Promise.all([1, 2, 3].map(() => troupe.create('endless')))
+      await waitUntil('no wake-up of theirs is under way', () => turns > 3_000)
+      for (const { rootId } of sessions)
+        await troupe.redis.hset(workerKeys(troupe.tag, rootId).record, 'score', Date.now() + aheadMs)
+      isTime = true
+      expect(await waitUntil('the child has run', () => hasRun)).toBe(true)
+    },
+  )
+
+  test('of a pool of its own runs on the nodes of that pool alone, also as a child', async () => {
+    const ran: string[] = []
+    const kinds = (node: string) => ({
+      plain: defineWorker({
+        receive(message, self) {
+          ran.push(`plain on ${node}`)
+          if (message.kind === 'input') self.spawn('heavy', null)
+          else self.reply(message.value)
+        },
+      }),
+      heavy: defineWorker({
+        pool: 'gpu',
+        receive(_, self) {
+          ran.push(`heavy on ${node}`)
+          self.reply('computed')
+        },
+      }),
+    })
+    await using troupe = await TestTroupe.connect()
+    const options = { redisUrl: troupe.redisUrl, namespace: troupe.namespace }
+    await using first = await startNode({ ...options, workers: kinds('first'), pools: ['default'] })
+    await using second = await startNode({ ...options, workers: kinds('second'), pools: ['gpu'] })
+    expect([first.kinds, second.kinds]).toEqual([['plain'], ['heavy']])
+    for (let number = 0; number < 5; number++) expect(await troupe.run('plain')).toMatchObject({ value: 'computed' })
+    expect(new Set(ran)).toEqual(new Set(['plain on first', 'heavy on second']))
+  })
+
+  test('that is hosted waits for a free slot', async () => {
+    const { promise: over, resolve: end } = Promise.withResolvers<void>()
+    await using troupe = await TestTroupe.start({
+      workers: { slow: defineWorker({ receive: () => over }) },
+      concurrency: 1,
+    })
+    const running = await troupe.create('slow')
+    await waitUntil('it runs', async () => (await running.root.report()).status === 'running')
+    const waiting = await troupe.create('slow')
+    expect(await waiting.root.report()).toMatchObject({ status: 'queued', waitsFor: 'a free slot' })
+    expect((await running.root.report()).waitsFor).toBeNull()
+    end()
+  })
+
+  test('that nobody hosts any more does not keep others of its pool from running, however many wait', async () => {
+    await using troupe = await TestTroupe.connect()
+    const first = await troupe.startNode({ retired: echo })
+    expect(await troupe.run('retired', 1)).toMatchObject({ value: 1 })
+    await first.stop()
+    const waiting = await Promise.all(Array.from({ length: 120 }, () => troupe.create('retired')))
+    await troupe.startNode({ current: echo })
+    const session = await troupe.create('current', 'through')
+    const result = await session.result({ signal: AbortSignal.timeout(20_000) })
+    expect(result).toMatchObject({ status: 'completed', value: 'through' })
+    expect((await waiting[0]?.report())?.workers[0]?.status).toBe('queued')
+  })
+})
+
+describe('a node of some pools', () => {
+  const workers = { plain: echo, heavy: defineWorker({ pool: 'gpu', receive: () => undefined }) }
+
+  test.each([
+    [['other'], /^no worker kind is in the pool "other": the pools are default, gpu\.$/],
+    [['default', 'gpus'], /^no worker kind is in the pool "gpus": .*Did you mean gpu\?$/],
+  ])("%j, of which one is nobody's, does not start", async (pools, told) => {
+    await using troupe = await TestTroupe.connect()
+    const { redisUrl, namespace } = troupe
+    await expect(startNode({ redisUrl, namespace, workers, pools })).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(told),
+    })
+  })
+
+  test('needs no key for the models of another', async () => {
+    await using troupe = await TestTroupe.connect()
+    const agent = defineWorker({ pool: 'gpu', instructions: 'x', model: 'openai/gpt-5' })
+    const options = { redisUrl: troupe.redisUrl, namespace: troupe.namespace, models: { env: {} } }
+    await using node = await startNode({ ...options, workers: { plain: echo, agent }, pools: ['default'] })
+    expect(node.kinds).toEqual(['plain'])
+    await expect(startNode({ ...options, workers: { plain: echo, agent } })).rejects.toThrow(/set OPENAI_API_KEY/)
+  })
+})
+
+describe('a node', () => {
+  test('of no kinds does not start', async () => {
+    await using troupe = await TestTroupe.connect()
+    const options = { redisUrl: troupe.redisUrl, namespace: troupe.namespace, workers: {} }
+    await expect(startNode(options)).rejects.toMatchObject({ code: 'config_invalid' })
+  })
+
+  test.each([
+    [
+      { workers: { echo }, concurency: 5 },
+      /^startNode does not know the option "concurency"; .*Did you mean concurrency\?$/,
+    ],
+    [
+      { workers: { echo }, concurrency: 0 },
+      /^concurrency of startNode must be a whole number from 1 to 10000, not 0\.$/,
+    ],
+    [{ workers: { echo }, concurrency: -1 }, /^concurrency of startNode must be .*, not -1\.$/],
+    [{ workers: { echo }, concurrency: 1.5 }, /^concurrency of startNode must be .*, not 1\.5\.$/],
+    [{ workers: { echo }, concurrency: Number.NaN }, /^concurrency of startNode must be .*, not NaN\.$/],
+    [{ workers: { echo }, concurrency: 1e9 }, /^concurrency of startNode must be .*, not 1000000000\.$/],
+    [{ workers: { echo }, pools: 'gpu' }, /^pools of startNode must be a list of names .*, not "gpu"\.$/],
+    [{ workers: { echo }, pools: [] }, /^pools of startNode must be a list of names .*, not \[\]\.$/],
+    [{ workers: { echo }, namespace: 'a b' }, /^namespace of startNode must be .*, not "a b"\.$/],
+    [
+      { workers: { echo }, models: 'openai/gpt-5' },
+      /^models of startNode must be an object like .*, not "openai\/gpt-5"\.$/,
+    ],
+    [
+      { workers: { echo }, models: { defualt: 'x', env: {} } },
+      /^models of startNode does not know the option "defualt"/,
+    ],
+    [
+      { workers: { echo }, models: { default: 'openai/x' } },
+      /^env of models of startNode must be .*, not undefined\.$/,
+    ],
+    [{}, /^workers of startNode must be a folder of worker files, or definitions by kind, .*, not undefined\.$/],
+    [{ workers: [echo] }, /^workers of startNode must be .*, not \[an object\]\.$/],
+    [{ workers: echo }, /^workers of startNode must be .*, not an object\.$/],
+    [{ workers: '' }, /^workers of startNode must be a folder of worker files, .*, not ""\.$/],
+    [{ workers: { 'Bad Kind': echo } }, /^"Bad Kind" is not a worker kind: .* a lower-case letter or a digit first/],
+    [{ workers: new Map([[5, echo]]) }, /^5 is not a worker kind/],
+    [{ workers: { fn: () => 1 } }, /^the worker of kind "fn" is a function: make it with defineWorker/],
+    [{ workers: { obj: {} } }, /^the worker of kind "obj" is an object: make it with defineWorker/],
+    [{ workers: { echo: null } }, /^the worker of kind "echo" is null: make it with defineWorker/],
+  ])('with %o does not start, and opens no connection', async (options, message) => {
+    await using server = await CountingServer.start()
+    await expect(startNode({ redisUrl: server.url, ...options } as never)).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(message),
+    })
+    expect(await server.connections()).toBe(0)
+  })
+
+  test.each([undefined, null, './workers'])('of %j is one clear sentence', async (options) => {
+    await expect(startNode(options as never)).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(/^startNode takes an object with redisUrl, .*, workers, /),
+    })
+  })
+
+  test('stops twice without harm and says goodbye', async () => {
+    await using troupe = await TestTroupe.connect()
+    const node = await troupe.startNode({ echo })
+    expect(await troupe.client.nodes()).toMatchObject([{ id: node.id, kinds: ['echo'], pools: ['default'] }])
+    await Promise.all([node.stop(), node.stop()])
+    await node.stop({ force: true })
+    expect(await troupe.client.nodes()).toEqual([])
+  })
+
+  test('that drains finishes the message in hand and takes no other', async () => {
+    const begun = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const seen: unknown[] = []
+    await using troupe = await TestTroupe.connect()
+    const workers = {
+      slow: defineWorker({
+        async receive(message, self) {
+          seen.push(message.value)
+          begun.resolve()
+          if (message.value === 1) await gate.promise
+          self.reply(message.value)
+        },
+      }),
+    }
+    const session = await troupe.create('slow', 1, { keepOpen: true })
+    await session.root.send(2)
+    const node = await troupe.startNode(workers)
+    await begun.promise
+    const stopped = node.stop()
+    gate.resolve()
+    await stopped
+    expect(await session.result({ run: 1 })).toMatchObject({ value: 1 })
+    expect(await session.root.report()).toMatchObject({ status: 'queued', mailbox: { pending: 1 } })
+    expect(seen).toEqual([1])
+    await troupe.startNode(workers)
+    expect(await session.result({ run: 2 })).toMatchObject({ value: 2 })
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('that is forced gives back what its handlers do not end, at once', async () => {
+    const begun = Promise.withResolvers<void>()
+    const attempts: number[] = []
+    const reasons: unknown[] = []
+    let gated = true
+    await using troupe = await TestTroupe.connect()
+    const workers = {
+      deaf: defineWorker({
+        async receive(_, self) {
+          attempts.push(self.attempt)
+          self.signal.addEventListener('abort', () => reasons.push(self.signal.reason))
+          begun.resolve()
+          if (gated) await new Promise(() => {})
+          self.reply('done')
+        },
+      }),
+    }
+    const node = await troupe.startNode(workers, {
+      policy: { leaseMs: 600_000, leaseMarginMs: 1_000, renewEveryMs: 200_000 },
+    })
+    const session = await troupe.create('deaf')
+    await begun.promise
+    await node.stop({ force: true })
+    gated = false
+    expect(reasons).toMatchObject([{ code: 'lease_lost' }])
+    await troupe.startNode(workers)
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'done' })
+    expect(attempts).toEqual([1, 1])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('runs no more turns at once than it has slots', async () => {
+    let running = 0
+    let most = 0
+    await using troupe = await TestTroupe.start({
+      concurrency: 3,
+      workers: {
+        slow: defineWorker({
+          async receive(_, self) {
+            most = Math.max(most, ++running)
+            await waitUntil('all slots were taken at once', () => most >= 3)
+            await new Promise((resolve) => setTimeout(resolve, 20))
+            running--
+            self.reply(null)
+          },
+        }),
+      },
+    })
+    const sessions = await Promise.all(Array.from({ length: 30 }, () => troupe.create('slow')))
+    await Promise.all(sessions.map((session) => session.result()))
+    expect(most).toBe(3)
+  })
+})
+
+describe('a wake-up', () => {
+  /** A node that is rung by hand, with a turn that goes on until the gate opens. */
+  async function busyNode(troupe: TestTroupe, concurrency: number) {
+    const gate = Promise.withResolvers<void>()
+    const seen: unknown[] = []
+    const slow = defineWorker({
+      async receive(message) {
+        seen.push(message.value)
+        await gate.promise
+      },
+    })
+    let waker: Waker | undefined
+    const node = await troupe.startNode(
+      { slow },
+      { concurrency, wakeups: 'in-process', onWaker: (made) => (waker = made), policy: { sweepEveryMs: 600_000 } },
+    )
+    const wake = () => waker?.wake(0, [{ id: 'by hand', pool: 'default' }])
+    const first = await troupe.create('slow', 'first')
+    wake()
+    await waitUntil('the first runs', () => seen.length === 1)
+    const second = await troupe.create('slow', 'second')
+    // Whoever answers asks Redis in the same breath, before what is asked next.
+    const claims = async () => {
+      wake()
+      wake()
+      expect((await second.root.report()).status).toBe('queued')
+      return troupe.redis.hget(workerKeys(troupe.tag, second.rootId).record, 'token')
+    }
+    return { node, seen, gate, first, second, claims }
+  }
+
+  test('that finds no free slot is dropped: awake slots claim the work', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { seen, gate, first, second, claims } = await busyNode(troupe, 1)
+    expect(await claims()).toBeNull()
+    gate.resolve()
+    for (const session of [first, second]) expect(await session.result()).toMatchObject({ status: 'completed' })
+    expect(seen).toEqual(['first', 'second'])
+  })
+
+  test('is not answered by a node that drains, though it has free slots (NODE-1)', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { node, seen, gate, first, claims } = await busyNode(troupe, 3)
+    const stopped = node.stop()
+    expect(await claims()).toBeNull()
+    gate.resolve()
+    await stopped
+    expect(await first.result()).toMatchObject({ status: 'completed' })
+    expect(seen).toEqual(['first'])
+  })
+})
+
+describe('a burst of short turns', () => {
+  test('is reported at once, so that later work needs fewer wake-ups', async () => {
+    const shareOfBurst = async () => {
+      // No other sweep is due within the test.
+      await using troupe = await TestTroupe.start({ workers: { echo }, policy: { sweepEveryMs: 600_000 } })
+      const workersPerWake = partitionKeys(troupe.tag).workersPerWake('default')
+      expect(await troupe.redis.get(workersPerWake)).toBeNull()
+      await Promise.all(Array.from({ length: 40 }, (_, number) => troupe.run('echo', number)))
+      return await waitUntil('the share is known', () => troupe.redis.get(workersPerWake))
+    }
+    // Turns are not short where a busy machine held some of them up.
+    await waitUntil('a burst was one of short turns', async () => Number(await shareOfBurst()) > 1)
+  })
+})
+
+describe('a node that cannot start', () => {
+  test('leaves nothing behind that listens, sweeps or holds a connection', async () => {
+    await using troupe = await TestTroupe.connect()
+    const inbox = `half-${troupe.namespace}`
+    // It may do all but listen for cancels.
+    await troupe.redis.acl('SETUSER', inbox, 'on', 'nopass', '~*', '&*', '+@all', '-subscribe')
+    const url = new URL(troupe.redisUrl)
+    url.username = inbox
+    url.password = 'any'
+    const clients = async () =>
+      ((await troupe.redis.client('LIST')) as string).split('\n').filter((line) => line.includes(` user=${inbox} `))
+    try {
+      const starting = startNode({ redisUrl: url.href, namespace: troupe.namespace, workers: { echo } })
+      await expect(starting).rejects.toThrow(/NOPERM/)
+      await waitUntil('all its connections are closed', async () => (await clients()).length === 0)
+      expect(await troupe.client.nodes()).toEqual([])
+    } finally {
+      await troupe.redis.acl('DELUSER', inbox)
+    }
+  })
+})
