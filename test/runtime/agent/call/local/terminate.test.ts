@@ -1,0 +1,92 @@
+/** A model may say in a call that the loop ends after it. */
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineWorker } from '../../../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../../../src/core/definition/tool/define-tool.ts'
+import { call, say, together } from '../../../../../src/models/local/scripted-model.ts'
+import { recordedModel } from '../../../../support/recorded-model.ts'
+import { runOnce, tool } from '../../../../support/run-agent.ts'
+
+const seen: unknown[] = []
+const save = defineTool({
+  name: 'save',
+  description: 'Saves a note.',
+  effect: 'idempotent',
+  input: z.strictObject({ note: z.string() }),
+  run: (input) => {
+    seen.push(input)
+    if (input.note === 'bad') throw new RangeError('no')
+    return `saved ${input.note}`
+  },
+})
+const kind = { instructions: 'x', mayTerminate: true } as const
+
+describe('a call with terminate: true', () => {
+  test('ends the run after the calls of its reply, and its tool does not see the word [3.13]', async () => {
+    seen.length = 0
+    const count = tool('count', () => 1, 'once')
+    const model = recordedModel('test/m', [
+      together(say('Saved it.'), call('save', { note: 'a', terminate: true }), call('count', { n: 1 })),
+    ])
+    const { troupe, result, history } = await runOnce({ ...kind, model, tools: [save, count] })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'Saved it.' } })
+    expect(seen).toEqual([{ note: 'a' }])
+    expect(history.filter((entry) => entry.type === 'toolResult' && entry.status === 'ok')).toHaveLength(2)
+    expect(model.requests[0]?.tools[0]?.inputSchema).toMatchObject({
+      properties: { note: { type: 'string' }, terminate: { type: 'boolean' } },
+      required: ['note'],
+    })
+  })
+
+  test('makes what its tool returned the result, if the reply has no text', async () => {
+    const model = recordedModel('test/m', [call('save', { note: 'a', terminate: true })])
+    const { troupe, result } = await runOnce({ ...kind, model, tools: [save] })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'saved a' } })
+  })
+
+  test.each([
+    ['fails', { note: 'bad', terminate: true }],
+    ['does not fit', { terminate: true }],
+    ['says false', { note: 'a', terminate: false }],
+  ])('that %s lets the model go on', async (_what, input) => {
+    const model = recordedModel('test/m', [call('save', input), say('Then so.')])
+    const { troupe, result } = await runOnce({ ...kind, model, tools: [save] })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'Then so.' } })
+  })
+
+  test('of a tool that has such an argument, or of a kind that does not allow it, means nothing', async () => {
+    const own = defineTool({
+      name: 'stop',
+      description: 'Stops a machine.',
+      effect: 'pure',
+      input: z.object({ terminate: z.boolean() }),
+      run: ({ terminate }) => terminate,
+    })
+    for (const [agent, tools] of [
+      [kind, [own]],
+      [{ instructions: 'x' }, [tool('stop', () => 1)]],
+    ] as const) {
+      const model = recordedModel('test/m', [call('stop', { terminate: true }), say('Then so.')])
+      const { troupe, result } = await runOnce({ ...agent, model, tools: [...tools] })
+      await using _ = troupe
+      expect(result).toMatchObject({ status: 'completed', value: { text: 'Then so.' } })
+    }
+  })
+
+  test('is recorded, so the next run goes on behind it', async () => {
+    const model = recordedModel('test/m', [call('save', { note: 'a', terminate: true }), say('Hello.')])
+    const { troupe, session } = await runOnce({ ...kind, model, tools: [save] })
+    await using _ = troupe
+    await session.root.send('And?')
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: { text: 'Hello.' } })
+    expect(model.requests[1]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user'])
+  })
+})
+
+test('mayTerminate is true or false, and not for a kind with an output', () => {
+  expect(() => defineWorker({ instructions: 'x', mayTerminate: 1 as never })).toThrow(/mayTerminate must be/)
+  expect(() => defineWorker({ instructions: 'x', mayTerminate: true, output: z.string() })).toThrow(/terminal tool/)
+})

@@ -1,0 +1,58 @@
+/** The policy of a session decides about calls of all its agents, also while they run. */
+import { expect, test } from 'vitest'
+import { defineWorker } from '../../../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../../../src/core/definition/tool/define-tool.ts'
+import { call, say } from '../../../../../src/models/local/scripted-model.ts'
+import { recordedModel } from '../../../../support/recorded-model.ts'
+import { TestTroupe } from '../../../../support/test-troupe.ts'
+
+function paying(ran: string[], during: () => Promise<unknown> = () => Promise.resolve()) {
+  const pay = defineTool({ name: 'pay', description: 'Pays.', effect: 'once', run: () => void ran.push('pay') })
+  const look = defineTool({
+    name: 'look',
+    description: 'Looks.',
+    effect: 'pure',
+    run: async () => {
+      await during()
+      ran.push('look')
+    },
+  })
+  // Its start is recorded before it runs, and so before the model asks to pay.
+  const stamp = defineTool({
+    name: 'stamp',
+    description: 'Stamps.',
+    effect: 'once',
+    approval: 'never',
+    run: () => null,
+  })
+  const model = recordedModel('test/m', [call('look'), call('stamp'), call('pay'), say('done')])
+  return defineWorker({ instructions: 'x', model, tools: [pay, look, stamp] })
+}
+
+test.each([
+  ['auto', ['look', 'pay']],
+  ['readOnly', ['look']],
+] as const)('a session that is %s runs %j, and asks nobody', async (approval, expected) => {
+  const ran: string[] = []
+  await using troupe = await TestTroupe.start({ workers: { agent: paying(ran) } })
+  const session = await troupe.client.sessions.create({ kind: 'agent', input: 'go', approval })
+  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+  expect(ran).toEqual(expected)
+})
+
+test('a policy that is set while an agent runs holds from its next commit on', async () => {
+  const ran: string[] = []
+  let set = () => Promise.resolve<unknown>(undefined)
+  await using troupe = await TestTroupe.start({ workers: { agent: paying(ran, () => set()) } })
+  const [begin, ready] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  set = async () => {
+    begin.resolve()
+    await ready.promise
+  }
+  const session = await troupe.client.sessions.create({ kind: 'agent', input: 'go', approval: 'auto' })
+  await begin.promise
+  await session.setApproval('readOnly')
+  ready.resolve()
+  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+  expect(ran).toEqual(['look'])
+})

@@ -1,0 +1,72 @@
+/** A text that was cut off at its length is continued, and its pieces are one answer. */
+import { describe, expect, test } from 'vitest'
+import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
+import { ConfigError } from '../../../../src/core/errors.ts'
+import { call, type ScriptedReply, say, together } from '../../../../src/models/local/scripted-model.ts'
+import { recordedModel } from '../../../support/recorded-model.ts'
+import { runOnce, tool } from '../../../support/run-agent.ts'
+
+const cut = (text: string): ScriptedReply => ({ ...say(text), finishReason: 'length' })
+
+describe('a text that was cut off at its length', () => {
+  test('is continued, and the pieces are one answer [4.15]', async () => {
+    const model = recordedModel('test/m', [cut('One, two, th'), cut('ree, fo'), say('ur.')])
+    const { troupe, session, result } = await runOnce({ instructions: 'x', model })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'One, two, three, four.' } })
+    const history = await session.root.history()
+    const said = history.flatMap(({ entry }) => [entry.type === 'user' ? entry.nudge === true : entry.type])
+    expect(said).toEqual([false, 'assistant', true, 'assistant', true, 'assistant', 'completed'])
+    expect(JSON.stringify(model.requests[2]?.messages.at(-1))).toMatch(/Go on exactly where it stops/)
+  })
+
+  test('is the answer after three pieces more, and the result says that it was cut off', async () => {
+    const model = recordedModel('test/m', () => cut('and on '))
+    const { troupe, result } = await runOnce({ instructions: 'x', model })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'and on '.repeat(4), finishReason: 'length' } })
+    expect(model.requests).toHaveLength(4)
+  })
+
+  test('is no part of the answer once its model has called a tool', async () => {
+    const model = recordedModel('test/m', [cut('I should lo'), together(say('ok.'), call('look')), say('Seen.')])
+    const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [tool('look', () => 1)] })
+    await using _ = troupe
+    expect(result).toMatchObject({ value: { text: 'Seen.' } })
+  })
+
+  test('is the answer if nothing but blank replies follows', async () => {
+    const model = recordedModel('test/m', (_, n) => (n === 1 ? cut('Half of i') : say('')))
+    const { troupe, result } = await runOnce({ instructions: 'x', model })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'Half of i' } })
+  })
+
+  test.each([
+    ['that may not go on', { continues: 0 }],
+    ['whose replies were made short by its author', { settings: { maxOutputTokens: 5 } }],
+    ['at its last model call', { limits: { iterations: 1 } }],
+  ])('is the answer of an agent %s', async (_what, more) => {
+    const model = recordedModel('test/m', () => cut('Half of i'))
+    const { troupe, result } = await runOnce({ instructions: 'x', model, ...more })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'Half of i', finishReason: 'length' } })
+    expect(model.requests).toHaveLength(1)
+  })
+})
+
+test.each([-1, 1.5, 101, '3'])('continues: %j is no number of pieces', (continues) => {
+  expect(() => defineWorker({ instructions: 'x', continues: continues as number })).toThrow(ConfigError)
+})
+
+test('a run that has lasted as long as it may makes no further model call [3.11]', async () => {
+  const model = recordedModel('test/m', () => call('wait'))
+  const wait = tool('wait', () => new Promise((resolve) => setTimeout(() => resolve('waited'), 20)))
+  const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [wait], limits: { runMs: 10 } })
+  await using _ = troupe
+  expect(result).toMatchObject({
+    status: 'failed',
+    failure: { code: 'budget_exceeded', message: expect.stringMatching(/may use 10 ms: .* Raise limits\.runMs\.$/) },
+  })
+  expect(model.requests).toHaveLength(1)
+})

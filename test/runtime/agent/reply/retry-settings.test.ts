@@ -1,0 +1,99 @@
+/** How waits between tries grow: fixed, evenly, or by doubling. */
+import { describe, expect, test } from 'vitest'
+import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
+import type { RetrySettings } from '../../../../src/core/definition/retry-settings.ts'
+import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
+import { ConfigError, TransientError } from '../../../../src/core/errors.ts'
+import type { Entry } from '../../../../src/core/history/entry.ts'
+import { retryDelayMs } from '../../../../src/core/policy.ts'
+import { call, say } from '../../../../src/models/local/scripted-model.ts'
+import { recordedModel } from '../../../support/recorded-model.ts'
+import { runOnce } from '../../../support/run-agent.ts'
+import { TestTroupe } from '../../../support/test-troupe.ts'
+
+const grown = {
+  fixed: [8, 8, 8, 8],
+  linear: [8, 16, 24, 30],
+  exponential: [8, 16, 30, 30],
+} as const
+const cases = Object.entries(grown) as [keyof typeof grown, readonly number[]][]
+
+test.each(cases)('%s waits grow as they should, up to the cap [3.5]', (strategy, waits) => {
+  const backOff = { strategy, retryBackoffMs: 8, retryBackoffMsMax: 30 }
+  expect([1, 2, 3, 4].map((attempt) => retryDelayMs(attempt, 1, backOff))).toEqual(waits)
+  expect(retryDelayMs(1_000_000, 1, backOff)).toBe(strategy === 'fixed' ? 8 : 30)
+})
+
+const waitsIn = (history: readonly Entry[]) =>
+  history.flatMap((entry) => (entry.type === 'attemptFailed' ? [entry.retryMs] : []))
+
+/** Half of each wait is random. */
+function expectWaits(waits: readonly number[], full: readonly number[]): void {
+  expect(waits).toHaveLength(full.length)
+  for (const [index, wait] of waits.entries()) {
+    expect(wait).toBeGreaterThanOrEqual(Math.floor((full[index] as number) / 2))
+    expect(wait).toBeLessThanOrEqual(full[index] as number)
+  }
+}
+
+describe.each(cases)('the strategy %s', (strategy, full) => {
+  const retry: RetrySettings = { most: 4, strategy, baseMs: 8, capMs: 30 }
+
+  test('is that of the model calls of a kind', async () => {
+    const model = recordedModel('test/m', () => new TransientError('overloaded', { code: 'model_overloaded' }))
+    const { troupe, result, history } = await runOnce({ instructions: 'x', model, retry })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'model_overloaded', attempt: 5 } })
+    expectWaits(waitsIn(history), full)
+  })
+
+  test('is that of a tool, whatever its kind says', async () => {
+    const flaky = defineTool({
+      name: 'flaky',
+      description: 'Fails.',
+      effect: 'pure',
+      retry,
+      run: () => {
+        throw new TransientError('not now')
+      },
+    })
+    const model = recordedModel('test/m', [call('flaky'), say('No.')])
+    const { troupe, result, history } = await runOnce({ instructions: 'x', model, tools: [flaky], retry: { most: 0 } })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed' })
+    expectWaits(waitsIn(history), full)
+    expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain('tried 5 times')
+  })
+
+  test('is that of the messages of a handler', async () => {
+    const flaky = defineWorker({
+      retry,
+      receive() {
+        throw new TransientError('not now')
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { flaky } })
+    const session = await troupe.create('flaky', 'go', { keepOpen: true })
+    expect(await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'failed' })
+    expectWaits(waitsIn(await troupe.history(session.rootId)), full)
+  })
+})
+
+test.each([
+  [{ most: -1 }, /retry\.most must be a whole number from 0/],
+  [{ strategy: 'random' }, /retry\.strategy must be one of fixed, linear, exponential/],
+  [{ baseMs: 1.5 }, /retry\.baseMs/],
+  [{ capMs: '5' }, /retry\.capMs/],
+  [{ base: 5 }, /retry does not know "base"/],
+  [5, /retry must be an object/],
+])('retry: %j is refused for kinds and tools', (retry, message) => {
+  const given = retry as RetrySettings
+  expect(() => defineWorker({ instructions: 'x', retry: given })).toThrow(message)
+  expect(() => defineWorker({ receive: () => {}, retry: given })).toThrow(ConfigError)
+  const tool = { name: 't', description: 'T.', effect: 'pure', run: () => 1 } as const
+  expect(() => defineTool({ ...tool, retry: given })).toThrow(message)
+})
+
+test('retries and retry.most say the same, so one of them is refused', () => {
+  expect(() => defineWorker({ instructions: 'x', retries: 1, retry: { most: 2 } })).toThrow(/say the same/)
+})
