@@ -5,7 +5,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { sessionIdOfRoot } from '../../src/core/ids.ts'
 import { gateKeys, gatesKey, partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { play, type Scene, workers } from '../client/support/audit-scenes.ts'
-import { spoil } from '../support/spoil.ts'
+import { spoil } from '../support/redis/spoil.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 let troupe: TestTroupe

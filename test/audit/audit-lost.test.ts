@@ -10,8 +10,8 @@ import { AuditStore } from '../../src/store/audit/audit-store.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { ScriptCaller } from '../../src/store/script/script.ts'
 import { workers } from '../client/support/audit-scenes.ts'
+import { trimEvents } from '../support/redis/trim-events.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { trimEvents } from '../support/trim-events.ts'
 
 async function lose({ redis, tag }: TestTroupe, { id }: Session): Promise<void> {
   await redis.del(...Object.values(sessionKeys(tag, id)), ...Object.values(workerKeys(tag, rootIdOf(id))))

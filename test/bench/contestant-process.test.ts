@@ -3,7 +3,7 @@ import { expect, inject, test } from 'vitest'
 import { ContestantProcess } from '../../bench/measure/contestant-process.ts'
 import { isAlive } from '../../src/dev/program.ts'
 import { newNamespace } from '../support/namespace.ts'
-import { TcpProxy } from '../support/tcp-proxy.ts'
+import { TcpProxy } from '../support/redis/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const load = { inFlight: 1, warmUpMs: 10, measuredMs: 10 }

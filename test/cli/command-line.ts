@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { sharedEnv } from '../support/shared-env.ts'
+import { sharedEnv } from '../support/package/shared-env.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { CommandHost } from './command-host.ts'
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { encodeAskBody } from '../../src/core/worker/ask/ask.ts'
 import { askKey, partitionKeys, workerKeys } from '../../src/store/keys.ts'
-import { RedisServer } from '../support/redis-server.ts'
+import { RedisServer } from '../support/redis/redis-server.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 /** So many open asks, the oldest first, each of a worker of its own, as scripts write them. */

@@ -6,7 +6,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { newNamespace } from '../support/namespace.ts'
-import { TcpProxy } from '../support/tcp-proxy.ts'
+import { TcpProxy } from '../support/redis/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -6,7 +6,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import type { Model } from '../../src/core/definition/model.ts'
 import type { RawEvent } from '../../src/core/event/event.ts'
 import { call, say, scriptedModel } from '../../src/models/local/scripted-model.ts'
-import { tool } from '../support/run-agent.ts'
+import { tool } from '../support/provider/run-agent.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -9,9 +9,9 @@ import { TransientError } from '../../src/core/errors.ts'
 import { type EventType, eventTypes, type RawEvent } from '../../src/core/event/event.ts'
 import { sessionNotFound } from '../../src/core/worker/refusal.ts'
 import { openRedis } from '../../src/store/redis/redis.ts'
-import { TcpProxy } from '../support/tcp-proxy.ts'
+import { TcpProxy } from '../support/redis/tcp-proxy.ts'
+import { trimEvents } from '../support/redis/trim-events.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { trimEvents } from '../support/trim-events.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })

@@ -6,7 +6,7 @@ import { InputError, LimitError } from '../../src/core/errors.ts'
 import type { ChatMessage } from '../../src/core/history/chat/chat-message.ts'
 import { chat } from '../../src/core/history/chat/message-factories.ts'
 import { say } from '../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../support/recorded-model.ts'
+import { recordedModel } from '../support/provider/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

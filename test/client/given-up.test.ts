@@ -4,7 +4,7 @@ import { connectInternal } from '../../src/client/client.ts'
 import { newId } from '../../src/core/ids.ts'
 import { openRedis } from '../../src/store/redis/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
-import { RedisServer } from '../support/redis-server.ts'
+import { RedisServer } from '../support/redis/redis-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 test('are not made when it is back, however many there were', async () => {

@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
-import { RedisServer } from '../support/redis-server.ts'
+import { RedisServer } from '../support/redis/redis-server.ts'
 
 const password = 'hunter2'
 /** Of what is not refused at once it is waited for. */

@@ -4,7 +4,7 @@ import { connectInternal } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { partitionOf } from '../../src/core/ids.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
-import { TcpProxy } from '../support/tcp-proxy.ts'
+import { TcpProxy } from '../support/redis/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -1,9 +1,9 @@
 /** troupe.pools: how much work each pool has, and how many nodes it takes. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { commandsNaming } from '../support/redis/watched-commands.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { commandsNaming } from '../support/watched-commands.ts'
 
 const paint = defineWorker({
   description: 'Paints.',

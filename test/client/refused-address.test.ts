@@ -7,8 +7,8 @@ import { ConfigError } from '../../src/core/errors.ts'
 import { newId } from '../../src/core/ids.ts'
 import { openRedis, type Redis } from '../../src/store/redis/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
-import { RedisServer } from '../support/redis-server.ts'
-import { TcpProxy } from '../support/tcp-proxy.ts'
+import { RedisServer } from '../support/redis/redis-server.ts'
+import { TcpProxy } from '../support/redis/tcp-proxy.ts'
 
 const workers = { echo: defineWorker({ receive: (message, self) => self.reply(message.value) }) }
 

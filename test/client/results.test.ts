@@ -8,10 +8,10 @@ import { newId } from '../../src/core/ids.ts'
 import { InspectStore } from '../../src/store/audit/inspect-store.ts'
 import { workerKeys } from '../../src/store/keys.ts'
 import { newNamespace } from '../support/namespace.ts'
-import { TcpProxy } from '../support/tcp-proxy.ts'
+import { TcpProxy } from '../support/redis/tcp-proxy.ts'
+import { commandsNaming } from '../support/redis/watched-commands.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { commandsNaming } from '../support/watched-commands.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 

@@ -4,9 +4,9 @@ import type { SessionsQuery, WorkersQuery } from '../../src/client/queries.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { newId, partitionOf, timeOf } from '../../src/core/ids.ts'
 import { tagOf, workerKeys } from '../../src/store/keys.ts'
+import { commandsNaming } from '../support/redis/watched-commands.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { commandsNaming } from '../support/watched-commands.ts'
 
 const echo = defineWorker({ description: 'Says it again.', receive: (message, self) => self.reply(message.value) })
 

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findProgram, isAlive } from '../../src/dev/program.ts'
 import { type DevRedis, findOrStartRedis } from '../../src/dev/redis.ts'
 import { askRedis, type RedisAddress } from '../../src/dev/redis-question.ts'
-import { ownPort } from '../support/own-port.ts'
+import { ownPort } from '../support/redis/own-port.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const server = await findProgram(['redis-server', 'valkey-server'], process.env.PATH ?? '')

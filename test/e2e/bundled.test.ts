@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { newNamespace } from '../support/namespace.ts'
-import { PackedProject } from '../support/packed-project.ts'
+import { PackedProject } from '../support/package/packed-project.ts'
 
 const run = promisify(execFile)
 /** The bundler that vitest brings with it. */

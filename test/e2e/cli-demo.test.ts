@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, inject, it } from 'vitest'
 import { runProgram } from '../../src/dev/program.ts'
 import { CliProject, workers } from '../cli/cli-project.ts'
-import { TcpProxy } from '../support/tcp-proxy.ts'
+import { TcpProxy } from '../support/redis/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const ownRedis = { TROUPE_REDIS_URL: '' }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { newNamespace } from '../support/namespace.ts'
-import { PackedProject } from '../support/packed-project.ts'
+import { PackedProject } from '../support/package/packed-project.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const namespace = newNamespace()

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { newNamespace } from '../support/namespace.ts'
-import { PackedProject } from '../support/packed-project.ts'
+import { PackedProject } from '../support/package/packed-project.ts'
 
 const page = readFileSync(new URL('../../docs/sagas.md', import.meta.url), 'utf8')
 let project: PackedProject

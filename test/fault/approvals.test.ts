@@ -4,8 +4,8 @@ import type { Ask } from '../../src/client/person/asks.ts'
 import type { Session } from '../../src/client/session/session.ts'
 import { ConflictError } from '../../src/core/errors.ts'
 import { askKey, workerKeys } from '../../src/store/keys.ts'
-import { Harness } from '../support/harness.ts'
-import { expectInvariants } from '../support/oracle.ts'
+import { Harness } from '../support/fault/harness.ts'
+import { expectInvariants } from '../support/fault/oracle.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const program = new URL('../programs/approval-node.ts', import.meta.url)

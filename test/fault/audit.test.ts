@@ -3,9 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Counts } from '../../src/audit/counts.ts'
 import { type TreeInput, treeResult } from '../programs/fault-kinds.ts'
-import { isLong, withSeed } from '../support/fault-settings.ts'
-import { Harness } from '../support/harness.ts'
-import { auditLines, auditOf } from '../support/oracle.ts'
+import { isLong, withSeed } from '../support/fault/fault-settings.ts'
+import { Harness } from '../support/fault/harness.ts'
+import { auditLines, auditOf } from '../support/fault/oracle.ts'
 
 const lastsMs = isLong ? 60_000 : 5_000
 const tree: TreeInput = { children: 5, steps: 3, stepMs: 50 }

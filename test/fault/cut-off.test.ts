@@ -1,10 +1,10 @@
 /** F14, F22: a node is cut off from Redis in mid-turn. Its turn ends or is abandoned; nothing is doubled, and the node comes back. */
 import { describe, expect, inject, test } from 'vitest'
 import { networkRow } from '../faults/rows/network.ts'
-import { Harness } from '../support/harness.ts'
-import { expectInvariants } from '../support/oracle.ts'
-import { testRow } from '../support/row-tests.ts'
-import { TcpProxy } from '../support/tcp-proxy.ts'
+import { Harness } from '../support/fault/harness.ts'
+import { expectInvariants } from '../support/fault/oracle.ts'
+import { testRow } from '../support/fault/row-tests.ts'
+import { TcpProxy } from '../support/redis/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 describe('a node that is cut off', () => {

@@ -1,9 +1,9 @@
 /** F12, K23: SIGTERM. Work is handed over at the next step, without a lease to wait for; a second signal gives it back at once. */
 import { expect, test } from 'vitest'
 import { rollingRow } from '../faults/rows/deaths.ts'
-import { Harness, type NodeProcess, type NodeSettings } from '../support/harness.ts'
-import { expectInvariants } from '../support/oracle.ts'
-import { testRow } from '../support/row-tests.ts'
+import { Harness, type NodeProcess, type NodeSettings } from '../support/fault/harness.ts'
+import { expectInvariants } from '../support/fault/oracle.ts'
+import { testRow } from '../support/fault/row-tests.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 // Leases far longer than the test: whoever waits for one fails.

@@ -7,7 +7,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
 import type { ClaimAnswer, TurnStore } from '../../src/core/ports/ports.ts'
 import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
-import { expectInvariants } from '../support/oracle.ts'
+import { expectInvariants } from '../support/fault/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -1,8 +1,8 @@
 /** K2, K5, F05: work is stored and nobody rings: no BullMQ job exists. A sweep runs it when the wake-up is stale. */
 import { describe, expect, test } from 'vitest'
 import { policy } from '../../src/core/policy.ts'
-import { Harness } from '../support/harness.ts'
-import { expectInvariants } from '../support/oracle.ts'
+import { Harness } from '../support/fault/harness.ts'
+import { expectInvariants } from '../support/fault/oracle.ts'
 
 const silent = { waker: { wake() {} } }
 

@@ -1,8 +1,8 @@
 /** F30, I14: a worker that takes its node down is run apart and quarantined; the innocent beside it are not blamed. */
 import { describe, expect, test } from 'vitest'
 import { policy } from '../../src/core/policy.ts'
-import { Harness, type NodeProcess } from '../support/harness.ts'
-import { expectInvariants } from '../support/oracle.ts'
+import { Harness, type NodeProcess } from '../support/fault/harness.ts'
+import { expectInvariants } from '../support/fault/oracle.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const startsAtMost = policy.suspectAfterStarts + policy.poisonAfterIsolatedStarts

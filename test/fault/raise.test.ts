@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { startApi } from '../../src/api/api.ts'
 import { connectInternal } from '../../src/client/client.ts'
 import { partitionOf } from '../../src/core/ids.ts'
-import { Harness } from '../support/harness.ts'
+import { Harness } from '../support/fault/harness.ts'
 
 const soon = () => ({ signal: AbortSignal.timeout(60_000) })
 

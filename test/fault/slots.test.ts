@@ -1,8 +1,8 @@
 /** Long turns never keep an idle slot asleep: fifty sessions, submitted one by one, run at the same time in a node of fifty slots. */
 import { expect, test } from 'vitest'
-import { isLong } from '../support/fault-settings.ts'
-import { Harness } from '../support/harness.ts'
-import { expectInvariants } from '../support/oracle.ts'
+import { isLong } from '../support/fault/fault-settings.ts'
+import { Harness } from '../support/fault/harness.ts'
+import { expectInvariants } from '../support/fault/oracle.ts'
 
 const slots = 50
 /** Longer than a busy machine takes to begin them all. */

@@ -1,7 +1,7 @@
 /** A node that dies between two steps of one receive: what was recorded before is not done again. */
 import { expect, test } from 'vitest'
-import { Harness } from '../support/harness.ts'
-import { expectInvariants } from '../support/oracle.ts'
+import { Harness } from '../support/fault/harness.ts'
+import { expectInvariants } from '../support/fault/oracle.ts'
 
 test('a handler whose node is killed in its second step does not repeat the first one (HANDLER-STEPS-1)', async () => {
   await using harness = await Harness.open()

@@ -2,8 +2,8 @@
 import { expect, test, vi } from 'vitest'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { zombieRow } from '../faults/rows/zombie.ts'
-import { Harness } from '../support/harness.ts'
-import { testRow } from '../support/row-tests.ts'
+import { Harness } from '../support/fault/harness.ts'
+import { testRow } from '../support/fault/row-tests.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 testRow(zombieRow)

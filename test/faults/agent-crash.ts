@@ -3,11 +3,11 @@
  * provider and the tools), the second goes on. No recorded reply is asked for again, no `once` tool takes effect twice.
  */
 import assert from 'node:assert/strict'
-import { agentFaults } from '../support/agent-audit.ts'
-import { delegationResult } from '../support/delegation-script.ts'
-import { FakeProvider } from '../support/fake-provider.ts'
-import { HistoryWatch } from '../support/history-watch.ts'
-import { expectInvariants } from '../support/oracle.ts'
+import { agentFaults } from '../support/fault/agent-audit.ts'
+import { HistoryWatch } from '../support/fault/history-watch.ts'
+import { expectInvariants } from '../support/fault/oracle.ts'
+import { delegationResult } from '../support/provider/delegation-script.ts'
+import { FakeProvider } from '../support/provider/fake-provider.ts'
 import type { Stage } from './row.ts'
 
 const program = new URL('../programs/agent-node.ts', import.meta.url)

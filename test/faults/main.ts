@@ -5,7 +5,7 @@
 import { randomInt } from 'node:crypto'
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { RedisUnavailableError } from '../../src/dev/redis-unavailable.ts'
-import { RedisServer } from '../support/redis-server.ts'
+import { RedisServer } from '../support/redis/redis-server.ts'
 import { report } from './report.ts'
 import type { Row } from './row.ts'
 import { rows } from './rows.ts'

@@ -2,8 +2,8 @@
  * A row of the table of faults: what is promised, what is done to it, and the trials. A trial throws where a promise is broken. The short
  * form runs within `npm test` (test/fault), the long one by `npm run faults`; both run these same trials.
  */
-import type { Random } from '../support/fault-settings.ts'
-import { Harness, type HarnessOptions } from '../support/harness.ts'
+import type { Random } from '../support/fault/fault-settings.ts'
+import { Harness, type HarnessOptions } from '../support/fault/harness.ts'
 
 export interface Scale {
   readonly isLong: boolean

@@ -1,5 +1,5 @@
 /** Runs the trials of a row, some beside each other, each with chances of its own that follow from the seed. */
-import { seeded } from '../support/fault-settings.ts'
+import { seeded } from '../support/fault/fault-settings.ts'
 import { type Row, type Scale, stageFor, type Trial } from './row.ts'
 
 export interface RowResult {

@@ -2,7 +2,7 @@
 import { TerminalError, TransientError } from '../../src/core/errors.ts'
 import type { AssistantBlock, Json } from '../../src/core/history/chat/chat-message.ts'
 import type { ScriptedReply } from '../../src/models/local/scripted-model.ts'
-import type { Random } from '../support/fault-settings.ts'
+import type { Random } from '../support/fault/fault-settings.ts'
 
 export class LifeChances {
   readonly random: Random

@@ -1,7 +1,7 @@
 /** Duty: many lives, each from a seed of its own, so that one that went wrong can be lived again. */
 import { requestFaults } from '../models/support/request-rules.ts'
 import { senders } from '../models/support/sent-requests.ts'
-import { seeded } from '../support/fault-settings.ts'
+import { seeded } from '../support/fault/fault-settings.ts'
 import { Life } from './life.ts'
 import { noCounts } from './life-counts.ts'
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Place } from '../store/support/place.ts'
-import { isLong } from '../support/fault-settings.ts'
+import { isLong } from '../support/fault/fault-settings.ts'
 import { act, actionsOf } from './actions.ts'
 import type { Mutant, Rules } from './shared-rules.ts'
 import { Stage } from './stage.ts'

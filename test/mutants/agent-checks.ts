@@ -8,7 +8,7 @@ import { defineTool, type Effect } from '../../src/core/definition/tool/define-t
 import type { ChatMessage } from '../../src/core/history/chat/chat-message.ts'
 import { ConversationHistory } from '../../src/core/history/history.ts'
 import { call, say, together } from '../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../support/recorded-model.ts'
+import { recordedModel } from '../support/provider/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { heldPolicy, holdWrites, storedTypes } from './held-writes.ts'
 

@@ -1,6 +1,6 @@
 /** Each guard of the agent runtime is held by a check: without the guard, that check goes red. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { RedisServer } from '../support/redis-server.ts'
+import { RedisServer } from '../support/redis/redis-server.ts'
 import * as checks from './agent-checks.ts'
 import { type Change, SourceCopy } from './source-copy.ts'
 

@@ -5,7 +5,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../src/core/definition/model.ts'
 import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { call, type ScriptedReply, say } from '../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../support/recorded-model.ts'
+import { recordedModel } from '../support/provider/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { heldPolicy, holdWrites, storedTypes } from './held-writes.ts'
 

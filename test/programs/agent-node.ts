@@ -3,7 +3,7 @@ import { startInternalNode } from '../../src/compose.ts'
 import { stderrLogger } from '../../src/log.ts'
 import { openModels } from '../../src/models/model-source.ts'
 import { KindMaker } from '../../src/runtime/node/kind-maker.ts'
-import { keepCompiled } from '../support/shared-env.ts'
+import { keepCompiled } from '../support/package/shared-env.ts'
 import { agentKinds } from './agent-kinds.ts'
 import type { NodeNews, NodeOrder } from './node-order.ts'
 

@@ -8,8 +8,8 @@ import { stderrLogger } from '../../src/log.ts'
 import { call, say, scriptedModel } from '../../src/models/local/scripted-model.ts'
 import { openModels } from '../../src/models/model-source.ts'
 import { KindMaker } from '../../src/runtime/node/kind-maker.ts'
-import { appendLine, type LedgerLine } from '../support/ledger.ts'
-import { keepCompiled } from '../support/shared-env.ts'
+import { appendLine, type LedgerLine } from '../support/fault/ledger.ts'
+import { keepCompiled } from '../support/package/shared-env.ts'
 import type { NodeNews, NodeOrder } from './node-order.ts'
 
 const order = JSON.parse(process.argv[2] ?? '{}') as NodeOrder

@@ -3,7 +3,7 @@
  * longer than what they do. Whatever is about the process itself (signals, worker files, pipes that break) needs a process of its own.
  */
 import { runCommandLine } from '../../src/cli/program.ts'
-import { keepCompiled } from '../support/shared-env.ts'
+import { keepCompiled } from '../support/package/shared-env.ts'
 
 export interface CommandOrder {
   readonly id: number

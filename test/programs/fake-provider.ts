@@ -7,8 +7,8 @@ import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { inputOf, replyOf, type ScriptReply, stepOf } from '../support/delegation-script.ts'
-import { type JournalLine, type WireMessage, wireText } from '../support/provider-journal.ts'
+import { inputOf, replyOf, type ScriptReply, stepOf } from '../support/provider/delegation-script.ts'
+import { type JournalLine, type WireMessage, wireText } from '../support/provider/provider-journal.ts'
 
 const journal = openSync(process.argv[2] as string, 'a')
 const killed = new Set<string>()

@@ -5,7 +5,7 @@
 import { startInternalNode } from '../../src/compose.ts'
 import { stderrLogger } from '../../src/log.ts'
 import { handlerKind } from '../../src/runtime/node/kind-maker.ts'
-import { keepCompiled } from '../support/shared-env.ts'
+import { keepCompiled } from '../support/package/shared-env.ts'
 import { faultKinds } from './fault-kinds.ts'
 import { postBeforeEnds } from './late-message.ts'
 import type { NodeNews, NodeOrder } from './node-order.ts'

@@ -10,9 +10,9 @@ import { stderrLogger } from '../../src/log.ts'
 import { call, type ScriptedReply, say, scriptedModel, together } from '../../src/models/local/scripted-model.ts'
 import { openModels } from '../../src/models/model-source.ts'
 import { KindMaker } from '../../src/runtime/node/kind-maker.ts'
-import { appendLine } from '../support/ledger.ts'
-import { keepCompiled } from '../support/shared-env.ts'
-import { slowNode, sumOfPrompt, type TalkPlan } from '../support/talk.ts'
+import { appendLine } from '../support/fault/ledger.ts'
+import { slowNode, sumOfPrompt, type TalkPlan } from '../support/fault/talk.ts'
+import { keepCompiled } from '../support/package/shared-env.ts'
 import type { NodeNews, NodeOrder } from './node-order.ts'
 
 const order = JSON.parse(process.argv[2] ?? '{}') as NodeOrder

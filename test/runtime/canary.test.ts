@@ -8,7 +8,7 @@ import { TerminalError } from '../../src/core/errors.ts'
 import { rememberSecret } from '../../src/core/secret/known-secrets.ts'
 import { call, say } from '../../src/models/local/scripted-model.ts'
 import { keysOf } from '../store/support/dump.ts'
-import { recordedModel } from '../support/recorded-model.ts'
+import { recordedModel } from '../support/provider/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 const canary = 'c4nary-0f-the-environment'

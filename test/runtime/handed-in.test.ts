@@ -7,8 +7,8 @@ import { TransientError } from '../../src/core/errors.ts'
 import { encodeInput } from '../../src/core/worker/message/message.ts'
 import { call, say } from '../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../src/store/keys.ts'
-import { expectInvariants } from '../support/oracle.ts'
-import { recordedModel } from '../support/recorded-model.ts'
+import { expectInvariants } from '../support/fault/oracle.ts'
+import { recordedModel } from '../support/provider/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 interface Order {

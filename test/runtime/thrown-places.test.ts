@@ -5,7 +5,7 @@ import { defineWorker, type WorkerDefinition } from '../../src/core/definition/d
 import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { TerminalError, TransientError } from '../../src/core/errors.ts'
 import { call, say } from '../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../support/recorded-model.ts'
+import { recordedModel } from '../support/provider/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 const here = /thrown-places\.test\.ts:\d+:\d+$/

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Session } from '../../src/client/session/session.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { type Definition, isResultOf } from '../../src/core/definition/kind-types.ts'
-import { expectInvariants } from '../support/oracle.ts'
+import { expectInvariants } from '../support/fault/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 const reader = defineWorker({

@@ -1,7 +1,7 @@
 /** Connections that end, and those that BullMQ makes after one of ours, to block on: for good, and not before. */
 import { expect, inject, test } from 'vitest'
 import { endRedis, openRedis, type Redis } from '../../src/store/redis/redis.ts'
-import { TcpProxy } from '../support/tcp-proxy.ts'
+import { TcpProxy } from '../support/redis/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 test('a copy ends with the connection after which it was made, and nobody opens it again', async () => {

@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as scripts from '../../src/store/script/scripts.ts'
-import { isLong, withSeed } from '../support/fault-settings.ts'
-import { loadScripts } from '../support/load-scripts.ts'
-import { RedisServer } from '../support/redis-server.ts'
+import { isLong, withSeed } from '../support/fault/fault-settings.ts'
+import { loadScripts } from '../support/redis/load-scripts.ts'
+import { RedisServer } from '../support/redis/redis-server.ts'
 import { scenesOf } from './support/calls/script-scenes.ts'
 import type { FuzzScene } from './support/fuzz.ts'
 import { Place } from './support/place.ts'

@@ -9,7 +9,7 @@ import { encodeInput } from '../../src/core/worker/message/message.ts'
 import { encodePermissions } from '../../src/core/worker/permissions.ts'
 import { partsMost } from '../../src/runtime/turn/step/step-size.ts'
 import { AuditStore } from '../../src/store/audit/audit-store.ts'
-import { RedisServer } from '../support/redis-server.ts'
+import { RedisServer } from '../support/redis/redis-server.ts'
 import { resultOf } from './support/calls/call-scenes.ts'
 import { Place } from './support/place.ts'
 

@@ -1,7 +1,7 @@
 /** Any order of posts, claims, commits, lost leases, sweeps and duplicates keeps the invariants. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isLong } from '../support/fault-settings.ts'
+import { isLong } from '../support/fault/fault-settings.ts'
 import { Place } from './support/place.ts'
 import { type Move, Simulation } from './support/simulation.ts'
 

@@ -7,10 +7,10 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { ReplyError } from 'ioredis'
-import type { Random } from './fault-settings.ts'
-import type { RedisCluster } from './redis-cluster.ts'
-import type { RedisServer } from './redis-server.ts'
-import { ask } from './sentinel-group.ts'
+import type { Random } from './fault/fault-settings.ts'
+import type { RedisCluster } from './redis/redis-cluster.ts'
+import type { RedisServer } from './redis/redis-server.ts'
+import { ask } from './redis/sentinel-group.ts'
 import { waitUntil } from './wait-until.ts'
 
 const wholeMsMax = 120_000

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { openRedis } from '../../src/store/redis/redis.ts'
-import { buildPrograms } from './built-programs.ts'
-import { startTestRedis } from './redis.ts'
-import { hasFunctions } from './redis-functions.ts'
+import { buildPrograms } from './package/built-programs.ts'
+import { startTestRedis } from './redis/redis.ts'
+import { hasFunctions } from './redis/redis-functions.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {

@@ -18,7 +18,7 @@ import {
 import { describe, expect, inject, test } from 'vitest'
 import { isAlive } from '../../src/dev/program.ts'
 import { readJournal } from '../../src/testing/crash/journal.ts'
-import { isLong } from '../support/fault-settings.ts'
+import { isLong } from '../support/fault/fault-settings.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { entryFile } from './scenarios/payments.ts'
 

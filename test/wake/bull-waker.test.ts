@@ -4,7 +4,7 @@ import { expect, inject, test } from 'vitest'
 import type { Wakeup } from '../../src/core/ports/wake.ts'
 import { openRedis } from '../../src/store/redis/redis.ts'
 import { BullWaker } from '../../src/wake/bull-waker.ts'
-import { TcpProxy } from '../support/tcp-proxy.ts'
+import { TcpProxy } from '../support/redis/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { WakeStage } from './support/wake-stage.ts'
 

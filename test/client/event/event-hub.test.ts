@@ -7,10 +7,10 @@ import type { RawEvent } from '../../../src/core/event/event.ts'
 import { newId } from '../../../src/core/ids.ts'
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import { newNamespace } from '../../support/namespace.ts'
+import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
+import { trimEvents } from '../../support/redis/trim-events.ts'
 import { reportEvent } from '../../support/report-event.ts'
-import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { trimEvents } from '../../support/trim-events.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 /** A client whose next connection is accepted, and served once the proxy is mended. */

@@ -1,8 +1,8 @@
 /** What doctor reads to find workers that nothing wakes. */
 import { expect, test } from 'vitest'
 import { workerKeys } from '../../../src/store/keys.ts'
+import { commandsNaming } from '../../support/redis/watched-commands.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { commandsNaming } from '../../support/watched-commands.ts'
 
 test('doctor reads no mail, however much waits for a worker', async () => {
   await using troupe = await TestTroupe.connect()

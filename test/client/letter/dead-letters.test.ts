@@ -6,11 +6,11 @@ import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import { encodeInput } from '../../../src/core/worker/message/message.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
-import { expectInvariants } from '../../support/oracle.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
+import { recordedModel } from '../../support/provider/recorded-model.ts'
+import { commandsNaming } from '../../support/redis/watched-commands.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { commandsNaming } from '../../support/watched-commands.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
+import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

@@ -1,7 +1,7 @@
 /** A fork of a whole live session: a copy under new ids, as the session was at one moment, and both go on. */
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../../src/client/session/session.ts'
-import { chatter, countOf, letters, members, settled } from '../../support/letters.ts'
+import { chatter, countOf, letters, members, settled } from '../../support/fault/letters.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

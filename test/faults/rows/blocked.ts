@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict'
 import { policy } from '../../../src/core/policy.ts'
 import type { BlockInput } from '../../programs/fault-kinds.ts'
-import type { Harness } from '../../support/harness.ts'
-import type { LedgerLine } from '../../support/ledger.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import type { Harness } from '../../support/fault/harness.ts'
+import type { LedgerLine } from '../../support/fault/ledger.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type Row, type Stage, times } from '../row.ts'
 

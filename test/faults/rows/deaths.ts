@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
-import type { Harness, NodeSettings } from '../../support/harness.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import type { Harness, NodeSettings } from '../../support/fault/harness.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { leniencyMs, type Row, type Stage, times, trial } from '../row.ts'
 

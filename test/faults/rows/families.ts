@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { policy } from '../../../src/core/policy.ts'
-import type { Harness, NodeProcess } from '../../support/harness.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import type { Harness, NodeProcess } from '../../support/fault/harness.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { leniencyMs, type Row, type Stage, times } from '../row.ts'
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import type { Session } from '../../../src/client/session/session.ts'
 import { RuntimeError } from '../../../src/core/errors.ts'
-import type { Harness } from '../../support/harness.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import type { Harness } from '../../support/fault/harness.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { leniencyMs, type Row, type Stage } from '../row.ts'
 
 const sendersAtOnce = 50

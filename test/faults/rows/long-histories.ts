@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import type { Session } from '../../../src/client/session/session.ts'
 import type { Entry } from '../../../src/core/history/entry.ts'
-import type { Harness } from '../../support/harness.ts'
-import { expectInvariants } from '../../support/oracle.ts'
-import { slowNode, sumOfHistory, type TalkPlan } from '../../support/talk.ts'
+import type { Harness } from '../../support/fault/harness.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
+import { slowNode, sumOfHistory, type TalkPlan } from '../../support/fault/talk.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { Row, Stage } from '../row.ts'
 

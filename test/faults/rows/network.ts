@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
-import { expectInvariants } from '../../support/oracle.ts'
-import type { TcpProxy } from '../../support/tcp-proxy.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
+import type { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { type Row, type Stage, type Trial, trial } from '../row.ts'
 
 const tree: TreeInput = { children: 4, steps: 3, stepMs: 100 }

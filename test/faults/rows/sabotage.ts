@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
-import type { Harness } from '../../support/harness.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import type { Harness } from '../../support/fault/harness.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { type Row, type Stage, type Trial, trial } from '../row.ts'
 
 const tree: TreeInput = { children: 5, steps: 6, stepMs: 150 }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
-import type { Harness, NodeProcess } from '../../support/harness.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import type { Harness, NodeProcess } from '../../support/fault/harness.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import type { Row, Stage } from '../row.ts'
 
 const names = ['a', 'b', 'c', 'd']

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { Row, Stage } from '../row.ts'
 

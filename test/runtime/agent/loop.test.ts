@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { call, type ScriptedReply, say, together } from '../../../src/models/local/scripted-model.ts'
-import { expectInvariants } from '../../support/oracle.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
+import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
 const double = defineTool({

@@ -12,7 +12,7 @@ import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { openModels } from '../../../src/models/model-source.ts'
 import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
+import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { assignmentByHand, HeldStore, unspent } from '../support/held-store.ts'
 

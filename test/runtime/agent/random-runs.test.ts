@@ -14,7 +14,7 @@ import { ContextContainer } from '../../../src/core/history/context-container.ts
 import type { Entry } from '../../../src/core/history/entry.ts'
 import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { call, say, scriptedModel, together } from '../../../src/models/local/scripted-model.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

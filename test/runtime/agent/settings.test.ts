@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { ConfigError, TransientError } from '../../../src/core/errors.ts'
 import { say } from '../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
+import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
 test('a model is asked with the settings of its agent, also when it is asked again', async () => {

@@ -8,7 +8,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
 import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { kindSkills } from '../../../src/runtime/agent/context/kind-skills.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
+import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
 async function folderWith(files: Record<string, string>) {

@@ -11,7 +11,7 @@ import { newId } from '../../../src/core/ids.ts'
 import type { Failure } from '../../../src/core/worker/run/failure.ts'
 import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
+import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
 const count = defineTool({ name: 'count', description: 'x', effect: 'pure', input: z.unknown(), run: () => 1 })

@@ -11,7 +11,7 @@ import { call, type ScriptedReply, say } from '../../../src/models/local/scripte
 import { openModels } from '../../../src/models/model-source.ts'
 import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
+import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { assignmentByHand, HeldStore, unspent } from '../support/held-store.ts'

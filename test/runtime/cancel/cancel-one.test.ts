@@ -6,7 +6,7 @@ import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import type { ClaimAnswer, TurnStore } from '../../../src/core/ports/ports.ts'
 import type { ResultMessage } from '../../../src/core/worker/message/message.ts'
 import { changedStore } from '../../support/changed-store.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

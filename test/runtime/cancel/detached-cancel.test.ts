@@ -1,7 +1,7 @@
 /** I12: after a cancel nothing of the session goes on, also what outlived it. */
 import { expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

@@ -8,7 +8,7 @@ import { TerminalError } from '../../../src/core/errors.ts'
 import type { CancelledEntry } from '../../../src/core/history/entry.ts'
 import type { Message } from '../../../src/core/worker/message/message.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

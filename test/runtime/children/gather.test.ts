@@ -1,7 +1,7 @@
 /** Parents that gather all results: woken once, by the last child, and in call order whatever order the children end in. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { namedFields } from '../../support/record-fields.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { LimitError, TerminalError } from '../../../src/core/errors.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
 const counter = defineWorker({

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Session } from '../../../src/client/session/session.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

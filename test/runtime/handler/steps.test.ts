@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { defineWorker, type Self } from '../../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

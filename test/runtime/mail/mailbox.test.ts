@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
 import { policy } from '../../../src/core/policy.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

@@ -5,7 +5,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { Waker } from '../../../src/core/ports/wake.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { CountingServer } from '../../support/counting-server.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

@@ -9,7 +9,7 @@ import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { checkPermissions, type Permissions } from '../../../src/core/worker/permissions.ts'
 import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { openWorkspace } from '../../../src/runtime/tool/workspace.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
+import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
 async function folders() {

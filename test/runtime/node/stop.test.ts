@@ -7,7 +7,7 @@ import type { TroupeNode } from '../../../src/compose.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { changedStore } from '../../support/changed-store.ts'
-import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

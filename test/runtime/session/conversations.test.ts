@@ -1,7 +1,7 @@
 /** Conversations: a session that stays open, a result for each run, and its close. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

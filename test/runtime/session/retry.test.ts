@@ -7,7 +7,7 @@ import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
 import type { UnknownDecision } from '../../../src/core/history/run/unknown-decision.ts'
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
+import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
 const resultOf = (session: Session) => session.result({ signal: AbortSignal.timeout(20_000) })

@@ -6,7 +6,7 @@ import { TransientError } from '../../../src/core/errors.ts'
 import { newId } from '../../../src/core/ids.ts'
 import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { changedStore } from '../../support/changed-store.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe, type TestTroupeOptions } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { SuspectGate } from '../../../src/runtime/slot/suspects.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

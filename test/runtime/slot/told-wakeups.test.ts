@@ -6,7 +6,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { Policy } from '../../../src/core/policy.ts'
 import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { partitionKeys } from '../../../src/store/keys.ts'
-import { expectInvariants } from '../../support/oracle.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

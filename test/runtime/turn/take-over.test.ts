@@ -5,7 +5,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { Entry } from '../../../src/core/history/entry.ts'
 import { say } from '../../../src/models/local/scripted-model.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
-import { recordedModel } from '../../support/recorded-model.ts'
+import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
 const handler = defineWorker({

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { readEvents } from '../../../src/store/event/event-pages.ts'
 import type { Redis } from '../../../src/store/redis/redis.ts'
-import { trimEvents } from '../../support/trim-events.ts'
+import { trimEvents } from '../../support/redis/trim-events.ts'
 import { Place } from '../support/place.ts'
 
 const pageAfter = (place: Place, after: string) => readEvents(place.redis, place.keys, after, 5_000)

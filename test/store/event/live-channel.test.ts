@@ -6,7 +6,7 @@ import { LiveTail, type LiveWord, RedisLivePublisher } from '../../../src/store/
 import { sessionChannels, tagOf } from '../../../src/store/keys.ts'
 import { openLossyRedis, openRedis } from '../../../src/store/redis/redis.ts'
 import { newNamespace } from '../../support/namespace.ts'
-import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 /** A publisher and a listening end, each on a connection of its own. The ways to Redis may be told apart. */

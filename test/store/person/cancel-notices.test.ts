@@ -5,7 +5,7 @@ import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
 import { hearCancels } from '../../../src/store/person/cancel-notices.ts'
 import { endRedis, openRedis } from '../../../src/store/redis/redis.ts'
 import { newNamespace } from '../../support/namespace.ts'
-import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 
 test('a connection that ends while it subscribes again breaks nothing', async () => {
   const unhandled: unknown[] = []

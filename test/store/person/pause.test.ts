@@ -1,6 +1,6 @@
 /** pause and resume: no turn of a paused session is granted; its workers keep their places, and return to them. */
 import { describe, expect, test } from 'vitest'
-import { auditLines } from '../../support/oracle.ts'
+import { auditLines } from '../../support/fault/oracle.ts'
 import { pauseNote, resumedEvent, withChildren } from '../support/person/pause-checks.ts'
 import { Place } from '../support/place.ts'
 import { states } from '../support/turn/cancel-scenes.ts'

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
-import { RedisServer } from '../../support/redis-server.ts'
+import { RedisServer } from '../../support/redis/redis-server.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const ask = (redis: Redis) => [redis.get('any'), redis.pipeline().get('one').strlen('other').exec()]

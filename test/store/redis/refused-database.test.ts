@@ -1,7 +1,7 @@
 /** A Redis that refuses a connection its database when it comes back: what is asked then is asked in no other one. */
 import { expect, test } from 'vitest'
 import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
-import { RedisServer } from '../../support/redis-server.ts'
+import { RedisServer } from '../../support/redis/redis-server.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 /** How often a connection was refused its database. */

@@ -1,8 +1,8 @@
 /** A Redis behind sentinels: where a client finds it, and what it says when it does not. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { awaitRedis, openRedis, type Redis } from '../../../src/store/redis/redis.ts'
-import { RedisServer } from '../../support/redis-server.ts'
-import { SentinelGroup } from '../../support/sentinel-group.ts'
+import { RedisServer } from '../../support/redis/redis-server.ts'
+import { SentinelGroup } from '../../support/redis/sentinel-group.ts'
 import { connectTo } from '../support/connect-to.ts'
 
 let group: SentinelGroup

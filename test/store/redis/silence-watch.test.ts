@@ -3,8 +3,8 @@ import { describe, expect, inject, test } from 'vitest'
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import { SilenceWatch } from '../../../src/store/redis/silence-watch.ts'
 import { newNamespace } from '../../support/namespace.ts'
-import { RedisServer } from '../../support/redis-server.ts'
-import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { RedisServer } from '../../support/redis/redis-server.ts'
+import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 /** Where it is lost; where it stays, it may be silent for so much longer that no busy machine makes it so. */

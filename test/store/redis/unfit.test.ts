@@ -3,7 +3,7 @@ import { expect, inject, test } from 'vitest'
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import { storeError } from '../../../src/store/redis/store-error.ts'
 import { unfit } from '../../../src/store/set-up/set-up.ts'
-import { RedisServer } from '../../support/redis-server.ts'
+import { RedisServer } from '../../support/redis/redis-server.ts'
 import { connectTo } from '../support/connect-to.ts'
 
 const says = (version: string, policy = 'noeviction') =>

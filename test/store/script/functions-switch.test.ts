@@ -6,7 +6,7 @@ import { endRedis, openRedis } from '../../../src/store/redis/redis.ts'
 import { ScriptCaller } from '../../../src/store/script/script.ts'
 import { closeScript } from '../../../src/store/script/scripts.ts'
 import { newNamespace } from '../../support/namespace.ts'
-import { RedisServer } from '../../support/redis-server.ts'
+import { RedisServer } from '../../support/redis/redis-server.ts'
 
 const isOldRedis = (info: string) => /redis_version:6\./.test(info)
 

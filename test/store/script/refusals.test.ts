@@ -5,7 +5,7 @@ import type { InternalNodeOptions } from '../../../src/compose.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { LoggerLike } from '../../../src/log.ts'
 import { Refusals } from '../../../src/store/script/refusals.ts'
-import { RedisServer } from '../../support/redis-server.ts'
+import { RedisServer } from '../../support/redis/redis-server.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

@@ -4,7 +4,7 @@
  */
 import type { Redis } from 'ioredis'
 import { inject } from 'vitest'
-import type { Random } from '../../support/fault-settings.ts'
+import type { Random } from '../../support/fault/fault-settings.ts'
 import { functionOf, type Sent } from './wire.ts'
 
 export interface Attack {

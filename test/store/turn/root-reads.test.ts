@@ -1,6 +1,6 @@
 /** What a session's root has in its record, which a script has read, is not asked for once more. */
 import { describe, expect, test } from 'vitest'
-import { commandsNaming } from '../../support/watched-commands.ts'
+import { commandsNaming } from '../../support/redis/watched-commands.ts'
 import { resultOf } from '../support/calls/call-scenes.ts'
 import { Place } from '../support/place.ts'
 

@@ -1,7 +1,7 @@
 /** prune: finished sessions go after their time, whole, and nothing else does. */
 import { describe, expect, test } from 'vitest'
 import { rootIdOf } from '../../../src/core/ids.ts'
-import { commandsNaming } from '../../support/watched-commands.ts'
+import { commandsNaming } from '../../support/redis/watched-commands.ts'
 import { changes } from '../support/dump.ts'
 import { completion, runFailure } from '../support/hand-node.ts'
 import { Place } from '../support/place.ts'

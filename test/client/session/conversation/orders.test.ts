@@ -7,7 +7,7 @@ import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../../src/core/errors.ts'
 import { chat } from '../../../../src/core/history/chat/message-factories.ts'
 import { call, type ScriptedReply, say } from '../../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 
 const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')

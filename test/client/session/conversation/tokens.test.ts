@@ -4,7 +4,7 @@ import { contextText, lastUsageText, usageText } from '../../../../src/cli/view/
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../../../src/core/definition/model.ts'
 import { say } from '../../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 
 const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')

@@ -5,8 +5,8 @@ import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../../../src/core/definition/model.ts'
 import { ConfigError, TerminalError } from '../../../../src/core/errors.ts'
 import { call, type ScriptedReply, say } from '../../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
-import { tool } from '../../../support/run-agent.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
+import { tool } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 
 const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')

@@ -4,7 +4,7 @@ import type { ModelRequest, PromptMessage } from '../../../../src/core/definitio
 import { TerminalError } from '../../../../src/core/errors.ts'
 import { say } from '../../../../src/models/local/scripted-model.ts'
 import { writeHandoff } from '../../../../src/runtime/agent/compaction/handoff.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
 
 const long = `begin ${'x'.repeat(10_000)} end`
 const before: PromptMessage[] = [

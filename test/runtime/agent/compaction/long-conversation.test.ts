@@ -5,10 +5,10 @@ import type { ModelRequest } from '../../../../src/core/definition/model.ts'
 import { chat } from '../../../../src/core/history/chat/message-factories.ts'
 import { call, type ScriptedReply, say } from '../../../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../../../src/store/keys.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
-import { tool } from '../../../support/run-agent.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
+import { tool } from '../../../support/provider/run-agent.ts'
+import { commandsNaming } from '../../../support/redis/watched-commands.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
-import { commandsNaming } from '../../../support/watched-commands.ts'
 
 const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')
 const signal = () => AbortSignal.timeout(60_000)

@@ -5,7 +5,7 @@ import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import type { Json } from '../../../../src/core/history/chat/chat-message.ts'
 import { call, say, scriptedModel, together } from '../../../../src/models/local/scripted-model.ts'
 import { partitionKeys, workerKeys } from '../../../../src/store/keys.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 

@@ -11,7 +11,7 @@ import { openModels } from '../../../../src/models/model-source.ts'
 import { HistoryCache } from '../../../../src/runtime/agent/history-cache.ts'
 import { KindMaker } from '../../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../../src/runtime/turn/turn.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { assignmentByHand, HeldStore, silentLog, unspent } from '../../support/held-store.ts'
 

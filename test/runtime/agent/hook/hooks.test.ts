@@ -14,7 +14,7 @@ import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError, TransientError } from '../../../../src/core/errors.ts'
 import { call, type ScriptedReply, say, together } from '../../../../src/models/local/scripted-model.ts'
 import { expectSound, openAsks, resultOf, scripted, told } from '../../../support/approvals.ts'
-import { runOnce } from '../../../support/run-agent.ts'
+import { runOnce } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 
 const nameTool = (ran: unknown[]) =>

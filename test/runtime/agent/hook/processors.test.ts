@@ -7,7 +7,7 @@ import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError, TransientError } from '../../../../src/core/errors.ts'
 import { call, type ScriptedReply, say } from '../../../../src/models/local/scripted-model.ts'
 import { expectSound, isParked, openAsks, resultOf, scripted } from '../../../support/approvals.ts'
-import { runOnce } from '../../../support/run-agent.ts'
+import { runOnce } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 
 async function run(hooks: AgentHooks, input: unknown = 'go', script: readonly ScriptedReply[] = [say('Done.')]) {

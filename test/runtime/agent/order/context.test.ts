@@ -11,7 +11,7 @@ import { say } from '../../../../src/models/local/scripted-model.ts'
 import { ContextFiles } from '../../../../src/runtime/agent/context/context-files.ts'
 import { timeText } from '../../../../src/runtime/agent/context/input-context.ts'
 import { openWorkspace } from '../../../../src/runtime/tool/workspace.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 
 let base: string

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import { policy } from '../../../../src/core/policy.ts'
 import { call, say } from '../../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
-import { tool } from '../../../support/run-agent.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
+import { tool } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 
 const signal = () => AbortSignal.timeout(15_000)

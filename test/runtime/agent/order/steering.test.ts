@@ -9,7 +9,7 @@ import { call, type ScriptedReply, say, together } from '../../../../src/models/
 import { RedisBlobStore } from '../../../../src/store/blob-store.ts'
 import { expectSound, isParked, openAsks, pay, resultOf, tools } from '../../../support/approvals.ts'
 import { changedStore } from '../../../support/changed-store.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import { ConfigError } from '../../../../src/core/errors.ts'
 import { call, type ScriptedReply, say, together } from '../../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
-import { runOnce, tool } from '../../../support/run-agent.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
+import { runOnce, tool } from '../../../support/provider/run-agent.ts'
 
 const cut = (text: string): ScriptedReply => ({ ...say(text), finishReason: 'length' })
 

@@ -8,8 +8,8 @@ import { attachment } from '../../../../src/client/submission/attached.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import { policy } from '../../../../src/core/policy.ts'
 import { call, say } from '../../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
-import { tool } from '../../../support/run-agent.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
+import { tool } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 
 const png = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1')

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import { ConfigError } from '../../../../src/core/errors.ts'
 import { call, type ScriptedReply, say, together } from '../../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
-import { runOnce, tool } from '../../../support/run-agent.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
+import { runOnce, tool } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 
 const output = z.object({ title: z.string(), pages: z.number().default(1) })

@@ -5,8 +5,8 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
-import { type FakeSurface, fakeSurfaces, sendEvents } from '../../../support/fake-surfaces.ts'
-import { talkToProvider } from '../../../support/provider-talk.ts'
+import { type FakeSurface, fakeSurfaces, sendEvents } from '../../../support/provider/fake-surfaces.ts'
+import { talkToProvider } from '../../../support/provider/provider-talk.ts'
 
 const [chat, responses, anthropic] = fakeSurfaces as [FakeSurface, FakeSurface, FakeSurface]
 const look = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => 'seen' })

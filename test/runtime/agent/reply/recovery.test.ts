@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import type { Model, ModelRequest } from '../../../../src/core/definition/model.ts'
 import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { call, type ScriptedReply, say, scriptedModel } from '../../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
-import { runOnce, tool } from '../../../support/run-agent.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
+import { runOnce, tool } from '../../../support/provider/run-agent.ts'
 
 /** A model whose calls with these numbers begin a reply and never end it, and that replies from the script else. */
 function slowModel(slow: (number: number) => boolean, script: Parameters<typeof scriptedModel>[1]) {

@@ -4,9 +4,9 @@ import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../../src/core/errors.ts'
 import { say } from '../../../../src/models/local/scripted-model.ts'
-import { type FakeSurface, fakeSurfaces } from '../../../support/fake-surfaces.ts'
-import { refusing, talkToProvider } from '../../../support/provider-talk.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
+import { type FakeSurface, fakeSurfaces } from '../../../support/provider/fake-surfaces.ts'
+import { refusing, talkToProvider } from '../../../support/provider/provider-talk.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 
 const tooLong = refusing(400, { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 8 maximum' })

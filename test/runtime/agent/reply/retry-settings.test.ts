@@ -7,8 +7,8 @@ import { ConfigError, TransientError } from '../../../../src/core/errors.ts'
 import type { Entry } from '../../../../src/core/history/entry.ts'
 import { retryDelayMs } from '../../../../src/core/policy.ts'
 import { call, say } from '../../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../../support/recorded-model.ts'
-import { runOnce } from '../../../support/run-agent.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
+import { runOnce } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 
 const grown = {

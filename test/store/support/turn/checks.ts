@@ -3,7 +3,7 @@
 import { expect } from 'vitest'
 import type { SessionLimits } from '../../../../src/core/policy.ts'
 import { encodeInput, encodeResult } from '../../../../src/core/worker/message/message.ts'
-import { commandsNaming } from '../../../support/watched-commands.ts'
+import { commandsNaming } from '../../../support/redis/watched-commands.ts'
 import { assigned, completion, type HandTurn } from '../hand-node.ts'
 import type { Place } from '../place.ts'
 

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { HistoryPacker } from '../../../../src/store/history/history-packer.ts'
 import { readEntries } from '../../../../src/store/history/read-entries.ts'
 import { coldScript, packScript } from '../../../../src/store/script/scripts.ts'
-import { commandsNaming } from '../../../support/watched-commands.ts'
+import { commandsNaming } from '../../../support/redis/watched-commands.ts'
 import type { Place } from '../place.ts'
 import type { Check } from '../turn/checks.ts'
 

@@ -5,7 +5,7 @@ import type { Model, ModelRequest } from '../../../../../src/core/definition/mod
 import { TerminalError } from '../../../../../src/core/errors.ts'
 import { chat } from '../../../../../src/core/history/chat/message-factories.ts'
 import { call, say } from '../../../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../../../support/recorded-model.ts'
+import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 import { waitUntil } from '../../../../support/wait-until.ts'
 

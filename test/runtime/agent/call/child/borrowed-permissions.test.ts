@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { defineWorker } from '../../../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../../../src/core/definition/tool/define-tool.ts'
 import { call, say } from '../../../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../../../support/recorded-model.ts'
+import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 
 const ran: unknown[] = []

@@ -9,7 +9,7 @@ import { TransientError } from '../../../../../src/core/errors.ts'
 import { newId } from '../../../../../src/core/ids.ts'
 import { call, say, together } from '../../../../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../../../../src/store/keys.ts'
-import { recordedModel } from '../../../../support/recorded-model.ts'
+import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 import { waitUntil } from '../../../../support/wait-until.ts'
 

@@ -9,7 +9,7 @@ import { defineTool } from '../../../../../src/core/definition/tool/define-tool.
 import type { Json } from '../../../../../src/core/history/chat/chat-message.ts'
 import { call, type ScriptedReply, say, together } from '../../../../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../../../../src/store/keys.ts'
-import { type RecordedModel, recordedModel } from '../../../../support/recorded-model.ts'
+import { type RecordedModel, recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 
 const ran: string[] = []

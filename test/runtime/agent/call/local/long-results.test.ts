@@ -7,7 +7,7 @@ import { defineTool, type ToolDefinition } from '../../../../../src/core/definit
 import type { ToolOutput, ToolResultMessage } from '../../../../../src/core/history/chat/chat-message.ts'
 import { call, say } from '../../../../../src/models/local/scripted-model.ts'
 import { sessionKeys } from '../../../../../src/store/keys.ts'
-import { recordedModel } from '../../../../support/recorded-model.ts'
+import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 
 /** 300 000 bytes in lines with numbers, with one needle. */

@@ -9,7 +9,7 @@ import type { Recipe } from '../../../../../src/core/definition/tool/recipe.ts'
 import { TerminalError, TransientError } from '../../../../../src/core/errors.ts'
 import { call, say } from '../../../../../src/models/local/scripted-model.ts'
 import { expectSound, openAsks, resultOf, scripted, told } from '../../../../support/approvals.ts'
-import { runOnce, tool } from '../../../../support/run-agent.ts'
+import { runOnce, tool } from '../../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 import { waitUntil } from '../../../../support/wait-until.ts'
 

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { defineTool } from '../../../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError } from '../../../../../src/core/errors.ts'
 import { call, say, together } from '../../../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../../../support/recorded-model.ts'
-import { runOnce, tool } from '../../../../support/run-agent.ts'
+import { recordedModel } from '../../../../support/provider/recorded-model.ts'
+import { runOnce, tool } from '../../../../support/provider/run-agent.ts'
 
 const submit = defineTool({
   name: 'submit',

@@ -7,7 +7,7 @@ import { defineTool, type Tool } from '../../../../../src/core/definition/tool/d
 import { ConfigError } from '../../../../../src/core/errors.ts'
 import { call, say, together } from '../../../../../src/models/local/scripted-model.ts'
 import { expectSound, openAsks, resultOf, scripted, told } from '../../../../support/approvals.ts'
-import { runOnce, tool } from '../../../../support/run-agent.ts'
+import { runOnce, tool } from '../../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 
 const look = tool('look', () => 'looked')

@@ -5,7 +5,7 @@ import { defineTool } from '../../../../../src/core/definition/tool/define-tool.
 import { TerminalError } from '../../../../../src/core/errors.ts'
 import { call, say } from '../../../../../src/models/local/scripted-model.ts'
 import { Toolbox } from '../../../../../src/runtime/agent/call/agent-tools.ts'
-import { recordedModel } from '../../../../support/recorded-model.ts'
+import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 import { waitUntil } from '../../../../support/wait-until.ts'
 

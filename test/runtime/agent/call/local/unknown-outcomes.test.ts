@@ -8,7 +8,7 @@ import { defineWorker } from '../../../../../src/core/definition/define-worker.t
 import { defineTool, type ToolDefinition } from '../../../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError, TransientError } from '../../../../../src/core/errors.ts'
 import { call, say, together } from '../../../../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../../../../support/recorded-model.ts'
+import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 import { waitUntil } from '../../../../support/wait-until.ts'
 

@@ -9,8 +9,8 @@ import { call, type ScriptedReply, say, together } from '../../../../../src/mode
 import { AgentTools } from '../../../../../src/runtime/agent/call/agent-tools.ts'
 import { answerOutput } from '../../../../../src/runtime/agent/call/person/ask-person.ts'
 import { workerKeys } from '../../../../../src/store/keys.ts'
-import { expectInvariants } from '../../../../support/oracle.ts'
-import { type RecordedModel, recordedModel } from '../../../../support/recorded-model.ts'
+import { expectInvariants } from '../../../../support/fault/oracle.ts'
+import { type RecordedModel, recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 import { waitUntil } from '../../../../support/wait-until.ts'
 

@@ -4,16 +4,16 @@
  */
 import type { ServerResponse } from 'node:http'
 import { expect } from 'vitest'
-import type { Session } from '../../src/client/session/session.ts'
-import type { AgentWorker } from '../../src/core/definition/agent/define-agent.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { toolCallsOf } from '../../src/core/history/chat/chat-message.ts'
-import type { Entry, RunResult } from '../../src/core/history/entry.ts'
-import { openModels } from '../../src/models/model-source.ts'
-import { type RawProvider, rawProvider } from '../models/support/raw-provider.ts'
+import type { Session } from '../../../src/client/session/session.ts'
+import type { AgentWorker } from '../../../src/core/definition/agent/define-agent.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { toolCallsOf } from '../../../src/core/history/chat/chat-message.ts'
+import type { Entry, RunResult } from '../../../src/core/history/entry.ts'
+import { openModels } from '../../../src/models/model-source.ts'
+import { type RawProvider, rawProvider } from '../../models/support/raw-provider.ts'
+import { TestTroupe } from '../test-troupe.ts'
+import { waitUntil } from '../wait-until.ts'
 import { type FakeSurface, type Said, type Shown, sendEvents } from './fake-surfaces.ts'
-import { TestTroupe } from './test-troupe.ts'
-import { waitUntil } from './wait-until.ts'
 
 /** What the provider does with a request: says something, or treats the response itself. */
 export type Act = Said | ((response: ServerResponse, surface: FakeSurface) => void)

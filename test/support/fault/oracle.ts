@@ -3,13 +3,13 @@
  * records must agree with each other. What cannot be known from records alone (I6, I12, I15, I17) the tests see by their ledgers.
  */
 import type { Redis } from 'ioredis'
-import { type AuditReport, audit } from '../../src/audit/audit.ts'
-import { rootIdOf } from '../../src/core/ids.ts'
-import { AuditStore } from '../../src/store/audit/audit-store.ts'
-import { partitionKeys, tagOf } from '../../src/store/keys.ts'
-import { ScriptCaller } from '../../src/store/script/script.ts'
-import { type Snapshot, takeSnapshot } from './snapshot.ts'
-import { waitUntil } from './wait-until.ts'
+import { type AuditReport, audit } from '../../../src/audit/audit.ts'
+import { rootIdOf } from '../../../src/core/ids.ts'
+import { AuditStore } from '../../../src/store/audit/audit-store.ts'
+import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
+import { ScriptCaller } from '../../../src/store/script/script.ts'
+import { type Snapshot, takeSnapshot } from '../snapshot.ts'
+import { waitUntil } from '../wait-until.ts'
 
 /** Waits until nothing is queued, running or being cancelled, then checks all. Throws with the first violated lines. */
 export async function expectInvariants(redis: Redis, namespace: string, restMsMax = 120_000): Promise<Snapshot> {

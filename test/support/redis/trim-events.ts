@@ -1,5 +1,5 @@
-import { partitionKeys } from '../../src/store/keys.ts'
-import type { Redis } from '../../src/store/redis/redis.ts'
+import { partitionKeys } from '../../../src/store/keys.ts'
+import type { Redis } from '../../../src/store/redis/redis.ts'
 
 /** Trims the events as a sweep does, which notes it as well: Redis before 7.0 cannot tell afterwards. */
 export async function trimEvents(

@@ -5,18 +5,18 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { inject } from 'vitest'
-import { connectInternal, type InternalConnectOptions, type Troupe } from '../../src/client/client.ts'
-import type { Entry } from '../../src/core/history/entry.ts'
-import type { Policy } from '../../src/core/policy.ts'
-import { tagOf } from '../../src/store/keys.ts'
-import { openRedis, type Redis } from '../../src/store/redis/redis.ts'
-import type { NodeNews, NodeOrder } from '../programs/node-order.ts'
+import { connectInternal, type InternalConnectOptions, type Troupe } from '../../../src/client/client.ts'
+import type { Entry } from '../../../src/core/history/entry.ts'
+import type { Policy } from '../../../src/core/policy.ts'
+import { tagOf } from '../../../src/store/keys.ts'
+import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
+import type { NodeNews, NodeOrder } from '../../programs/node-order.ts'
+import { newNamespace } from '../namespace.ts'
+import { sharedEnv } from '../package/shared-env.ts'
+import { RedisServer, type RedisServerOptions } from '../redis/redis-server.ts'
+import { TcpProxy } from '../redis/tcp-proxy.ts'
+import { shortLeases } from '../test-policy.ts'
 import { Ledger } from './ledger.ts'
-import { newNamespace } from './namespace.ts'
-import { RedisServer, type RedisServerOptions } from './redis-server.ts'
-import { sharedEnv } from './shared-env.ts'
-import { TcpProxy } from './tcp-proxy.ts'
-import { shortLeases } from './test-policy.ts'
 
 export interface HarnessOptions {
   /** Default: the Redis of the test run. */
@@ -37,7 +37,7 @@ export interface NodeSettings {
   /** What to start; default: programs/node.ts. */
   readonly program?: URL
   readonly providerUrl?: string
-  /** `<point>:<nth>`: the process dies when it passes this point for the nth time (support/crash-points.ts). */
+  /** `<point>:<nth>`: the process dies when it passes this point for the nth time (support/fault/crash-points.ts). */
   readonly crashAt?: string
   /** Before every ending commit a message is posted to the worker, up to this number of each (programs/node.ts). */
   readonly lateMessages?: number
@@ -53,8 +53,8 @@ interface Preload {
   readonly env?: Readonly<Record<string, string>>
 }
 
-const crashHook = new URL('../programs/crash-hook.ts', import.meta.url)
-const nodeProgram = new URL('../programs/node.ts', import.meta.url)
+const crashHook = new URL('../../programs/crash-hook.ts', import.meta.url)
+const nodeProgram = new URL('../../programs/node.ts', import.meta.url)
 /** A node that starts takes a third of a second of its core: with ten others and eight busy programs on two cores that was a minute. */
 const startMsMax = 180_000
 

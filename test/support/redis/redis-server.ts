@@ -5,10 +5,10 @@
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { installDebianPackage } from '../../src/dev/debian-package.ts'
-import { installCommand, RedisUnavailableError } from '../../src/dev/redis-unavailable.ts'
-import { findLocalServer, type ServerProgram, settings } from '../../src/dev/server-program.ts'
-import { freePort, type StartedRedis, startRedis } from '../../src/dev/started-redis.ts'
+import { installDebianPackage } from '../../../src/dev/debian-package.ts'
+import { installCommand, RedisUnavailableError } from '../../../src/dev/redis-unavailable.ts'
+import { findLocalServer, type ServerProgram, settings } from '../../../src/dev/server-program.ts'
+import { freePort, type StartedRedis, startRedis } from '../../../src/dev/started-redis.ts'
 import { ownPort } from './own-port.ts'
 
 export interface RedisServerOptions {

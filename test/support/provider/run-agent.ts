@@ -1,9 +1,9 @@
 /** One run of one agent, for tests of how it goes and ends. */
 import { z } from 'zod'
-import type { AgentWorker } from '../../src/core/definition/agent/define-agent.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { defineTool, type Effect } from '../../src/core/definition/tool/define-tool.ts'
-import { TestTroupe } from './test-troupe.ts'
+import type { AgentWorker } from '../../../src/core/definition/agent/define-agent.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool, type Effect } from '../../../src/core/definition/tool/define-tool.ts'
+import { TestTroupe } from '../test-troupe.ts'
 
 /** Retries without waits. */
 const quick = { retryBackoffMs: 1, retryBackoffMsMax: 2 }

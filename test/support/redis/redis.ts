@@ -3,8 +3,8 @@
  * (installed first where that is possible). TROUPE_TEST_REDIS_URL chooses one that runs already.
  */
 import { RedisContainer } from '@testcontainers/redis'
-import { findContainerEngine } from '../../src/dev/container-engine.ts'
-import { type DevRedis, findOrStartRedis } from '../../src/dev/redis.ts'
+import { findContainerEngine } from '../../../src/dev/container-engine.ts'
+import { type DevRedis, findOrStartRedis } from '../../../src/dev/redis.ts'
 
 export type TestRedis = Pick<DevRedis, 'url' | 'description' | 'stop'>
 

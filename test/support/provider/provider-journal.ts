@@ -3,7 +3,7 @@
  * all of them.
  */
 import { readFileSync } from 'node:fs'
-import { requestFaults } from '../models/support/request-rules.ts'
+import { requestFaults } from '../../models/support/request-rules.ts'
 
 export interface WireCall {
   readonly id: string

@@ -1,13 +1,13 @@
 /** A conversation with an agent whose provider answers over HTTP as a test says: its results, and what each request held. */
 import type { ServerResponse } from 'node:http'
-import type { AgentWorker } from '../../src/core/definition/agent/define-agent.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import type { Entry, RunResult } from '../../src/core/history/entry.ts'
-import type { UsageReport } from '../../src/core/worker/run/usage.ts'
-import { openModels } from '../../src/models/model-source.ts'
-import { rawProvider } from '../models/support/raw-provider.ts'
+import type { AgentWorker } from '../../../src/core/definition/agent/define-agent.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import type { Entry, RunResult } from '../../../src/core/history/entry.ts'
+import type { UsageReport } from '../../../src/core/worker/run/usage.ts'
+import { openModels } from '../../../src/models/model-source.ts'
+import { rawProvider } from '../../models/support/raw-provider.ts'
+import { TestTroupe } from '../test-troupe.ts'
 import { type FakeSurface, type Said, sendEvents } from './fake-surfaces.ts'
-import { TestTroupe } from './test-troupe.ts'
 
 export interface ProviderTalk {
   readonly surface: FakeSurface

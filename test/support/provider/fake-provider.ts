@@ -3,10 +3,10 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sharedEnv } from '../package/shared-env.ts'
 import { type JournalLine, readJournal } from './provider-journal.ts'
-import { sharedEnv } from './shared-env.ts'
 
-const program = new URL('../programs/fake-provider.ts', import.meta.url)
+const program = new URL('../../programs/fake-provider.ts', import.meta.url)
 
 type News = { readonly port: number } | { readonly error: string } | { readonly killed: number }
 

@@ -5,11 +5,11 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Redis } from 'ioredis'
-import { slotOf } from '../../src/store/redis/slot.ts'
+import { slotOf } from '../../../src/store/redis/slot.ts'
+import { waitUntil } from '../wait-until.ts'
 import { ownPort } from './own-port.ts'
 import { RedisServer, type RedisServerOptions } from './redis-server.ts'
 import { ask } from './sentinel-group.ts'
-import { waitUntil } from './wait-until.ts'
 
 const slots = 16_384
 const wholeMsMax = 60_000

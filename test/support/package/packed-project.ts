@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { packedPackage } from './packed-package.ts'
 import { sharedEnv } from './shared-env.ts'
 
-const repository = fileURLToPath(new URL('../..', import.meta.url))
+const repository = fileURLToPath(new URL('../../..', import.meta.url))
 const run = promisify(execFile)
 
 export interface CommandEnd {

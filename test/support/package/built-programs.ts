@@ -7,11 +7,11 @@ import { globSync } from 'node:fs'
 import { cp, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { bundle, packageEntries } from '../../scripts/bundle.ts'
+import { bundle, packageEntries } from '../../../scripts/bundle.ts'
 
 /** What every node loads. Of `zod` a worker file may have one of its own beside it, as users may. */
 const inside = ['bullmq', 'commander', 'ioredis', 'pino', 'uuid', 'zod']
-const repository = fileURLToPath(new URL('../..', import.meta.url))
+const repository = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** Resolves with the option of Node by which a process gets them. Builds anew what is there already. */
 export async function buildPrograms(folder: string): Promise<string> {

@@ -1,6 +1,6 @@
 /** A scripted model that keeps what it was sent. */
-import type { Model, ModelRequest } from '../../src/core/definition/model.ts'
-import { scriptedModel } from '../../src/models/local/scripted-model.ts'
+import type { Model, ModelRequest } from '../../../src/core/definition/model.ts'
+import { scriptedModel } from '../../../src/models/local/scripted-model.ts'
 
 export interface RecordedModel extends Model {
   readonly requests: ModelRequest[]

@@ -3,8 +3,8 @@
  * is what the sentinels say.
  */
 import { Redis } from 'ioredis'
+import { waitUntil } from '../wait-until.ts'
 import { RedisServer } from './redis-server.ts'
-import { waitUntil } from './wait-until.ts'
 
 const name = 'mymaster'
 const promotionMsMax = 60_000

@@ -1,8 +1,8 @@
 /** The Redis of fault tests does what its verbs say: otherwise those tests prove nothing. */
 import { stat } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { isAlive } from '../../src/dev/program.ts'
-import { askRedis } from '../../src/dev/redis-question.ts'
+import { isAlive } from '../../../src/dev/program.ts'
+import { askRedis } from '../../../src/dev/redis-question.ts'
 import { RedisServer } from './redis-server.ts'
 
 describe('RedisServer', () => {

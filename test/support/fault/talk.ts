@@ -1,7 +1,7 @@
 /** What a talker is told, what it says, and what both sides of a test make of a conversation: a text that only all of it gives. */
 import { createHash } from 'node:crypto'
-import type { PromptMessage } from '../../src/core/definition/model.ts'
-import type { Entry } from '../../src/core/history/entry.ts'
+import type { PromptMessage } from '../../../src/core/definition/model.ts'
+import type { Entry } from '../../../src/core/history/entry.ts'
 
 /** The node whose tools take as long as they are told; on the others they end at once. */
 export const slowNode = 'holder'

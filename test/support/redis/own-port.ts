@@ -3,7 +3,7 @@
  * given to another test meanwhile.
  */
 import { randomInt } from 'node:crypto'
-import { freePort } from '../../src/dev/started-redis.ts'
+import { freePort } from '../../../src/dev/started-redis.ts'
 
 /** Systems give out higher ones, unless they are told otherwise. */
 const [least, most] = [10_000, 32_000]

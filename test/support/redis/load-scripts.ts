@@ -1,6 +1,6 @@
-import type { Redis } from '../../src/store/redis/redis.ts'
-import { scriptLibrary } from '../../src/store/script/script-source.ts'
-import * as scripts from '../../src/store/script/scripts.ts'
+import type { Redis } from '../../../src/store/redis/redis.ts'
+import { scriptLibrary } from '../../../src/store/script/script-source.ts'
+import * as scripts from '../../../src/store/script/scripts.ts'
 import { hasFunctions } from './redis-functions.ts'
 
 /** Redis knows all scripts in every way it has: no call has to bring one along. */

@@ -1,6 +1,6 @@
 /** The short form of a row of the table of faults, as tests: one for each trial. `npm run faults` runs the long form. */
 import { describe, inject, test } from 'vitest'
-import { type Row, stageFor } from '../faults/row.ts'
+import { type Row, stageFor } from '../../faults/row.ts'
 import { isLong, withSeed } from './fault-settings.ts'
 
 /** With TROUPE_TEST_LONG=1 storms kill more; the other rows have their length from `npm run faults`. */
