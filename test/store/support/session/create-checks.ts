@@ -86,7 +86,7 @@ export const whoKnowsFewerPartitionsBeginsNoSession: Check = async (place) => {
   expect((await place.sessions.create({ ...order, sessionId: id.replace(/^./, 'e') })).sessionId).toBe(order.sessionId)
   const late = { ...order, keyDigest: 'late', sessionId: id.replace(/^./, 'f') }
   await expect(place.sessions.create(late)).rejects.toThrow(
-    /was raised to 4 partitions, of which this process does not know/,
+    /was raised to 4 partitions, of which this process has not learned yet/,
   )
   expect(await place.redis.zcard(place.keys.sessions)).toBe(2)
   expect((await place.sessions.create({ ...late, partitions: 4 })).kind).toBe('ok')
