@@ -125,7 +125,7 @@ async function unreadReply(): Promise<{ http: HttpServer; out: ServerResponse; s
   return { http, out: await promise, socket }
 }
 
-test('a caller lags as soon as 1 MiB waits for it, also within one pass of the event loop, and no more once it has read', async () => {
+test('a caller lags as soon as 1 MiB waits for it, even within one pass of the event loop, and no more once it has read', async () => {
   const { http, out, socket } = await unreadReply()
   const { signal } = new AbortController()
   {
@@ -167,7 +167,7 @@ test('a caller that has read nothing for a minute is cut off', async () => {
   }
 })
 
-test('a reader that reads nothing costs the server about 1 MiB, however much there is to tell', async () => {
+test('a reader that reads nothing costs the server about 1 MiB, however many events there are', async () => {
   await using opened = await openApp({})
   const sockets: Socket[] = []
   opened.app.server.on('connection', (socket) => sockets.push(socket))
@@ -191,7 +191,7 @@ test('a reader that reads nothing costs the server about 1 MiB, however much the
   reader.destroy()
 })
 
-test('a stream that fails is cut off, and not ended as if all had been told', async () => {
+test('a stream that fails is cut off, and does not end as if everything had been sent', async () => {
   const failing = route({
     id: 'failing',
     method: 'GET',
@@ -217,7 +217,7 @@ test('a stream that fails is cut off, and not ended as if all had been told', as
   expect(warn).toHaveBeenCalledWith('cut off a stream that failed', expect.objectContaining({ caller: 'local' }))
 })
 
-test('a caller that goes while it waits is no fault; one that waits when the server stops is told to ask again', async () => {
+test('a caller that goes while it waits is no fault; a caller that waits when the server stops is asked to try again', async () => {
   const lines: { level: string; message: string; status?: number }[] = []
   const at = (level: string) => (fields: object, message: string) => void lines.push({ level, message, ...fields })
   const logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }

@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-test('what a request says nothing of is what the ceiling says, if that is below the default', async () => {
+test('a limit that a request leaves out is that of the ceiling, if that is below the default', async () => {
   const { body } = await api.post('/v1/sessions', { kind: 'echo', input: 1 }, { ...bearer('bound'), prefer: 'wait=30' })
   const { session, workers } = (await api.get(`/v1/sessions/${body.sessionId}`, bearer('bound'))).body
   expect(session.limits).toMatchObject({ tokens: 1_000, workers: 5, modelCalls: 500 })
@@ -52,7 +52,7 @@ test('permissions are those that both allow', () => {
   expect(underCeiling({ name: 'free' }, asked)).toBe(asked)
 })
 
-test('what is above the ceiling is refused, however it is asked for; another token may', async () => {
+test('a request above the ceiling is refused, however it is made; another token may make it', async () => {
   const create = async (name: string, body: object) => (await api.post('/v1/sessions', body, bearer(name))).body
   const { sessionId, workerId } = await create('free', { kind: 'echo', input: 1, keepOpen: true })
   const requests: readonly (readonly [method: string, path: string, body: object])[] = [
@@ -92,7 +92,7 @@ async function giveNineHundred(): Promise<string> {
   return create({ tokens: 100 })
 }
 
-test('all that a token gives its sessions within an hour is bounded, at all servers together, also what it raises (ALLOWANCE-1, ALLOWANCE-2)', async () => {
+test('all that a token gives its sessions within an hour is bounded, over all servers, also by raised limits (ALLOWANCE-1, ALLOWANCE-2)', async () => {
   const last = await giveNineHundred()
   const { redisUrl, namespace } = api.troupe
   const tokens = ['one', 'two'].map((name) =>

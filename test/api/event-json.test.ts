@@ -7,14 +7,14 @@ const details = { level: 'info', message: 'a line' } as const
 const event = { id: '1-0.0', type: 'worker.logged', sessionId: 's', workerId: 'w', at: 1, transient: true, details }
 const text = (more: object) => JSON.parse(eventJson({ ...event, ...more } as TroupeEvent)) as object
 
-test('callers have the same text of an event, and each another one where anything of it differs', () => {
+test('callers get the same text of an event, and a text of their own where anything of it differs', () => {
   expect(text({})).toEqual(event)
   for (const more of [{ id: '2-0.0' }, { workerId: 'x' }, { sessionId: 't' }, { at: 2 }, { type: 'tool.progress' }])
     expect(text(more)).toEqual({ ...event, ...more })
   expect(text({ details: { ...details, message: 'another' } })).toMatchObject({ details: { message: 'another' } })
 })
 
-test('it is written once, however many callers there are', () => {
+test('an event is written once, however many callers there are', () => {
   let reads = 0
   const counted = { toJSON: () => void reads++ }
   for (let caller = 0; caller < 200; caller++) eventJson({ ...event, details: counted } as unknown as TroupeEvent)

@@ -51,7 +51,7 @@ const openOf = (path: string, session: string, count: number) =>
     return body[path].length === count && body[path]
   })
 
-test('who approves sends back the hash of what they saw; another one, or none, decides nothing', async () => {
+test('an approval must carry the hash that its reader saw; another hash, or none, decides nothing', async () => {
   const session = await create('payer')
   const [one, two] = (await openOf('approvals', session, 2)) as { id: string; hash: string; arguments: object }[]
   const path = `/v1/approvals/${one?.id}`
@@ -99,7 +99,7 @@ test('an ask is answered once; the same answer under its key is the same answer'
   expect(await api.post(path, { value: 'no' })).toMatchObject({ status: 409, body: { code: 'ask_answered' } })
 })
 
-test('a request that is repeated under its key happens once, also one that Redis keeps no key of', async () => {
+test('a request that is repeated under its key happens once, even if Redis keeps nothing of that key', async () => {
   const session = await create('asker')
   await openOf('asks', session, 1)
   const key = { 'idempotency-key': 'fork-1' }
@@ -150,7 +150,7 @@ test('pausing, limits and the views of a session', async () => {
   expect(lines).toContain('history.entry')
 })
 
-test('the namespace has nodes, kinds, findings in words, and an audit that runs beside', async () => {
+test('the namespace has nodes, kinds, findings in words, and an audit that runs in the background', async () => {
   expect((await api.get('/v1/nodes')).body.nodes.length).toBe(1)
   expect((await api.get('/v1/kinds')).body.kinds.map(({ kind }: { kind: string }) => kind)).toContain('payer')
   const { findings } = (await api.get('/v1/health')).body

@@ -28,7 +28,7 @@ test('a session that is created with Prefer: wait answers 200 with its result', 
   expect(headers.get('location')).toBe(`/v1/sessions/${body.sessionId}`)
 })
 
-test('one that does not end in time answers 202, and is shown with why it does not go on', async () => {
+test('a session that does not end in time answers 202, and shows why it does not go on', async () => {
   const { status, body } = await create({ kind: 'waiter', input: 1 }, { prefer: 'wait=0' })
   expect({ status, result: body.result }).toEqual({ status: 202, result: undefined })
   const shown = await api.get(`/v1/sessions/${body.sessionId}`)
@@ -62,7 +62,7 @@ test('a list goes on behind its cursor', async () => {
   expect(first.body.sessions[0].name).toBe('n2')
 })
 
-test('a stream tells each stored event once, and ends with the session', async () => {
+test('a stream gives each stored event once, and ends with the session', async () => {
   const { body } = await create({ kind: 'echo', input: 'x' })
   const text = (await api.get(`/v1/sessions/${body.sessionId}/events?after=0-0&transient=false`)).body as string
   const types = [...text.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)
@@ -72,7 +72,7 @@ test('a stream tells each stored event once, and ends with the session', async (
   expect([...rest.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)).toEqual(types.slice(1))
 })
 
-test('an input may name no file: it would be one of the server', async () => {
+test('an input may name no file: it would be a file of the server', async () => {
   const input = [{ type: 'file', file: '/etc/passwd' }]
   expect(await create({ kind: 'echo', input })).toMatchObject({ status: 400, body: { code: 'input_invalid' } })
 })
@@ -85,7 +85,7 @@ test('GET /metrics answers with how the namespace stands, and GET /v1/usage with
   expect(await api.get('/v1/usage?by=colour')).toMatchObject({ status: 400 })
 })
 
-test('the result of a session that has ended is told, however little time there is to wait for it', async () => {
+test('the result of a session that has ended is returned, however little time there is to wait for it', async () => {
   const { body } = await create({ kind: 'echo', input: 1 }, { prefer: 'wait=30' })
   using _ = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => AbortSignal.abort())
   for (const query of ['', '?wait=0', '?wait=5'])

@@ -43,7 +43,7 @@ function eventsIn(text: string): Streamed[] {
 const stream = async (path: string, headers?: Record<string, string>) => eventsIn((await api.get(path, headers)).body)
 const types = (events: readonly Streamed[]) => events.map(({ type }) => type)
 
-test('begins at a tail, ends with the past, after a number, and keeps to types', async () => {
+test('a stream begins at a tail, ends with the past or after a number, and keeps to types', async () => {
   const path = `/v1/sessions/${await ended('parent')}/events`
   const all = await stream(`${path}?after=0-0&follow=false`)
   expect(types(all)).toContain('worker.spawned')
@@ -57,7 +57,7 @@ test('begins at a tail, ends with the past, after a number, and keeps to types',
   for (const id of ['9'.repeat(30), '0-0%0Ax', '-1']) expect((await api.get(`${path}?after=${id}`)).status).toBe(400)
 })
 
-test('keeps to a worker and what it spawned', async () => {
+test('a stream keeps to a worker and what it spawned', async () => {
   const session = await ended('parent')
   const path = `/v1/sessions/${session}`
   const { workers } = (await api.get(path)).body as { workers: { id: string; kind: string }[] }
@@ -69,7 +69,7 @@ test('keeps to a worker and what it spawned', async () => {
   expect((await api.get(`${path}/events?under=${session.replace('-7', '-8').replace(/^./, 'f')}`)).status).toBe(404)
 })
 
-test('keeps to a worker also for what it spawns while somebody follows', async () => {
+test('a stream keeps to a worker even for what the worker spawns while somebody follows', async () => {
   const { body } = await api.post('/v1/sessions', { kind: 'parent', input: null, keepOpen: true })
   const path = `/v1/sessions/${body.sessionId}`
   await waitUntil('its first run is over', async () => (await api.get(`${path}/result`)).status === 200)
@@ -91,7 +91,7 @@ test('keeps to a worker also for what it spawns while somebody follows', async (
   await following
 })
 
-test('carries the entries of histories, in their order and each once', async () => {
+test('a stream carries the entries of histories, in their order and each once', async () => {
   const path = `/v1/sessions/${await ended('parent')}/events?after=0-0`
   const entries = (await stream(`${path}&history=all`)).filter(({ type }) => type === 'history.entry')
   const byWorker = Map.groupBy(entries, ({ data }) => data.workerId as string)
@@ -105,7 +105,7 @@ test('carries the entries of histories, in their order and each once', async () 
   expect(types(await stream(`${path}&history=${worker.toUpperCase()}`))).toContain('history.entry')
 })
 
-test('carries after a resume all entries once more, because no event says which of them had been sent', async () => {
+test('after a resume a stream carries all entries once more, because no event says which of them had been sent', async () => {
   const path = `/v1/sessions/${await ended('parent')}/events`
   const entries = async (query: string, headers?: Record<string, string>) =>
     (await stream(`${path}?history=all${query}`, headers)).filter(({ type }) => type === 'history.entry').length
@@ -159,7 +159,7 @@ test('a follower that is cut off again and again gets each stored event once', a
   expect(cuts()).toBeGreaterThan(1)
 })
 
-test('so does a follower of all sessions, in whichever partition these are, and in the order of each', async () => {
+test('a follower of all sessions does so too, in whichever partition they are, and in the order of each', async () => {
   const idsOf = (events: readonly { readonly data: unknown }[]) =>
     (events as readonly { data: { id: string; sessionId: string } }[]).map(({ data }) => `${data.sessionId} ${data.id}`)
   const got: StreamedEvent[] = []

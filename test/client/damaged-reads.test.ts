@@ -271,7 +271,7 @@ test('dead letters that another program wrote over are named with what was read'
   await troupe.redis.del(dead)
 })
 
-test('a record in line that cannot be read keeps doctor from nothing', async () => {
+test('a record that cannot be read in a run queue does not stop doctor', async () => {
   await using troupe = await TestTroupe.connect()
   const [spoilt, other] = [await troupe.create('echo', 'one'), await troupe.create('echo', 'two')]
   const { record } = workerKeys(troupe.tag, spoilt.rootId)

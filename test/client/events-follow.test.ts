@@ -281,7 +281,7 @@ test('past events do not come again when it turns out that earlier ones were tri
   await hub.stop()
 })
 
-test('nor do they come again with a look after silence', async () => {
+test('a look after silence does not bring past events again either', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const session = await troupe.create('echo', 1, { keepOpen: true })
   await session.result({ run: 1 })

@@ -158,7 +158,7 @@ describe('session.events', () => {
     expect(await reading).toBe('ended')
   })
 
-  test('tells that some are gone, and ends, when its connection was lost until they were trimmed (E-a)', async () => {
+  test('says that events are gone, and ends, if its connection was lost until they were trimmed (E-a)', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()
     await using far = await connectInternal({ redisUrl: proxy.url, namespace: troupe.namespace })
@@ -207,7 +207,7 @@ describe('session.events', () => {
     }
   })
 
-  test('tells once what arrives both from the past and live (EVENTS-1)', async () => {
+  test('yields each event once, even if it arrives both from the past and live (EVENTS-1)', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 1, { keepOpen: true })
     await session.result({ run: 1 })
@@ -306,7 +306,7 @@ describe('session.events', () => {
     expect(await missed).toEqual(['session.completed'])
   })
 
-  test('says so where events that it asked for are no longer kept', async () => {
+  test('says so if events that it asked for are no longer kept', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 1, { keepOpen: true })
     await session.result({ run: 1 })

@@ -15,7 +15,7 @@ async function rungFor(troupe: TestTroupe, ...created: readonly string[]): Promi
   return sentWakeups
 }
 
-test('is rung where a wake-up is out already, and not for a kind that no node ever hosted', async () => {
+test('is sent although a wake-up is out already, and not for a kind that no node ever hosted', async () => {
   await using troupe = await TestTroupe.connect()
   const { kinds, wakeups } = partitionKeys(troupe.tag)
   await troupe.redis.hset(kinds, 'echo', 'gpu {"description":""}')
@@ -26,7 +26,7 @@ test('is rung where a wake-up is out already, and not for a kind that no node ev
   expect(await rungFor(troupe, 'nobody')).toEqual([])
 })
 
-test('is rung also where a session of another pool, created in the same moment, brought a wake-up', async () => {
+test('is sent also if a session of another pool, created at the same moment, brought a wake-up', async () => {
   await using troupe = await TestTroupe.connect()
   const { kinds, wakeups } = partitionKeys(troupe.tag)
   await troupe.redis.hset(kinds, 'echo', 'default {"description":""}', 'paint', 'gpu {"description":""}')

@@ -119,7 +119,7 @@ test.each<[string, Partial<CreateSession>]>([
   expect([other.id, other.warning]).toEqual([first.id, expect.stringContaining('before, for something else: ')])
 })
 
-test('what was asked for under a key is stored in a form that stays: after an upgrade within the schema it is known again', async () => {
+test('a request under a key is stored in a lasting form: after an upgrade within the schema it is recognised', async () => {
   await using troupe = await TestTroupe.connect()
   const { redis, tag } = troupe
   const asked = { kind: 'echo', name: 'first', input: { a: 1 }, keepOpen: true, permissions: { tools: ['look'] } }

@@ -113,7 +113,7 @@ describe('a follower', () => {
 })
 
 describe('stored events', () => {
-  test('keep their order, and none is doubled or missing, however much is said between them', async () => {
+  test('keep their order, and none is doubled or missing, however many notes are published between them', async () => {
     await using scene = await opened()
     const { troupe, say } = scene
     const session = await troupe.create('parent')
@@ -237,7 +237,7 @@ describe('stored events', () => {
   })
 })
 
-test('what is said before the first follower is kept, and what was too much is counted', async () => {
+test('notes from before the first follower are kept, and notes beyond the limit are counted', async () => {
   await using scene = await opened()
   const { troupe, say, heeded } = scene
   const session = await troupe.client.sessions.create({ kind: 'echo', input: 1 }, { follow: true })

@@ -235,7 +235,7 @@ function circle(): Record<string, unknown> {
   return own
 }
 
-test('who asks for it when the session is created gets what was told from its beginning, also of a run that ends at once', async () => {
+test('who asks for it when the session is created gets what nodes published from its beginning, even of a run that ends at once', async () => {
   const worker = defineWorker({
     receive(message, self) {
       self.log.info('so short')

@@ -45,7 +45,7 @@ describe('connect', () => {
     expect(await client.sessions.list()).toEqual([])
   })
 
-  test('an option that is undefined, as a variable that is not set, is one that was left out', async () => {
+  test('an option that is undefined, like a variable that is not set, counts as left out', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const { redisUrl, namespace } = troupe
     const unset = undefined

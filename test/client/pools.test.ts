@@ -42,7 +42,7 @@ describe('pools.list', () => {
     expect(await troupe.client.pools.get('nowhere')).toMatchObject({ waiting: 0, oldestMs: null, expectedNodes: 0 })
   })
 
-  test('asks Redis as much with many workers that wait as with few', async () => {
+  test('asks Redis no more often with many waiting workers than with few', async () => {
     await using troupe = await TestTroupe.connect()
     await troupe.startNode({ paint }).then((node) => node.stop())
     const asked = () => commandsNaming(troupe.redis, troupe.tag, () => troupe.client.pools.list())

@@ -28,7 +28,7 @@ function lettersWith(redrive: (letter: string) => Promise<unknown>, wakeCalls: u
   )
 }
 
-test('several letters are put back oldest first, and a wake-up is rung for each', async () => {
+test('several letters are put back oldest first, and a wake-up is sent for each', async () => {
   const [asked, wakeCalls]: [string[], unknown[]] = [[], []]
   const letters = lettersWith(
     async (letter) => ({ kind: 'ok', position: asked.push(letter), wakeups: [wakeup] }),
@@ -62,7 +62,7 @@ test('letters of all partitions are listed newest first, and no more than asked 
   expect(await ids(3)).toEqual(['9-0', '5-0', '3-0'])
 })
 
-test('a letter that holds no message is passed over where others are put back', async () => {
+test('a letter that holds no message is passed over when others are put back', async () => {
   const asked: string[] = []
   const letters = lettersWith(async (letter) => ({ kind: 'ok', position: asked.push(letter), wakeups: [] }), [], {
     ...row('2-0'),
@@ -72,7 +72,7 @@ test('a letter that holds no message is passed over where others are put back', 
   expect(asked).toEqual(['1-0', '3-0'])
 })
 
-test('an id that letters of two partitions have names both workers, and with one of them that letter', async () => {
+test('if two partitions have letters with one id, an error names both workers; naming a worker takes its letter', async () => {
   const [first, second] = [rootIdOf(newId(0)), rootIdOf(newId(1))]
   const wakeCalls: unknown[] = []
   const places = [first, second].map((of, partition) => {

@@ -41,7 +41,7 @@ describe('session.result', () => {
     }
   })
 
-  test('reads no report: of thousands that wait each looks again and again', async () => {
+  test('reads no report: if thousands of callers wait, each looks again and again', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 'said', { keepOpen: true })
     expect(await session.result({ run: 1 })).toMatchObject({ value: 'said' })
@@ -78,7 +78,7 @@ describe('session.result', () => {
     expect(await sessions.list()).toHaveLength(2)
   })
 
-  test('of many sessions that end while the first waiter still connects misses none', async () => {
+  test('of many sessions that end while the first waiter still connects is missed by none', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()
     await troupe.startNode({ echo })
@@ -147,7 +147,7 @@ describe('session.result', () => {
     second.resolve()
   })
 
-  test('leaves nobody to be woken behind, however it ends', async () => {
+  test('leaves nobody waiting, however it ends', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const [done, open] = [await troupe.create('echo', 1), await troupe.create('nobody')]
     using waits = vi.spyOn(EventHub.prototype, 'wakeAtEnds')
@@ -219,7 +219,7 @@ describe('session.result', () => {
   })
 })
 
-test('a result that nothing tells of is looked for after a while', async () => {
+test('a result of which no event comes is looked for after a while', async () => {
   await using troupe = await TestTroupe.connect()
   const gone = { code: 'session_not_found' }
   // Once it listens to events it waits to be told how what it created ends.

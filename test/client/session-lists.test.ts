@@ -62,7 +62,7 @@ describe('what sessions.list reads', () => {
     expect(names).not.toContain('hgetall')
   })
 
-  test('comes in few pages, also where little is wanted and much stands before it', async () => {
+  test('comes in few pages, even if little is wanted and much stands before it', async () => {
     await using troupe = await TestTroupe.connect()
     await Promise.all(Array.from({ length: 40 }, (_, number) => troupe.create('echo', number)))
     const names = await namesOf(troupe, { limit: 1, state: 'failed' })

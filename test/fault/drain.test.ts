@@ -38,7 +38,7 @@ test.concurrent('a node that drains hands a chain of steps over between two step
   await expectInvariants(harness.redis, harness.namespace)
 })
 
-test.concurrent('a second signal gives back what runs, at once', async () => {
+test.concurrent('a second signal releases what runs, at once', async () => {
   await using harness = await Harness.open()
   // Longer than a busy machine takes for two signals, or the handler ends by itself.
   const { session, old, other } = await running(harness, 'slow', { ms: 10_000 }, 'begun')

@@ -71,7 +71,7 @@ describe('a worker that was assigned to a slot without its knowledge', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('and is put back in line before its lease is renewed is not run by that assignment (SLOT-2, NONCE-2)', async () => {
+  test('and returns to the run queue before its lease is renewed is not run by that assignment (SLOT-2, NONCE-2)', async () => {
     const [asked, nonces]: [string[], string[]] = [[], []]
     const echo = defineWorker({
       receive(message, self) {

@@ -6,7 +6,7 @@ import { expectInvariants } from '../support/fault/oracle.ts'
 
 const silent = { waker: { wake() {} } }
 
-describe('work whose wake-up was never rung', () => {
+describe('work whose wake-up was never sent', () => {
   test('is run by a sweep', async () => {
     await using harness = await Harness.open({ client: silent })
     // Its pool is known, and no node is there that is told of a wake-up.
@@ -20,7 +20,7 @@ describe('work whose wake-up was never rung', () => {
     await expectInvariants(harness.redis, harness.namespace)
   })
 
-  test('is run although the node that spawned it died before it rang', async () => {
+  test('is run although the node that spawned it died before it sent the wake-up', async () => {
     await using harness = await Harness.open()
     const node = await harness.start('a')
     const session = await harness.client.sessions.create({

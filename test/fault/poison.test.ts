@@ -79,7 +79,7 @@ describe('a handler that takes its process down', () => {
     },
   )
 
-  test.concurrent('does not have the innocent quarantined although several are deadly at the same time', {
+  test.concurrent('does not have innocent messages quarantined although several are deadly at the same time', {
     timeout: 600_000,
   }, async () => {
     await using harness = await Harness.open()

@@ -877,7 +877,7 @@ test('a name that OpenAI would refuse is written without the signs that it refus
   })
 })
 
-test('of several rows one must be named', () => {
+test('of several rows, one must be named', () => {
   const rows = ['/a', '/b'].map((key) => ({ key, value: JSON.stringify(qState) }))
   expect(() => readConversation(rows)).toThrow('there are 2 rows. Name the conversation of one of them: /a, /b.')
   expect(readConversation(rows, { conversation: '/b' }).title).toBe('/b')

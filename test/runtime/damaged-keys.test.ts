@@ -64,7 +64,7 @@ describe('a worker whose key was written over', () => {
     },
   )
 
-  test('while it stands in line holds up nobody behind it, and is not blamed', async () => {
+  test('while it stands in the run queue holds up nobody behind it, and is not blamed', async () => {
     await using troupe = await TestTroupe.connect()
     const damaged = await Promise.all(Array.from({ length: 40 }, () => troupe.create('echo', 'late')))
     const mends: (() => Promise<void>)[] = []
@@ -235,7 +235,7 @@ describe('a cancelled session whose key was written over', () => {
   )
 })
 
-describe('a line that was written over', () => {
+describe('a run queue whose key was written over', () => {
   test('holds up the workers in it; they run once it is mended, with all that was sent in between', async () => {
     await using scene = await logged({ echo })
     const { troupe, lines } = scene

@@ -114,7 +114,7 @@ describe('a handler', () => {
 })
 
 describe('a tool', () => {
-  test('that changes its arguments and is tried again is handed those that were recorded, as is the model (ARGUMENTS-3)', async () => {
+  test('that changes its arguments and is tried again gets the recorded arguments, as does the model (ARGUMENTS-3)', async () => {
     const tries: unknown[] = []
     const add = defineTool<{ items: string[] }>({
       name: 'add',
@@ -167,7 +167,7 @@ describe('a tool', () => {
     expect(seen).toEqual([first, first])
   })
 
-  test('that changes what children established changes it for no other tool (ATTEMPT-3)', async () => {
+  test('that changes facts of children changes them for no other tool (ATTEMPT-3)', async () => {
     const seen: unknown[] = []
     const establish = defineTool({
       name: 'establish',

@@ -22,7 +22,7 @@ describe.each<[what: string, fields: Record<string, string>, says: string]>([
     expect(changed).toEqual({})
   })
 
-  test('leaves the line, and the next one is run', async () => {
+  test('leaves the run queue, and the next one is run', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()

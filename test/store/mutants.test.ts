@@ -380,7 +380,7 @@ const all = [
   ...permissionMutants,
 ]
 
-test('each guard that is marked in the scripts has a mutant, and each mutant a mark', () => {
+test('each guard that the scripts name has a mutant, and each mutant names a guard', () => {
   const marked = Object.values(scripts).flatMap(({ file }) => markedSource(file).split('\n').flatMap(guardsOf))
   expect([...new Set(all.map(({ guard }) => guard))].sort()).toEqual([...new Set(marked)].sort())
 })

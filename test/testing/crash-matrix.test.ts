@@ -134,7 +134,7 @@ describe.concurrent('correct workers pass', () => {
     )
   })
 
-  test('an agent whose hooks say something else each time, killed around what follows from them: each is recorded once, and what it said holds (HOOKS-1) [1.61]', async () => {
+  test('an agent whose hooks say something else each time, killed around what follows from them: each is recorded once, and its words hold (HOOKS-1) [1.61]', async () => {
     const report = await crashMatrix(
       scenario('guarded', {
         replies: { guarded: [call('note', {}, 'n'), say('noted')] },

@@ -88,7 +88,7 @@ test('a question is answered with what the person types', async () => {
   expect(did).toEqual([{ ok: true }])
 })
 
-test('an answer that came too late is told, and the person is not asked again', async () => {
+test('an answer that came too late is reported, and the person is not asked again', async () => {
   const { here, said, did, note } = scene(['y', 'y'], { refuse: true })
   using _ = here
   note('ask.opened')

@@ -39,7 +39,7 @@ const patient = defineWorker({
   },
 })
 
-test('a message that is typed while a run goes on waits for its end, and /steer brings one into the run', async () => {
+test('a message that is typed during a run waits for its end, and /steer brings one into the run', async () => {
   await using talk = await talkWith(patient)
   const { terminal, answers } = talk
   terminal.type('wait\r')

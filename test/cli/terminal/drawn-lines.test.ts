@@ -62,7 +62,7 @@ test('after a change of the width the old lines are wiped with all rows that the
   expect(screen.writes[1]).toContain('\u001b[3A\u001b[J')
 })
 
-test('what the person types meanwhile, which the terminal shows below, moves no line', () => {
+test('text that the person types meanwhile, which the terminal shows below, moves no line', () => {
   const { screen, lines } = opened()
   lines.draw(['one', 'two'])
   screen.stream.write('^C')

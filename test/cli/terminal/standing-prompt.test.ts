@@ -31,7 +31,7 @@ function stand(columns = 41) {
   return { prompt, screen, type, shows, said }
 }
 
-test('what is typed stays whole while lines are written above it (STANDING-1)', async () => {
+test('the typed text stays whole while lines are written above it (STANDING-1)', async () => {
   const { prompt, type, shows, said } = stand()
   type('hel')
   await shows('> hel')
@@ -44,7 +44,7 @@ test('what is typed stays whole while lines are written above it (STANDING-1)', 
   expect(said).toEqual(['hello'])
 })
 
-test('lines above it are drawn again in place, and what is longer than the terminal is broken', async () => {
+test('lines above it are drawn again in place, and lines longer than the terminal are broken', async () => {
   const { prompt, screen, type, shows } = stand(21)
   prompt.status = () => ['working 1s']
   type('a'.repeat(25))
@@ -67,7 +67,7 @@ test('the cursor stands where the next character goes, and each frame begins fro
   expect(screen.written).toContain('above')
 })
 
-test('Esc, Ctrl+C and Alt+Enter are keys; Tab completes, or shows what it could be', async () => {
+test('Esc, Ctrl+C and Alt+Enter are keys; Tab completes the line, or shows how it could go on', async () => {
   const { type, shows, said } = stand()
   type('\u001b')
   await waitUntil('escape', () => said.includes('escape'))

@@ -68,7 +68,7 @@ function hubFor(namespace: string, redisUrl = inject('redisUrl'), more: Partial<
   return hub
 }
 
-test('ends that nobody asks for are forgotten, the oldest first, also behind a session that is watched for long', async () => {
+test('ends that nobody asks for are forgotten, the oldest first, even if a session before them is watched for long', async () => {
   const hub = hubFor(newNamespace())
   try {
     const [followed, ...ids] = Array.from({ length: 10_101 }, () => newId(0)) as [string, ...string[]]
@@ -123,7 +123,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('is created without it where Redis stands still: then its end is not remembered', async () => {
+  test('is created without a listener if Redis stands still: then its end is not remembered', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     const hub = hubFor(newNamespace(), proxy.url, { deadlineMs: 600_000 })
     await hub.listen(newId(0), () => {})
@@ -134,7 +134,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('is read from its record if its event cannot be decoded: its waiters wake, and get the events behind it', async () => {
+  test('is read from its record if its event cannot be decoded: its waiters wake, and get the events that follow', async () => {
     await using troupe = await TestTroupe.connect()
     const { redis, namespace } = troupe
     const about = newId(0)
@@ -150,7 +150,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('is told what was added while its connection was lost, once and in order, or that some is gone', async () => {
+  test('gets what was added while its connection was lost, once and in order, or learns that some is gone', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()
     const { redis, namespace, tag } = troupe
@@ -185,7 +185,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('is told of an event whose message was lost, without a lost connection (FEED-2)', async () => {
+  test('gets an event whose message was lost, without a lost connection (FEED-2)', async () => {
     await using troupe = await TestTroupe.connect()
     const { redis, namespace } = troupe
     const about = newId(0)
@@ -200,7 +200,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('costs the client nothing of other sessions: no message, and no read', async () => {
+  test('costs the client nothing for other sessions: no message, and no read', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()
     const { redis, namespace } = troupe
@@ -272,7 +272,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('leaves nothing when nobody wants anything of it any more: a client may live for long', async () => {
+  test('leaves nothing once nobody wants anything of it: a client may live for long', async () => {
     const hub = hubFor(newNamespace())
     const [heard, awaited, tracked] = [newId(0), newId(0), newId(0)]
     const nothing = () => {}

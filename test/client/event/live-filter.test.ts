@@ -20,7 +20,7 @@ const piece = (text: string, offset: number, request = 'a'): LiveNote => [
 const textOf = (notes: readonly LiveNote[]) => notes.map(([, { text }]) => text).join('')
 
 describe('text (LIVE-FILTER-1)', () => {
-  test('that comes twice comes once, and of a longer repetition only what is new', () => {
+  test('is passed on once if it comes twice, and of a longer repetition only the new part is passed on', () => {
     const { pass } = opened()
     const got = [piece('Hello ', 0), piece('world', 6), piece('world', 6), piece('ld!', 9)].flatMap((note) =>
       pass([note]),
@@ -45,7 +45,7 @@ describe('text (LIVE-FILTER-1)', () => {
   })
 })
 
-test('a state comes when it differs, and never after one of a later claim (LIVE-FILTER-2)', () => {
+test('a state is passed on when it differs, and never after a state of a later claim (LIVE-FILTER-2)', () => {
   const { pass } = opened()
   const state = (state: string, epoch: number): LiveNote => ['worker.stateChanged', { state, epoch }]
   expect(pass([state('working', 1), state('working', 1), state('working', 2)])).toEqual([

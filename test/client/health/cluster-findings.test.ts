@@ -41,7 +41,7 @@ function wrongWith(server: ClusterServer) {
 
 const saying = (more: Partial<ServerFacts>) => ({ facts: { ...facts, ...more } })
 
-test('what is well at all servers is one finding (CLUSTER-FINDING-1)', () => {
+test('if all servers are well, that is one finding (CLUSTER-FINDING-1)', () => {
   expect(found({}).map(({ level, what }) => `${level} ${what}`)).toEqual([
     'ok the cluster of 3 primary servers and 3 replicas has a server for each slot',
     'ok 3 partitions at 3 of 3 primary servers',
@@ -53,7 +53,7 @@ test('what is well at all servers is one finding (CLUSTER-FINDING-1)', () => {
   ])
 })
 
-test('what is wrong at a server names it, with a command that goes there', () => {
+test('a finding about a problem of a server names the server, with a command that goes there', () => {
   expect(wrongWith(primary(1, saying({ evictionPolicy: 'allkeys-lru' })))).toMatchObject([
     {
       code: 'eviction',

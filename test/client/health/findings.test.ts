@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { judge } from '../../../src/client/health/findings.ts'
 import { healthySystem as well } from '../../support/healthy-system.ts'
 
-test('a system that is well has a finding for each thing that was looked at, and all are ok', () => {
+test('a healthy system has a finding for each thing that was looked at, and all are ok', () => {
   expect(judge(well).map(({ code, level }) => `${code} ${level}`)).toEqual([
     'redis_version ok',
     'eviction ok',

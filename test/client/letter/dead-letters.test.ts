@@ -77,7 +77,7 @@ describe('many messages that were put aside', () => {
     expect(done.map(({ letterId }) => letterId)).toEqual(ids)
   })
 
-  test('go back also beside one whose worker can be none', async () => {
+  test('go back even beside a letter whose worker cannot exist', async () => {
     await using troupe = await TestTroupe.connect()
     const { ids, dead, add } = await manyLetters(troupe, 1)
     for (const worker of ['w', rootIdOf(newId(5))])

@@ -66,7 +66,7 @@ describe('a fork of a session', () => {
     await expectSound(troupe)
   })
 
-  test('asks about a call that waits for an approval in both, and what runs is what was approved there', async () => {
+  test('asks about a call that waits for an approval in both, and each runs what was approved there', async () => {
     const { ledger, tools: made } = tools()
     const clerk = defineWorker({ instructions: 'x', model: payer(), tools: made })
     await using troupe = await TestTroupe.start({ workers: { clerk } })
@@ -247,7 +247,7 @@ describe('a fork of a session', () => {
     await expectSound(troupe)
   })
 
-  test('of a fork is of the same form, and what is sent to ids of the first stays in the last', async () => {
+  test('of a fork has the same form, and what is sent to ids of the first stays in the last', async () => {
     const root = defineWorker({
       receive: ({ value }, self) => {
         const { to } = value as { to?: string }

@@ -26,7 +26,7 @@ test('many notices are told fifty at a time, in their order, and one that fails 
   await expect.poll(() => told).toHaveLength(60)
 })
 
-test('a notice that waits is told once however often it comes, and one that is being told is told again (NOTICES-1)', async () => {
+test('a notice that waits is told once however often it comes, and a notice that is being told is told again (NOTICES-1)', async () => {
   const { queue, told, open } = held()
   for (let nth = 0; nth < 50; nth++) void queue.add(`${nth}`)
   const [first, again] = [queue.add('x'), queue.add('x')]

@@ -34,7 +34,7 @@ test('what was said is its messages, without nudges, ends of runs and results th
   expect(Object.keys(saidIn(entries)[0] ?? {}).sort()).toEqual(['at', 'content', 'id', 'type'])
 })
 
-test('what was said in a turn that was undone is no part of it, also where a later reply uses the id of its call again', () => {
+test('messages of a turn that was undone are left out, even if a later reply uses the id of its call again', () => {
   const turn = (from: number, text: string) => [
     entry('user', { id: `m${from}`, content: [{ type: 'text', text }] }),
     entry('assistant', { ...chat.assistant([call], { id: `m${from + 1}` }), type: undefined, at: undefined }),

@@ -77,7 +77,7 @@ test.each([
   expect(redactData(value)).toBe(value)
 })
 
-test('of data, what is surely a secret is taken', () => {
+test('from data, only what is surely a secret is taken', () => {
   const value = {
     rows: [{ password: 'open', url: 'amqp://u:w0rd@h' }],
     text: 'curl -H "Authorization: Bearer a1b2c3d4e5f6"',

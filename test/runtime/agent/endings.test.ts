@@ -150,7 +150,7 @@ describe('a model that fails', () => {
     expect((await session.root.report()).lastFailure).toBeNull()
   })
 
-  test('whose model ran out of tokens without a word has no answer, although it wrote before', async () => {
+  test('with a model that ran out of tokens without a word has no answer, although it wrote before', async () => {
     const model = recordedModel('test/m', (_, n) =>
       n === 1 ? together(say('I look.'), call('look')) : { ...say(''), finishReason: 'length' as const },
     )

@@ -192,7 +192,7 @@ test('self.limits says what the kind allows, within what the session allows', as
   expect(await troupe.run('kind', null, { limits: { children: 3 } })).toMatchObject({ value: [3, 5] })
 })
 
-test('a cancelled session starts none of those that wait', async () => {
+test('a cancelled session starts none of the children that wait', async () => {
   const held = new Held()
   await using troupe = await TestTroupe.start({ workers: { parent: parentOf(1), child: held.child } })
   const session = await troupe.create('parent', { children: 3 })
@@ -232,7 +232,7 @@ test('a child that is cancelled while it runs makes room for the next one', asyn
   await expectInvariants(troupe.redis, troupe.namespace)
 })
 
-test('a paused session starts none of those that wait before it is resumed', async () => {
+test('a paused session starts none of the children that wait before it is resumed', async () => {
   const held = new Held()
   await using troupe = await TestTroupe.start({ workers: { parent: parentOf(1), child: held.child } })
   const session = await troupe.create('parent', { children: 2 })

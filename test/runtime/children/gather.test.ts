@@ -39,7 +39,7 @@ async function rootRecord(troupe: TestTroupe, rootId: string): Promise<Record<st
   return namedFields(await troupe.redis.hgetall(`{${troupe.namespace}.0}:w:${rootId}`))
 }
 
-describe('a parent that gathers all', () => {
+describe('a parent that waits for all results', () => {
   test.each([
     { await: 'each', order: [1, 2, 3], turns: 4 },
     { await: 'all', order: [1, 2, 3], turns: 2 },

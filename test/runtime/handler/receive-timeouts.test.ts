@@ -30,7 +30,7 @@ describe('timeoutMs', () => {
     expect(reasons).toMatchObject([{ code: 'deadline_exceeded' }, { code: 'deadline_exceeded' }])
   })
 
-  test('a receive that has returned in time hears nothing of that time later', async () => {
+  test('a receive that has returned in time does not learn later that its time is over', async () => {
     const signals: AbortSignal[] = []
     const later = Promise.withResolvers<void>()
     const quick = defineWorker({

@@ -37,7 +37,7 @@ describe('schemas', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('that of inputs says nothing of results and timers', async () => {
+  test('the schema of inputs says nothing of results and timers', async () => {
     const strict = defineWorker<unknown[]>({
       input: z.object({ n: z.number() }),
       initial: [],

@@ -36,7 +36,7 @@ describe('a run of a handler', () => {
     },
   )
 
-  test('is interrupted in its receive: what that asked for is dropped, and the message comes next', async () => {
+  test('is interrupted in its receive: what that receive asked for is dropped, and the message comes next', async () => {
     const begun = Promise.withResolvers<void>()
     const long = defineWorker({
       async receive(message, self) {
@@ -60,7 +60,7 @@ describe('a run of a handler', () => {
     await expectSound(troupe)
   })
 
-  test('is interrupted too where its receive asks for its signal only after the message came', async () => {
+  test('is interrupted too if its receive reads its signal only after the message came', async () => {
     const begun = Promise.withResolvers<void>()
     const heard = Promise.withResolvers<void>()
     const late = defineWorker({
@@ -89,7 +89,7 @@ describe('a run of a handler', () => {
     await expectSound(troupe)
   })
 
-  test('is failed by a message that interrupted it and whose own receive throws: that message is tried again like any other', async () => {
+  test('is failed by a message that interrupted it if the receive of that message throws: it is retried like any other', async () => {
     const attempts: number[] = []
     const failing = defineWorker({
       retry: { most: 1, baseMs: 1 },

@@ -51,7 +51,7 @@ const outboxOf = (partition: number) => {
   return new RedisOutboxStore(places[partition] as (typeof places)[0], places, policy)
 }
 
-test('a worker sends to one of another partition: its messages come once, and in their order', async () => {
+test('a worker sends to a worker of another partition: its messages come once, and in their order', async () => {
   await troupe.startNode({ sender, collector })
   const there = await createIn(1, 'collector')
   const here = await createIn(0, 'sender', { to: there.rootId, count: 40 })
@@ -65,7 +65,7 @@ test('a worker sends to one of another partition: its messages come once, and in
   expect((await troupe.client.audit()).findings).toEqual([])
 })
 
-test('what two nodes bring at the same time, and again later, comes once', async () => {
+test('messages that two nodes bring at the same time, and again later, come once', async () => {
   const node = await troupe.startNode({ sender })
   const there = await createIn(1, 'collector')
   const { received } = outboxKeys(tagOf(troupe.namespace, 1))
@@ -111,7 +111,7 @@ test('messages for a partition of which a node has not learned wait until it has
   expect(await there.result({ run: 3 })).toMatchObject({ value: [1, 2] })
 })
 
-test('a message that its recipient does not take is told of in the events of its sender', async () => {
+test('a message that its recipient does not take is an event of its sender', async () => {
   await troupe.startNode({ sender, collector })
   const there = await createIn(1, 'collector')
   await there.result({ run: 1 })

@@ -250,7 +250,7 @@ describe('a node', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('that is forced gives back what its handlers do not end, at once', async () => {
+  test('that is forced releases what its handlers do not end, at once', async () => {
     const begun = Promise.withResolvers<void>()
     const attempts: number[] = []
     const reasons: unknown[] = []

@@ -41,7 +41,7 @@ test('a client that created sessions before learns where a kind is hosted now', 
   expect(await waitUntil('a session waits for no node', isHosted)).toBe(true)
 })
 
-test('a worker that stands in the line of the pool before, while no node is live, is no finding of audit or doctor', async () => {
+test('a worker that stands in the run queue of its former pool, while no node is live, is no finding of audit or doctor', async () => {
   await using troupe = await TestTroupe.connect()
   const echo = (pool: string) => defineWorker({ pool, receive: (message, self) => self.reply(message.value) })
   const first = await troupe.startNode({ moved: echo('old') })

@@ -192,7 +192,7 @@ describe('session.pause', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('lets a step that runs end before it holds back one beside it (HANDLER-STEPS-4)', async () => {
+  test('lets a step that runs end before it holds back another one beside it (HANDLER-STEPS-4)', async () => {
     const gate = Promise.withResolvers<void>()
     const second = Promise.withResolvers<void>()
     const begun: string[] = []

@@ -122,7 +122,7 @@ describe('a slot that runs children itself', () => {
     await running
   })
 
-  test('gives all children back where they are not to begin (INLINE-4)', async () => {
+  test('releases all children if they are not to begin (INLINE-4)', async () => {
     const { children, done, end } = batch(['a', 'b'])
     const running = children.run({ areToBegin: false })
     for (const name of ['a', 'b']) end(name)
@@ -130,7 +130,7 @@ describe('a slot that runs children itself', () => {
     expect(done).toEqual(['a is released', 'b is released'])
   })
 
-  test('gives back the children that have not begun when one takes long (INLINE-2)', async () => {
+  test('releases the children that have not begun when one takes long (INLINE-2)', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
       const { children, done, end } = batch(['a', 'b', 'c'], 100)
@@ -162,7 +162,7 @@ describe('a slot that runs children itself', () => {
     await running
   })
 
-  test('gives children back also when one kept the event loop busy, so that no timer fired (INLINE-2)', async () => {
+  test('releases children also when one kept the event loop busy, so that no timer fired (INLINE-2)', async () => {
     let now = Math.ceil(performance.now())
     vi.spyOn(performance, 'now').mockImplementation(() => now)
     const { children, done, turn, end } = batch(['a', 'b', 'c', 'd'], 100)
@@ -248,7 +248,7 @@ describe('of the children that it was offered, a slot gets', () => {
     expect([got(ok), got({ kind: 'conflict', version: 1 })]).toEqual([[], []])
   })
 
-  test('perhaps all, when no answer came: it has to give them back (INLINE-4)', () => {
+  test('perhaps all, when no answer came: it has to release them (INLINE-4)', () => {
     expect(got(undefined)).toMatchObject([
       { workerId: 'a', trustedUntil: 7 },
       { workerId: 'c', trustedUntil: 7 },

@@ -272,7 +272,7 @@ describe('a node of short turns', () => {
     await waitUntil('no wake-up is busy', async () => (await troupe.redis.zcard(busy)) === 0)
   })
 
-  test('gives back children of a commit that was not answered, instead of leaving them to the ends of their leases (0015)', async () => {
+  test('releases children of a commit that was not answered, instead of leaving them to the ends of their leases (0015)', async () => {
     let isLost = false
     const losing = (turns: TurnStore): TurnStore =>
       changedStore(turns, {
@@ -290,7 +290,7 @@ describe('a node of short turns', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('that stops gives back children that have not begun, and another node runs them', async () => {
+  test('that stops releases children that have not begun, and another node runs them', async () => {
     const entered = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     const gated = defineWorker({

@@ -14,7 +14,7 @@ const inOther = defineWorker({ pool: 'other', receive: (message, self) => self.r
 const endless = defineWorker({ receive: (_, self) => self.send(self.id, null) })
 const quick = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
-test('a line that got a slot after it found none waits for no other', () => {
+test('a run queue that got a slot after it found none waits for no other', () => {
   const slots = new Slots(1)
   const [first, second] = ['a', 'b'].map((pool) => ({ partition: 0, wakeup: { id: pool, pool } })) as [
     RunQueue,
@@ -71,7 +71,7 @@ test('a caller that waits for a slot to come to a queue learns of each one, and 
   await slots.came(second)
 })
 
-describe('a slot that ends goes to the line that had none for longest', () => {
+describe('a slot that ends goes to the run queue that had none for longest', () => {
   const rungIn = (pool: string): RunQueue => ({ partition: 0, wakeup: { id: pool, pool } })
   const busy = ['a', 'b', 'c', 'd'].map(rungIn)
 
@@ -94,7 +94,7 @@ describe('a slot that ends goes to the line that had none for longest', () => {
     return next.wakeup.pool
   }
 
-  test.each([1, 2])('all in turn where all always have work (%d slots)', (total) => {
+  test.each([1, 2])('to each in turn if all always have work (%d slots)', (total) => {
     const slots = new Slots(total)
     const taken = goRound(slots)
     const order = Array.from({ length: 8 }, () => moveOn(slots, taken))
@@ -102,7 +102,7 @@ describe('a slot that ends goes to the line that had none for longest', () => {
     expect(order.slice(4)).toEqual(order.slice(0, 4))
   })
 
-  test.each([1, 2])('one that had nothing to do before those that always have work (%d slots)', (total) => {
+  test.each([1, 2])('to a queue that had nothing to do before queues that always have work (%d slots)', (total) => {
     const slots = new Slots(total)
     const taken = goRound(slots)
     expect(slots.take(rungIn('seldom'))).toBeNull()
@@ -196,7 +196,7 @@ test.each([
   },
 )
 
-test('wake-ups that are one job, as all slots were taken, are all answered when slots leave another queue at once (WAKE-5)', async () => {
+test('wake-ups that became one job, because all slots were taken, are all answered when slots leave another queue at once (WAKE-5)', async () => {
   await using troupe = await TestTroupe.connect()
   const [ends, running]: [(() => void)[], Set<unknown>] = [[], new Set()]
   const held = defineWorker({
@@ -253,7 +253,7 @@ describe('a wake-up that comes to a full node', () => {
     return (await Promise.all(lists)).reduce((total, length) => total + length)
   }
 
-  test('is rung again once, and answered when a slot comes to its line, however many lines wait', async () => {
+  test('is sent again once, and answered when a slot comes to its run queue, however many queues wait', async () => {
     await using troupe = await TestTroupe.connect({ partitions: 4 })
     const ends = new Map<unknown, () => void>()
     const held = defineWorker({
@@ -280,7 +280,7 @@ describe('a wake-up that comes to a full node', () => {
     ends.get(3)?.()
   })
 
-  test('goes on to others when a slot comes to its line that can run nothing of it', async () => {
+  test('goes on to others when a slot comes to its run queue that can run nothing of it', async () => {
     await using troupe = await TestTroupe.connect()
     const end = Promise.withResolvers<void>()
     let isTaken = false

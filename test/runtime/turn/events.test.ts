@@ -72,7 +72,7 @@ test.each([
   expect(value?.details).toEqual(details)
 })
 
-test('an agent tells of its model, its tools, its children, its tries and how it ends', async () => {
+test('the events of an agent name its model, its tools, its children, its attempts and how it ends', async () => {
   const none = z.object({})
   const tools = [
     defineTool({ name: 'works', description: 'x', effect: 'once', approval: 'never', input: none, run: () => 1 }),

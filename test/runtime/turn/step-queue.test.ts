@@ -104,7 +104,7 @@ describe('steps that were merged', () => {
     expect(mergeSteps([step(), first, step(), last, step()])).toMatchObject(both)
   })
 
-  test('leave the state and the failure that the last of them set, and the position of the very last', () => {
+  test('keep the state and the failure that the last of them set, and the position of the very last', () => {
     const later = { ...open, run: 2 }
     const merged = (...all: Partial<Step>[]) => mergeSteps(all.map(step))
     expect(merged({ stateJson: '1' }, { stateJson: '2' }, {}).stateJson).toBe('2')

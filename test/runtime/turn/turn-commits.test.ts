@@ -266,7 +266,7 @@ describe('an abandoned turn', () => {
 })
 
 describe('a cancel', () => {
-  test('ends the run by the recorded steps, not by those under way [1.23]', async () => {
+  test('ends the run by the recorded steps, not by steps that are not recorded yet [1.23]', async () => {
     const positions: RunPosition[] = []
     turn.whenCancelled((position) => {
       positions.push(position)
@@ -295,7 +295,7 @@ describe('a cancel', () => {
     expect(sent()).toEqual([['cancelled', 'any']])
   })
 
-  test('that the store tells ends the turn, and nothing is recorded after it', async () => {
+  test('that the answer of the store reports ends the turn, and nothing is recorded after it', async () => {
     turn.whenCancelled(() => ({ ...emptyStep(afterRun(1)), entries: ['cancelled'], outcome: 'cancelled' }))
     turn.add(step('a'))
     await answer(0, { kind: 'cancelled' })
@@ -340,7 +340,7 @@ describe('a refusal (TURN-4)', () => {
     expect([sent(), turn.over, mayCall(turn)]).toEqual([[['a'], ['a failed', 'any']], undefined, false])
   })
 
-  test('of one that may be declined drops it, tells why, and goes on from before it', async () => {
+  test('of a step that may be declined drops it, says why, and goes on from before it', async () => {
     const told: string[] = []
     turn.add(step('a', { position: { ...open, calls: 9 }, declined: (error) => void told.push(error.message) }))
     await answer(0, { kind: 'refused', refusals: [refusal] })
@@ -360,7 +360,7 @@ describe('a refusal (TURN-4)', () => {
     expect(await turn.finished).toBe('ended')
   })
 
-  test('of one that says nothing of it gives the turn up', async () => {
+  test('of a step that says nothing of it gives the turn up', async () => {
     turn.add(step('a'))
     turn.add(step('b'))
     await answer(0, { kind: 'refused', refusals: [refusal] })

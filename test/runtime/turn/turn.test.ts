@@ -47,7 +47,7 @@ test('no other file can write a field of a turn', () => {
 })
 
 describe('a turn', () => {
-  test('has one commit in flight at a time, also when a cancel comes while the last one is on its way (TURN-1)', async () => {
+  test('has one commit without an answer at a time, even if a cancel comes while the last one is on its way (TURN-1)', async () => {
     const store = new HeldStore()
     const turn = new Turn(assignmentByHand(), store.host())
     void echo.behaviour(turn)
@@ -172,7 +172,7 @@ describe('a turn', () => {
       expect(store.commits).toHaveLength(1)
     })
 
-    test('is so too when Redis says it, to a turn that is released', async () => {
+    test('is cancelled as well when Redis says it, to a turn that is released', async () => {
       const store = new HeldStore()
       const turn = new Turn(assignmentByHand(), store.host())
       void turn.release()

@@ -62,7 +62,7 @@ describe('a sweep that becomes due', () => {
     await sweeper.stop()
   })
 
-  test('soon after one that runs is not put off by the end of that', async () => {
+  test('soon after one that runs is not put off by the end of that one', async () => {
     await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
     const mayEnd = Promise.withResolvers<void>()
     let sweeps = 0

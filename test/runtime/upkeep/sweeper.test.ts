@@ -38,7 +38,7 @@ describe('one sweep', () => {
     expect(await place.redis.zcard(place.keys.run('default'))).toBe(7)
   })
 
-  test('tells once of a worker that it cannot read, in however many batches it meets it', async () => {
+  test('reports a worker that it cannot read once, in however many batches it meets it', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const { root } = await place.create({ label: 'spoilt', pool: 'unhosted' })
     await place.redis.set(workerKeys(place.keys.tag, root).record, 'not what it was')
@@ -85,7 +85,7 @@ describe('one sweep', () => {
     expect(new Set(answered)).toEqual(new Set(['default']))
   })
 
-  test('rings for the timers that it fires, all that are due (SWEEP-1, SWEEP-2)', async () => {
+  test('sends wake-ups for the timers that it fires, all that are due (SWEEP-1, SWEEP-2)', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const node = place.node()
     for (let number = 0; number < 4; number++) {
@@ -160,7 +160,7 @@ test('a node prunes even if Redis refuses its sweep, because pruning makes room 
   expect(await place.redis.zcard(place.keys.sessions)).toBe(0)
 })
 
-test('sweeps that fail, and the first that does not, tell which partition they are of, once (SWEEP-3)', async () => {
+test('sweeps that fail, and the first that succeeds, name their partition, once (SWEEP-3)', async () => {
   await using place = await Place.open({ policy: { sweepEveryMs: 10 } })
   let mayFail = false
   let failures = 0

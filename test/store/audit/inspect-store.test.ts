@@ -302,7 +302,7 @@ describe('nodes, kinds, dead letters, queues', () => {
     expect(behind.map(({ fields }) => fields.mail)).toEqual(['b'])
   })
 
-  test('of dead letters those count as settled whose mark is of no letter that was trimmed', async () => {
+  test('dead letters count as settled if their disposition belongs to a letter that was not trimmed', async () => {
     const status = await Place.open()
     for (const at of [7, 8, 9]) await status.redis.xadd(status.keys.dead, `${at}-0`, 'mail', 'a')
     await status.redis.zadd(status.keys.redriven, 6, '6-0 0 ', 8, '8-0 1 ')

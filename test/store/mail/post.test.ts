@@ -8,7 +8,7 @@ import { Place } from '../support/place.ts'
 const accepted = ['message.accepted <one.root> {"kind":"input"}']
 
 describe('a message', () => {
-  test('to an idle worker queues it and rings one wake-up', async () => {
+  test('to an idle worker queues it and brings one wake-up', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
     await (await place.node().claim()).complete()
@@ -23,7 +23,7 @@ describe('a message', () => {
     })
   })
 
-  test('to a queued worker waits behind the one before it, without a second place in line', async () => {
+  test('to a queued worker waits behind the one before it, without a second place in the run queue', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     expect(await place.changed(() => place.post(root, 'second'))).toEqual({

@@ -28,7 +28,7 @@ async function quarantined(place: Place, more: { readonly mode?: 'job'; readonly
 }
 
 describe('a redrive', () => {
-  test('puts the message at the end of the lane, wakes the worker, rings, and keeps the letter', async () => {
+  test('puts the message at the end of the lane, wakes the worker, brings a wake-up, and keeps the letter', async () => {
     await using place = await Place.open()
     const { redrive } = await quarantined(place)
     const changed = await place.changed(async () =>
@@ -95,7 +95,7 @@ describe('a redrive', () => {
     expect(await place.sessions.redrive(other.root, isolated?.id ?? '', event)).toEqual({ kind: 'no_message' })
   })
 
-  test('forgets its marks when their letters were trimmed', async () => {
+  test('forgets its dispositions when their letters were trimmed', async () => {
     await using place = await Place.open()
     const { redrive, root, node, letter } = await quarantined(place)
     await redrive()
@@ -113,7 +113,7 @@ describe('a redrive', () => {
 })
 
 describe('a dismissal', () => {
-  test('writes a mark and nothing else, once', async () => {
+  test('writes a disposition and nothing else, once', async () => {
     await using place = await Place.open()
     const { dismiss } = await quarantined(place)
     const changed = await place.changed(async () => expect(await dismiss()).toEqual({ kind: 'ok' }))
@@ -122,7 +122,7 @@ describe('a dismissal', () => {
     expect(await place.changed(async () => expect(await dismiss()).toEqual({ kind: 'again' }))).toEqual({})
   })
 
-  test('is no obstacle to one that is put back by its id, which is then dismissed no more', async () => {
+  test('does not keep a letter from being put back by its id, and the letter is dismissed no more', async () => {
     await using place = await Place.open()
     const { redrive, dismiss } = await quarantined(place)
     await dismiss()
@@ -134,7 +134,7 @@ describe('a dismissal', () => {
     expect(await place.letters.newestLetters(9)).toMatchObject([{ redriven: 1, isDismissed: false }])
   })
 
-  test('of a letter of another, of none and of one that is gone marks nothing', async () => {
+  test('of a letter of another worker, of none and of one that is gone writes nothing', async () => {
     await using place = await Place.open()
     const { letter, root, dismiss } = await quarantined(place)
     const other = await place.create({ label: 'two' })

@@ -17,7 +17,7 @@ describe('a pause', () => {
     expect(await place.changed(() => place.sessions.pauses.pause(session.id, { ...pauseNote, by: 'bob' }))).toEqual({})
   })
 
-  test('leaves other sessions alone, also those that stand behind it in the run queue', async () => {
+  test('leaves other sessions alone, even those that stand behind it in the run queue', async () => {
     await using place = await Place.open()
     const { session, node } = await withChildren(place)
     await place.create({ label: 'two' })

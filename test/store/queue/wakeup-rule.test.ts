@@ -100,7 +100,7 @@ describe('the wake-up rule', () => {
 })
 
 describe('wakeups', () => {
-  test('of several pools are rung in one commit, each in its own pool', async () => {
+  test('of several pools are sent by one commit, each in its own pool', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     const turn = await place.node().claim()
@@ -131,7 +131,7 @@ describe('wakeups', () => {
     expect(await place.dump()).not.toHaveProperty('wakeups:default')
   })
 
-  test('the end of a turn that claims the last worker rings none', async () => {
+  test('the end of a turn that claims the last worker sends none', async () => {
     await using place = await Place.open()
     await place.create({ label: 'a' })
     await place.create({ label: 'b' })
@@ -155,7 +155,7 @@ describe('wakeups', () => {
     expect(await place.redis.zrange(place.keys.wakeups('default'), 0, '-1')).toEqual(answer.wakeups.map(({ id }) => id))
   })
 
-  test('the end of a turn that finds only what its node cannot run rings for others', async () => {
+  test('the end of a turn that finds only what its node cannot run sends wake-ups for others', async () => {
     await using place = await Place.open()
     await place.create({ label: 'a' })
     await place.create({ label: 'b', kind: 'other' })

@@ -8,7 +8,7 @@ import { decodeAssignment } from '../../../src/store/record/assignment.ts'
 const child = { id: newId(0), name: 'child', kind: 'child' }
 const result = (call: number) => encodeResult(child, call, { status: 'completed', valueJson: '1' })
 
-test('results are at their places behind those that were taken; of one whose head alone is there nothing is seen', () => {
+test('results are at their positions after those that were taken; a result of which only the head is there counts as unseen', () => {
   const record = ['kind', 'a', 'results', '4', 'run', '2'].join('\0')
   // The second was taken before the first.
   const results = [result(1), '', `r\t${child.id}\t4\tcompleted\t`, result(3)]

@@ -99,7 +99,7 @@ describe('a Redis that is full', () => {
     expect(pruned).toBe(1)
   })
 
-  test('is pruned by its nodes, also where those sessions come first that are kept', async () => {
+  test('is pruned by its nodes, even if sessions that are kept come first', async () => {
     const policy = { ...patient.policy, sweepBatch: 1, retentionMs: 0, pruneEveryMs: 0 }
     await using place = await Place.open({ redisUrl: server.url, policy })
     const node = place.node()

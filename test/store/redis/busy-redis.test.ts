@@ -116,7 +116,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
     expect(session).toBe(id)
   })
 
-  test('is asked again by who begins to follow events', async () => {
+  test('is asked again by a client that begins to follow events', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     const newest = await place.redis.xadd(place.keys.events, '*', 'one', '[]')
     await using proxy = await TcpProxy.start(server.url)

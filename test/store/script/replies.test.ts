@@ -8,7 +8,7 @@ const away = new Error('Connection is closed.')
 const giving = (...replies: [Error | null, unknown][]) =>
   ({ exec: async () => replies }) as unknown as ChainableCommander
 
-test('of a key of another sort there is something else instead, and of a Redis that is away an error', async () => {
+test('for a key of another sort something else is taken, and a Redis that is away is an error', async () => {
   expect(await orElse(Promise.resolve('read'), null)).toBe('read')
   expect(await orElse(Promise.reject(wrongSort), null)).toBeNull()
   await expect(orElse(Promise.reject(away), null)).rejects.toBe(away)

@@ -135,7 +135,7 @@ describe('a cancel of one run', () => {
     expect(await place.redis.hget(place.workerKeys(next.worker).record, 'ended')).toMatch(/^cancelled \d+ 2 \d+$/)
   })
 
-  test('leaves no mark that a later run could meet', async () => {
+  test('leaves no element that a later run could meet', async () => {
     await using place = await Place.open()
     const { node, turn } = await talk(place)
     await place.sessions.cancelWorker(turn.worker, 'run', 'enough')

@@ -68,7 +68,7 @@ describe('close', () => {
     expect(await place.session(session.id)).toMatchObject({ state: 'failed', 'result:1': 'failed 0' })
   })
 
-  test('does not end what that turn leaves: input that waits, a run that is open, a try that is still to come', async () => {
+  test('does not end what that turn leaves: input that waits, a run that is open, an attempt that is still to come', async () => {
     for (const end of [
       { open: false, post: true, end: { wait: 'any', next: null } },
       { open: true, post: false, end: { wait: 'signals', next: null } },

@@ -51,13 +51,13 @@ describe('many sessions', () => {
     )
   })
 
-  test('stand in line in the order in which they were asked for', async () => {
+  test('get their places in the run queue in the order in which they were asked for', async () => {
     await using place = await Place.open()
     const made = await place.createMany(['c', 'a', 'b'].map((label) => ({ label })))
     expect(await place.redis.zrange(place.keys.run('default'), '0', '-1')).toEqual(made.map(({ root }) => root))
   })
 
-  test('ring as many wake-ups as the rule has for all of them, which the first of each pool brings', async () => {
+  test('bring as many wake-ups as the rule has for all of them, in the answer for the first of each pool', async () => {
     await using place = await Place.open()
     await place.redis.set(place.keys.slots('default'), 2)
     const made = await place.createMany([

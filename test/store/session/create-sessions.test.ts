@@ -61,7 +61,7 @@ describe('creating a session', () => {
     expect(changed['s:<one>']).toEqual({})
   })
 
-  test('a second session of a pool without slots rings no second wake-up: one slot that is awake takes both', async () => {
+  test('a second session of a pool without slots brings no second wake-up: one slot that is awake takes both', async () => {
     await using place = await Place.open()
     await place.create()
     const changed = await place.changed(() => place.create({ label: 'two' }))
@@ -107,7 +107,7 @@ describe('a session under a key that the caller gave', () => {
     expect(await place.dump()).toEqual(before)
   })
 
-  test('is found also when it had rung nothing', async () => {
+  test('is found also when it had brought no wake-up', async () => {
     await using place = await Place.open()
     await place.create({ label: 'zero' })
     const first = await place.create({ key: 'order-8' })

@@ -126,7 +126,7 @@ describe('finish', () => {
     expect(changed).not.toHaveProperty('w:<one.root>:log')
   })
 
-  test('ends a run that waits for its next try, with a result', async () => {
+  test('ends a run that waits for its next attempt, with a result', async () => {
     await using scene = await started()
     const { place, session, node } = scene
     const turn = await node.claim()

@@ -8,7 +8,7 @@ import { Place } from '../support/place.ts'
 const wakeup = 'b-mine-default-1'
 
 describe('a claim', () => {
-  test('takes the first in line, with a lease, a token and a start counted before any work', async () => {
+  test('takes the first in the run queue, with a lease, a token and a start counted before any work', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
@@ -21,7 +21,7 @@ describe('a claim', () => {
     })
   })
 
-  test('tells all that the turn needs', async () => {
+  test('returns all that the turn needs', async () => {
     await using place = await Place.open()
     const { id, root } = await place.create({ limits: { workers: 9, children: 8, depth: 7, mailbox: 6 } })
     await place.post(root, 'second')
@@ -73,7 +73,7 @@ describe('a claim', () => {
     expect(free.assignment).toMatchObject({ parentId: root, call: null, depth: 1, sessionId: id })
   })
 
-  test('with nothing queued is empty, and gives its wake-up back', async () => {
+  test('with nothing queued is empty, and its wake-up is answered', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()

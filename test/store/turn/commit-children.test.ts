@@ -18,7 +18,7 @@ async function started(limits: Partial<SessionLimits> = {}) {
 const mailTo = (workerId: string, text: string) => ({ workerId, mail: encodeInput(null, JSON.stringify(text)) })
 
 describe('a spawn', () => {
-  test('makes a record, a mailbox with the input and a place in line', async () => {
+  test('makes a record, a mailbox with the input and a place in the run queue', async () => {
     await using scene = await started({ workers: 9, children: 8, depth: 7, mailbox: 6 })
     const { place, turn } = scene
     const changed = await place.changed(() =>
@@ -94,7 +94,7 @@ describe('a spawn', () => {
     expect((await place.record(turn.worker)).pendingCalls).toBe('1-1000')
   })
 
-  test('of many that ring many wake-ups keeps the record small, and rings the same ones again (0001)', async () => {
+  test('of many that need many wake-ups keeps the record small, and sends the same ones again (0001)', async () => {
     await using scene = await started({ children: 50 })
     const { place, node, turn } = scene
     await place.redis.set(place.keys.slots('default'), '50')

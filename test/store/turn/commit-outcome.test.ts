@@ -187,7 +187,7 @@ describe('the run of a child', () => {
     })
   })
 
-  test('does not wake a parent that waits for a control message or for its next try', async () => {
+  test('does not wake a parent that waits for a signal or for its next attempt', async () => {
     for (const wait of ['signals', 'retry']) {
       await using scene = await parentWithChildren(() => wait)
       const { place, children } = scene

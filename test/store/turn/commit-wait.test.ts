@@ -77,7 +77,7 @@ describe('between runs', () => {
 })
 
 describe('parked on a result', () => {
-  test('without it the worker holds no lease and no place in line (I9)', async () => {
+  test('without it the worker holds no lease and no place in the run queue (I9)', async () => {
     await using scene = await withChildren()
     const { place, turn, first, open } = scene
     await turn.record({ ...open, end: { wait: `result:${first.worker}`, next: null } })
@@ -202,7 +202,7 @@ describe('parked on a timer', () => {
   })
 })
 
-describe('parked for the next try', () => {
+describe('parked for the next attempt', () => {
   const failed = {
     open: false,
     attempt: 1,
@@ -238,7 +238,7 @@ describe('parked for the next try', () => {
   })
 })
 
-describe('a turn that gives its worker back', () => {
+describe('a turn that releases its worker', () => {
   test('queues it at the tail, behind the workers that waited', async () => {
     await using scene = await started()
     const { place, turn } = scene

@@ -285,7 +285,7 @@ describe('a turn that ends and claims in one script', () => {
     })
   })
 
-  test('gets its own worker again when that is the first in line', async () => {
+  test('gets its own worker again when that is the first in the run queue', async () => {
     await using scene = await started({ mode: 'conversation' })
     const { place, node, turn } = scene
     await place.post(turn.worker, 'second')
@@ -293,7 +293,7 @@ describe('a turn that ends and claims in one script', () => {
     expect(answer.claimed).toMatchObject({ kind: 'assigned', assignment: { workerId: turn.worker, run: 2, epoch: 2 } })
   })
 
-  test('gets nothing where nothing waits, and gives its wake-up back', async () => {
+  test('gets nothing if nothing waits, and its wake-up is answered', async () => {
     await using scene = await started()
     const { place, node, turn } = scene
     await place.redis.zadd(place.keys.wakeups('default'), (await place.now()) + 20_000, 'mine')

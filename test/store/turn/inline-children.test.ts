@@ -30,7 +30,7 @@ async function lineOf(place: Place): Promise<string[]> {
 }
 
 describe('a child that was offered a slot', () => {
-  test('runs from the start: it has a lease and a claim of that slot, and never stands in line', async () => {
+  test('runs from the start: it has a lease and a claim of that slot, and never stands in the run queue', async () => {
     await using place = await Place.open()
     const { node, request, spawns, nonce } = await parked(place)
     const changed = await place.changed(() => node.turns.commit(request))
@@ -118,7 +118,7 @@ describe('a child that was offered a slot', () => {
     expect(await lineOf(place)).toEqual([spawns[0]?.id, spawns[2]?.id])
   })
 
-  test('to which its parent has sent more already stands in line', async () => {
+  test('to which its parent has sent more stands in the run queue', async () => {
     await using place = await Place.open()
     const { node, request, spawns } = await parked(place)
     const sends = [{ workerId: spawns[0]?.id ?? '', mail: 'i\t-\t1' }]

@@ -139,7 +139,7 @@ describe("a long turn's wake-up", () => {
     expect(await place.redis.zscore(place.keys.wakeups('default'), wakeup)).toBeNull()
   })
 
-  test('with nobody waiting rings none', async () => {
+  test('with nobody waiting brings no wake-up', async () => {
     await using place = await Place.open()
     const node = place.node()
     await place.create()

@@ -92,7 +92,7 @@ describe('wakeups', () => {
   })
 })
 
-describe('the share that one slot takes in a row', () => {
+describe('the number of workers that one slot takes in a row', () => {
   test('is kept for some seconds, and goes when turns are long', async () => {
     await using place = await Place.open()
     const node = place.node()

@@ -220,7 +220,7 @@ describe('a worker of a kind that nobody hosted', () => {
     expect((await node.claim({ pool: 'gpu' })).worker).toBe(root)
   })
 
-  test('is rung for at once, in the sweep that took it', async () => {
+  test('has a wake-up sent for it at once, in the sweep that took it', async () => {
     await using place = await Place.open()
     await place.create({ kind: 'later', pool: 'unhosted' })
     expect((await place.node({ kinds: { gpu: ['later'] } }).sweep({ free: 1 })).wakeups).toMatchObject([

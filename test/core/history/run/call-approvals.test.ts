@@ -22,7 +22,7 @@ const result = (run: number, approval?: 'denied') =>
     ...(approval && { approval }),
   })
 
-test('a call that uses the id of a call that was undone does not inherit what was decided of that one', () => {
+test('a call that uses the id of a call that was undone does not inherit the decision about it', () => {
   const denied = [
     reply(1),
     entry(1, 'asked', { toolCallId: 'pay', asks: [{ id: 'a1', sort: 'approval', question: 'May it?' }] }),

@@ -35,7 +35,7 @@ describe('toRuntimeError', () => {
     expect(toRuntimeError(new RangeError()).message).toBe('RangeError')
   })
 
-  test('says the reason that an error leaves to its cause, or to the errors it gathers', () => {
+  test('has the reason that an error leaves to its cause, or to the errors that it holds', () => {
     const refused = new Error('connect ECONNREFUSED 127.0.0.1:1')
     const both = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), refused])
     const messages: [Error, string][] = [
@@ -55,7 +55,7 @@ describe('toRuntimeError', () => {
     for (const [error, message] of messages) expect(toRuntimeError(error).message).toBe(message)
   })
 
-  test('follows causes that are their own, or too many, to no end', () => {
+  test('ends although causes go round in a circle, or are too many', () => {
     const own = new Error('own')
     own.cause = own
     expect(toRuntimeError(own).message).toBe('own')

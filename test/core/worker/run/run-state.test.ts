@@ -93,7 +93,7 @@ describe('every pair of states', () => {
     for (const pair of pairs) expect(coarseState(pair)).toBe(words[fineState(pair)])
   })
 
-  test('says nothing is going on where nothing can go on', () => {
+  test('says that nothing is going on if nothing can go on', () => {
     const atRest: readonly WorkerState[] = ['idle', 'terminal']
     const resting = pairs.filter(({ run, worker }) => run === 'Idle' && atRest.includes(worker))
     expect(resting.map((pair) => fineState(pair))).toEqual(['inactive', 'inactive'])

@@ -39,7 +39,7 @@ test('few lists are kept, however many different permissions there are', () => {
   expect(list(chosen(1))).toEqual(first)
 })
 
-test('arguments that are not JSON are refused, also for the tools that spawn and send', () => {
+test('arguments that are not JSON are refused, even for the tools that spawn and send', () => {
   const agent = new AgentTools(defineWorker({ instructions: 'x', tools, spawns: ['reader'] }), tools)
   const assignment = { permissions: {} } as never
   const told = (toolName: string, inputText: string) => {

@@ -127,7 +127,7 @@ describe('a kind that changes during a run', () => {
   })
 })
 
-test('an input is recorded while its model is being asked, also if another run of the same turn came before', async () => {
+test('an input is recorded while its model is being asked, even if another run of the same turn came before', async () => {
   const [first, asked, second] = [1, 2, 3].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate]
   const model = scriptedModel('test/slow', async (_request, number) => {
     if (number === 1) await first.promise

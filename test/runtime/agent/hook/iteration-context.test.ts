@@ -210,7 +210,7 @@ describe('onIteration', () => {
     expect(seen.map(({ decision }) => decision.type)).toEqual(['continue', 'done'])
   })
 
-  test('is told the run of the iteration, also of the one that ended it', async () => {
+  test('gets the number of the run, also for the iteration that ended it', async () => {
     const runs: number[] = []
     const model = recordedModel('test/m', [call('look'), say('ok')])
     const onIteration = (_context: IterationContext, { run }: { run: number }) => void runs.push(run)
