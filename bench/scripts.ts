@@ -117,12 +117,12 @@ const scenes: Record<string, () => Promise<void>> = {
       await troupe.sessions.prune({ olderThanMs: 0 })
     }),
   inputs: () =>
-    scene('1 000 children with 4 KB each, the most that a step may hold in both ways', (troupe) =>
-      run(troupe, { kind: 'echo', count: 1_000, bytes: 4_000 }),
+    scene('1 000 children with 550 bytes each, the most that a step may hold in both ways', (troupe) =>
+      run(troupe, { kind: 'echo', count: 1_000, bytes: 550 }),
     ),
   bytes: () =>
-    scene('4 children with 1 MB each, as many bytes as a step may hold', (troupe) =>
-      run(troupe, { kind: 'echo', count: 4, bytes: 1_000_000 }),
+    scene('3 children with 1 MB each, as many bytes as a step may hold', (troupe) =>
+      run(troupe, { kind: 'echo', count: 3, bytes: 1_000_000 }),
     ),
   cancel: () =>
     scene('a cancel of 1 000 children that wait', async (troupe) => {
@@ -155,8 +155,8 @@ const scenes: Record<string, () => Promise<void>> = {
       await session.result()
     }),
   timers: () =>
-    scene('2 500 timers in one step, and a cancel of them', async (troupe) => {
-      const session = await troupe.sessions.create({ kind: 'clock', input: 2_500 })
+    scene('2 000 timers in one step, and a cancel of them', async (troupe) => {
+      const session = await troupe.sessions.create({ kind: 'clock', input: 2_000 })
       await wait(2_000)
       await session.cancel()
       await session.result()

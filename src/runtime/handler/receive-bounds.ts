@@ -4,9 +4,9 @@
  */
 import { LimitError } from '../../core/errors.ts'
 import { policy } from '../../core/policy.ts'
-import { hasRoomFor, type Part, type Parts, partsMost } from '../turn/step/step-size.ts'
+import { fitsCommit, type Part, type Parts, partsMost, sizeOf, withMore } from '../turn/step/step-size.ts'
 
-const partOf = { spawn: 'spawn', send: 'send', ask: 'ask', after: 'timer' } as const satisfies Record<string, Part>
+const partOf: Readonly<Partial<Record<string, Part>>> = { spawn: 'spawn', send: 'send', ask: 'ask', after: 'timer' }
 
 export class ReceiveBounds {
   readonly #kind: string
@@ -21,37 +21,37 @@ export class ReceiveBounds {
   }
 
   /** Throws if the receive has already asked for as much as it may. */
-  checkOneMore(call: keyof typeof partOf): void {
-    if (hasRoomFor(partOf[call], this.#requests)) return
-    const { spawns, sends, timers, asks } = this.#requests
-    const made = `${spawns.length} spawns, ${sends.length} sends, ${asks.length} asks and ${timers.length} timers`
-    const most = `${partsMost('spawn')} spawns, ${partsMost('send')} sends, ${partsMost('ask')} asks or ${partsMost('timer')} timers`
-    throw this.#tooBig(call, `had already made ${made}; the limit is ${most}, or a mix that costs as much,`)
+  checkOneMore(call: 'spawn' | 'send' | 'ask' | 'after'): void {
+    this.#check(call, this.#bytes, 0)
   }
 
   /** Counts the bytes of what a call passes. The bytes of a refused call are not counted. */
   count(call: string, text: string): void {
-    this.#bytes = this.#counted(call, this.#bytes, Buffer.byteLength(text))
+    const bytes = Buffer.byteLength(text)
+    this.#check(call, this.#bytes, bytes)
+    this.#bytes += bytes
   }
 
   /** A new state takes the place of one that was set before. */
   countState(stateJson: string): void {
     const bytes = Buffer.byteLength(stateJson)
-    this.#bytes = this.#counted('setState', this.#bytes - this.#stateBytes, bytes)
+    const others = this.#bytes - this.#stateBytes
+    this.#check('setState', others, bytes)
+    this.#bytes = others + bytes
     this.#stateBytes = bytes
   }
 
-  #counted(call: string, before: number, bytes: number): number {
-    if (before + bytes <= policy.stepBytesMax) return before + bytes
-    const limit = `pass more than ${policy.stepBytesMax} bytes, the limit`
-    throw this.#tooBig(call, `had already passed ${before} bytes, and with this call it would ${limit}`)
-  }
-
-  #tooBig(call: string, what: string): LimitError {
-    const advice = 'ask for the rest in another receive (self.after(0, rest))'
-    return new LimitError(
+  #check(call: string, before: number, bytes: number): void {
+    const size = sizeOf(this.#requests, before + bytes)
+    const part = partOf[call]
+    if (fitsCommit(part === undefined ? size : withMore(size, part))) return
+    const { spawns, sends, timers, asks } = this.#requests
+    const made = `${spawns.length} spawns, ${sends.length} sends, ${asks.length} asks and ${timers.length} timers`
+    const passes = bytes === 0 ? '' : ` (this call passes ${bytes} more)`
+    const most = `${partsMost('spawn')} spawns, ${partsMost('send')} sends, ${partsMost('ask')} asks, ${partsMost('timer')} timers or ${policy.stepBytesMax} bytes`
+    throw new LimitError(
       'step_too_big',
-      `self.${call} was called when ${this.#kind} ${what} of one receive: ${advice}.`,
+      `self.${call} was called when ${this.#kind} had already made ${made}, and passed ${before} bytes${passes}; the limit is ${most}, or a mix that costs as much, of one receive: ask for the rest in another receive (self.after(0, rest)).`,
     )
   }
 }

@@ -44,7 +44,9 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
   if (request.costs?.length) fields.costs = request.costs.map(costFields)
   if (request.childrenAtOnce !== undefined) fields.atOnce = request.childrenAtOnce
   if (spawns.length > 0)
-    fields.spawns = spawns.map((spawn, index) => spawnFields(spawn, offer?.takes[index], add, addOnce))
+    fields.spawns = spawns.map((spawn, index) =>
+      spawnFields(spawn, spawns[index - 1], offer?.takes[index], add, addOnce),
+    )
   if (offer) {
     const { slot, nonce } = offer
     fields.inline = { node: context.nodeId, slot, nonce, leaseMs: context.policy.leaseMs }
@@ -109,8 +111,10 @@ function addingOnce(add: (text: string) => number): (text: string) => number {
   }
 }
 
+/** Of siblings what is as of the one before is left out: Redis decodes a thousand of them. */
 function spawnFields(
   spawn: SpawnOrder,
+  before: SpawnOrder | undefined,
   offered: boolean | undefined,
   add: (text: string) => number,
   addOnce: (text: string) => number,
@@ -118,9 +122,9 @@ function spawnFields(
   const { id, kind, name, pool, detached, call, permissions, mail } = spawn
   return {
     id,
-    kind,
-    pool,
-    call,
+    kind: kind === before?.kind ? undefined : kind,
+    pool: pool === before?.pool ? undefined : pool,
+    call: call === (before?.call ?? 0) + 1 ? undefined : call,
     mail: add(mail),
     name: name === defaultName(kind, call) ? undefined : name,
     permissions: permissions ? addOnce(permissions) : undefined,

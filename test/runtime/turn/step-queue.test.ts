@@ -22,7 +22,8 @@ describe('a batch', () => {
     expect(batchLength([step(), step(), ends, step(), ends])).toBe(3)
   })
 
-  const half = 'x'.repeat(2_097_152)
+  const half = 'x'.repeat(1_560_000)
+  const more = 'x'.repeat(60_000)
   test.each<[string, (text: string) => Partial<Step>]>([
     ['entries', (text) => ({ entries: ['', text] })],
     ['state', (text) => ({ stateJson: text })],
@@ -32,12 +33,12 @@ describe('a batch', () => {
     ['timers', (valueJson) => ({ timers: [{ id: 'x', ms: 1, valueJson }] })],
     ['asks', (body) => ({ asks: [{ id: 'x', sort: 'question', body }] })],
     ['answers of asks', (answer) => ({ asks: [{ id: 'x', sort: 'question', body: '', expiry: { ms: 1, answer } }] })],
-  ])('holds no more than 4 MiB, %s counted, but one step in any case', (_, holding) => {
+  ])('holds no more than 3 MiB, %s counted, but one step in any case', (_, holding) => {
     const two = [step(holding(half)), step(holding(half))]
     expect(batchLength(two)).toBe(2)
     expect(batchLength([...two, step()])).toBe(3)
-    expect(batchLength([...two, step(holding('x')), step()])).toBe(2)
-    expect(batchLength([step(holding(`${half}${half}x`)), step()])).toBe(1)
+    expect(batchLength([...two, step(holding(more)), step()])).toBe(2)
+    expect(batchLength([step(holding(`${half}${half}${more}`)), step()])).toBe(1)
   })
 })
 
@@ -48,13 +49,19 @@ describe('the parts of a batch', () => {
 
   test.each<[string, number, Partial<Step>]>([
     ['a timer', 1, { timers: [{ id: 't', ms: 1, valueJson: '1' }] }],
-    ['a child', 2.5, { spawns: [{ mail: '' }] as unknown as Step['spawns'] }],
-    ['an ask', 2.5, { asks: [{ id: 'x', sort: 'question', body: '' }] }],
-    ['an ask that is withdrawn', 2.5, { withdraws: ['x'] }],
-    ['a message', 5, { sends: [{ workerId: 'x', mail: '' }] }],
+    ['a child', 5 / 3, { spawns: [{ mail: '' }] as unknown as Step['spawns'] }],
+    ['an ask', 2, { asks: [{ id: 'x', sort: 'question', body: '' }] }],
+    ['an ask that is withdrawn', 2, { withdraws: ['x'] }],
+    ['a message', 4, { sends: [{ workerId: 'x', mail: '' }] }],
   ])('are no more than one receive may ask for: %s costs as much as %d timers', (_, cost, part) => {
     expect(batchLength([withTimers(most - Math.ceil(cost)), step(part), step()])).toBe(3)
     expect(batchLength([withTimers(most - Math.ceil(cost) + 1), step(part), step()])).toBe(1)
+  })
+
+  test('and bytes have one limit: half of each fills a commit', () => {
+    const holding = (bytes: number) => step({ stateJson: 'x'.repeat(bytes) })
+    expect(batchLength([withTimers(most / 2), holding(1_600_000), step()])).toBe(3)
+    expect(batchLength([withTimers(most / 2), holding(1_750_000), step()])).toBe(1)
   })
 
   test('are those of a first step alone, however many', () => {

@@ -8,13 +8,12 @@
  * STEP-3 Steps are settled when Redis has answered for every step that may not wait.
  */
 import { encodeEvents } from '../../../core/event/event-notes.ts'
-import { policy } from '../../../core/policy.ts'
 import type { Assignment, CommitRequest, RunPosition, SlotNext } from '../../../core/ports/ports.ts'
 import { encodeWait } from '../../../core/worker/wait.ts'
 import type { SlotPlan } from '../turn-host.ts'
 import type { TurnEnd } from '../turn-state.ts'
 import type { Step } from './step.ts'
-import { bytesIn, partsIn } from './step-size.ts'
+import { bytesIn, fitsCommit, sizeOf } from './step-size.ts'
 
 export class StepQueue {
   readonly #lazyMs: number
@@ -125,12 +124,11 @@ const batchSteps = 50
 
 /** STEP-1: how many of these steps may go into one commit: up to the first that ends a run, within the limits. At least one step goes. */
 export function batchLength(steps: readonly Step[]): number {
-  let bytes = 0
-  let parts = 0
+  let all = { count: 0, weight: 0, bytes: 0 }
   for (const [index, step] of steps.entries()) {
-    bytes += bytesIn(step)
-    parts += partsIn(step)
-    if (index > 0 && (bytes > policy.stepBytesMax || parts > policy.stepPartsMax)) return index
+    const { count, weight, bytes } = sizeOf(step, bytesIn(step))
+    all = { count: all.count + count, weight: all.weight + weight, bytes: all.bytes + bytes }
+    if (index > 0 && !fitsCommit(all)) return index
     if (step.outcome !== undefined || index + 1 === batchSteps) return index + 1
   }
   return steps.length

@@ -44,8 +44,8 @@ ARGV[1] header    json:
     atOnce         how many awaited children may run at once; the others wait to start. Absent: the kind does not say
     spawns         children, each:
       id           of the child
-      kind, pool   of the child
-      call         number of the call
+      kind, pool   of the child; absent: those of the one before it
+      call         number of the call; absent: the next behind that of the one before it, of the first 1
       mail         text: its input
       name         absent: of its kind and call
       permissions  text, which siblings may share; absent: nothing is restricted

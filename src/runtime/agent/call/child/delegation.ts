@@ -28,6 +28,7 @@ import {
   narrowPermissions,
   permissionName,
 } from '../../../../core/worker/permissions.ts'
+import { fitsCommit, partsMost, withMore } from '../../../turn/step/step-size.ts'
 
 export const spawnToolName = 'spawn_workers'
 export const sendToolName = 'send_message'
@@ -169,7 +170,7 @@ export function delegate(
     const permissions = encodePermissions(allowed)
     bytes += Buffer.byteLength(mail) + (texts.has(permissions) ? 0 : Buffer.byteLength(permissions))
     texts.add(permissions)
-    if (bytes > policy.stepBytesMax) throw tooBig(index)
+    if (!fitsCommit(withMore({ count: 0, weight: 0, bytes }, 'spawn', index + 1))) throw tooBig(index)
     const note = {
       call,
       id,
@@ -187,7 +188,7 @@ export function delegate(
 }
 
 function tooBig(fitting: number): LimitError {
-  const limit = `inputs, facts and permissions of more than ${policy.stepBytesMax} bytes in one call`
+  const limit = `more than ${partsMost('spawn')} tasks, or ${policy.stepBytesMax} bytes of their inputs, facts and permissions, or a mix that costs as much, in one call`
   return new LimitError(
     'step_too_big',
     `${limit}: only the first ${fitting} tasks fit; make another call for the others.`,

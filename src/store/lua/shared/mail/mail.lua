@@ -96,19 +96,21 @@ local function writeOut(tag, out, now)
   redis.call('RPUSH', outboxKey(tag, out.partition), digits(number) .. '\t' .. out.text)
 end
 
--- Plans all that a step sends. Mail for a child that the same step spawns (`byId`) becomes one of its first mails. Returns the plans, and those for
--- other partitions; what may not be sent is added to `refused`.
-local function planMails(tag, own, sends, byId, refused)
-  local plans, out, ahead, rules = {}, {}, {}, sendRulesOf(tag, own)
+-- Plans all that a step sends. Children that the same step spawns (`born`) begin with more mails. Returns the plans, and those for other partitions; what
+-- may not be sent is added to `refused`.
+local function planMails(tag, own, sends, born, refused)
+  local plans, out, ahead, rules, byId = {}, {}, {}, sendRulesOf(tag, own), {}
+  for index = 1, #sends > 0 and #born or 0 do byId[born[index].id] = born[index] end
   local here = partitionOfTag(tag)
   for index = 1, #sends do
     local send = sends[index]
     if own.record.copied then send.worker = recipientOf(tag, own, send.worker) end -- guard: a copy sends nothing to its original
     local newborn = byId[send.worker]
     if newborn then
-      table.insert(newborn.mails, send.mail)
+      newborn.more = newborn.more or {}
+      table.insert(newborn.more, send.mail)
       local most = limitsOf(own.recordKey, own.record.limits).mailbox
-      if #newborn.mails == most + 1 then refused[#refused + 1] = { 'mailbox_full', digits(most), send.worker } end
+      if #newborn.more == most then refused[#refused + 1] = { 'mailbox_full', digits(most), send.worker } end
       if not maySend(own, rules, send, own.session) then refused[#refused + 1] = { 'send_exceeded', '0', send.worker } end -- guard: a worker without a right to send sends nothing to a child it spawns
     else
       local isOut = (partitionOf(send.worker) or here) ~= here -- guard: what another partition is to get goes to it

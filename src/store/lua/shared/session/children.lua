@@ -38,28 +38,26 @@ local function readOfRoot(rootKey)
   return { workers = field[1] or nil, score = field[2] or nil, turnUs = field[3] or nil, turnShare = field[4] or nil }
 end
 
--- Children a step spawns, in `others`: `born`, those that are not there yet, also `byId`; and `root`, what their root's record says of its
+-- Children a step spawns, in `others`: `born`, those that are not there yet; and `root`, what their root's record says of its
 -- workers and its places. What limits or permissions do not allow is added to `refused`.
 local function planChildren(tag, own, spawns, others, refused, most)
   local record, known, born = own.record, 0, {}
-  others.born, others.byId, others.common = born, {}, {}
+  others.born, others.common = born, {}
   for from = 1, #spawns, 1000 do
-    local keys = {}
+    local keys, at = {}, 0
     for index = from, math.min(from + 999, #spawns) do
-      local childKey = workerKey(tag, spawns[index].id)
-      local inboxKey = childKey .. laneKeys.inbox
-      spawns[index].key, spawns[index].inboxKey = childKey, inboxKey
-      keys[#keys + 1] = childKey
-      keys[#keys + 1] = inboxKey
+      local spawn = spawns[index]
+      spawn.key = workerKey(tag, spawn.id)
+      keys[at + 1], keys[at + 2] = spawn.key, spawn.key .. laneKeys.inbox
+      at = at + 2
     end
     known = known + redis.call('EXISTS', unpack(keys))
   end
   for index = 1, #spawns do
     local spawn = spawns[index]
     -- A child that exists already was spawned by the same call before: this looks for it one by one only when there is one.
-    if known == 0 or redis.call('EXISTS', workerKey(tag, spawn.id)) == 0 then -- guard: a child is born once
+    if known == 0 or redis.call('EXISTS', spawn.key) == 0 then -- guard: a child is born once
       born[#born + 1] = spawn
-      others.byId[spawn.id] = spawn
     end
   end
   if #born == 0 then return end
@@ -77,7 +75,7 @@ local function planChildren(tag, own, spawns, others, refused, most)
   elseif tonumber(others.root.workers or atStart.workers) + #born > limits.workers then -- guard: limit of workers
     refused[#refused + 1] = { 'workers_exceeded', digits(limits.workers), born[1].id }
   end
-  for index = 1, known > 0 and #born or 0 do checkSort('list', born[index].inboxKey) end
+  for index = 1, known > 0 and #born or 0 do checkSort('list', born[index].key .. laneKeys.inbox) end
   checkSort('list', sessionKey(tag, own.session) .. ':workers')
   if own.inline then checkSort('zset', tag .. ':leases') end -- guard: no child runs without a lease
 end
@@ -88,12 +86,12 @@ local noneBorn = {}
 -- spent then. Reads and checks all of it. Returns as well what is refused, or nil. A worker that has neither parent nor children needs none of this.
 local function planOthers(tag, own, commit, waitsForOne)
   local record, refused = own.record, nil
-  local others = { born = noneBorn, byId = noneBorn, mails = noneBorn, out = noneBorn, root = false, spent = false }
+  local others = { born = noneBorn, mails = noneBorn, out = noneBorn, root = false, spent = false }
   local reports = commit.outcome and commit.result and record.parent and own.run == '1' and record.parentRun ~= '-'
   if #commit.spawns > 0 or #commit.sends > 0 then
     refused = {}
     planChildren(tag, own, commit.spawns, others, refused, commit.atOnce)
-    others.mails, others.out = planMails(tag, own, commit.sends, others.byId, refused)
+    others.mails, others.out = planMails(tag, own, commit.sends, others.born, refused)
   end
   local report = reports and planReport(tag, record, commit.result)
   if report then
@@ -135,31 +133,27 @@ local function commonFields(parent, others, isDetached, token, waits, queuedAt)
   return common
 end
 
--- A child's record and its first mails.
+-- A child's record and its first mails. What it has beside the common fields stands behind them while it is written: no list is copied for each.
 local function writeChild(spawn, common, named)
-  local fields = common
-  if spawn.name or spawn.permissions or spawn.pool ~= atStart.pool then
-    fields = { unpack(common) }
-    local function set(field, value, absent)
-      if value ~= absent then
-        fields[#fields + 1] = field
-        fields[#fields + 1] = value
-      end
-    end
-    set('name', spawn.name)
-    set('permissions', named[spawn.permissions])
-    set('pool', spawn.pool, atStart.pool)
+  local last, size = #common, #common
+  local function set(field, value)
+    common[size + 1], common[size + 2] = field, value
+    size = size + 2
   end
-  redis.call('HSET', spawn.key, 'call', spawn.call, 'kind', spawn.kind, unpack(fields))
-  for from = 1, #spawn.mails, 1000 do
-    redis.call('RPUSH', spawn.inboxKey, unpack(spawn.mails, from, math.min(from + 999, #spawn.mails)))
-  end
+  if spawn.name then set('name', spawn.name) end
+  if spawn.permissions then set('permissions', named[spawn.permissions]) end
+  if spawn.pool ~= atStart.pool then set('pool', spawn.pool) end
+  redis.call('HSET', spawn.key, 'call', spawn.call, 'kind', spawn.kind, unpack(common, 1, size))
+  for at = size, last + 1, -1 do common[at] = nil end
+  local inboxKey, more = spawn.key .. laneKeys.inbox, spawn.more or noneBorn
+  redis.call('RPUSH', inboxKey, spawn.mail)
+  for from = 1, #more, 1000 do redis.call('RPUSH', inboxKey, unpack(more, from, math.min(from + 999, #more))) end
 end
 
 -- Does a slot of the parent's node take this child at once, without the run queue? Not a child with more mail than its input, because an
 -- assignment has bounds.
 local function isInline(inline, spawn)
-  return inline and spawn.offered and #spawn.mails == 1 and not spawn.waits -- guard: a child with more mail than its input enters the run queue | no slot takes a child that waits to start
+  return inline and spawn.offered and not spawn.more and not spawn.waits -- guard: a child with more mail than its input enters the run queue | no slot takes a child that waits to start
 end
 
 -- Writes the children. Returns the ids of those that the slot takes at once, or false.
@@ -178,7 +172,8 @@ local function writeChildren(tag, own, others, now, woke)
       writeChild(spawn, commonFields(own, others, false, nil, true), others.named)
     else
       writeChild(spawn, commonFields(own, others, spawn.detached, nil, false, now), others.named)
-      writeWoken(tag, { id = spawn.id, session = own.session, pool = spawn.pool, root = (spawn.pool == atStart.pool or not own.record.parent) and others.root }, woke)
+      spawn.session, spawn.root = own.session, (spawn.pool == atStart.pool or not own.record.parent) and others.root
+      writeWoken(tag, spawn, woke)
     end
   end
   if #assigned == 0 then return false end

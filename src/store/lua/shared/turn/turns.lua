@@ -11,19 +11,33 @@ local function checkClaim(claim)
   checkNumbers(claim, 'leaseMs', 'mailBytes', 'suspectAfter', 'poisonAfter')
 end
 
+-- Reads the children. What one does not say is as of the one before it. Each gets one table with room for what all have, because a thousand tables that
+-- grow cost half a millisecond.
+local function readSpawns(commit, texts)
+  local spawns, kind, pool, call = commit.spawns, nil, nil, 0
+  for index = 1, #spawns do
+    local sent = spawns[index]
+    checkTexts(sent, 'id')
+    if sent.kind ~= nil or index == 1 then checkTexts(sent, 'kind') end
+    if sent.pool ~= nil or index == 1 then checkTexts(sent, 'pool') end
+    if sent.call ~= nil then checkNumbers(sent, 'call') end
+    kind, pool, call = sent.kind or kind, sent.pool or pool, sent.call or call + 1
+    local spawn = { id = sent.id, kind = kind, pool = pool, call = digits(call), mail = textAt(commit, sent, 'mail', texts), key = nil, session = nil, root = nil }
+    if sent.name ~= nil then checkTexts(sent, 'name') end
+    if sent.permissions ~= nil then spawn.permissions = textAt(commit, sent, 'permissions', texts) end
+    if sent.name then spawn.name = sent.name end
+    if sent.detached then spawn.detached = true end
+    if sent.offered then spawn.offered = true end
+    spawns[index] = spawn
+  end
+end
+
 -- Reads the children, mail, timers and asks of a commit.
 local function readLists(commit, texts)
   commit.spawns, commit.sends, commit.timers = listOf(commit, 'spawns'), listOf(commit, 'sends'), listOf(commit, 'timers')
   commit.asks, commit.withdraws = listOf(commit, 'asks'), listOf(commit, 'withdraws')
   commit.cancels = listOf(commit, 'cancels')
-  for index = 1, #commit.spawns do
-    local spawn = commit.spawns[index]
-    checkTexts(spawn, 'id', 'kind', 'pool')
-    checkTextsIfAny(spawn, 'name')
-    if spawn.permissions ~= nil then spawn.permissions = textAt(commit, spawn, 'permissions', texts) end
-    checkNumbers(spawn, 'call')
-    spawn.call, spawn.mails = digits(spawn.call), { textAt(commit, spawn, 'mail', texts) }
-  end
+  readSpawns(commit, texts)
   for index = 1, #commit.sends do
     local send = commit.sends[index]
     checkTexts(send, 'worker')
