@@ -39,7 +39,7 @@ interface Contestant {
   readonly inFlight: number
 }
 
-/** As the main bench has its Redis. Servers of a cluster ask each other as often as docs/cluster.md advises. */
+/** Its Redis has the settings that the Redis of the main bench has. Servers of a cluster ask each other as often as docs/cluster.md advises. */
 const settings = ['auto-aof-rewrite-percentage 0', 'cluster-node-timeout 5000']
 await using cluster = await RedisCluster.start({ primaries, replicas: 0, durability: 'everysec', settings })
 await using single = await RedisServer.start({ durability: 'everysec', settings: settings.slice(0, 1) })

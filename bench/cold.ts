@@ -78,7 +78,7 @@ async function each(most: number, act: (index: number) => Promise<unknown>): Pro
   await Promise.all(Array.from({ length: 50 }, lane))
 }
 
-/** Packs all of it at once, whatever its age. */
+/** Packs the histories of all workers at once, whatever their age. */
 async function packAll(namespace: string): Promise<{ packed: number; msEach: number; redisMsEach: number }> {
   const [began, before] = [performance.now(), await redisMs()]
   const keys = partitionKeys(tagOf(namespace, 0))
@@ -152,7 +152,7 @@ async function converse(troupe: Troupe): Promise<void> {
   })
 }
 
-/** One message to each, on a node that has none of them in memory: the median in ms. */
+/** Sends one message to each worker, on a node that has none of them in memory: the median in ms. */
 async function wake(troupe: Troupe, run: number): Promise<number> {
   const ids = (await troupe.sessions.list({ limit: Math.min(count, 300) })).map(({ id }) => id)
   await using node = await startNode({ redisUrl: server.url, namespace: 'cold', workers })

@@ -6,13 +6,13 @@
  * number of slots.
  */
 
-/** As many as slots: an agent holds its slot while its model thinks, so a real system has a slot for each run. */
+/** A contestant has as many runs in flight as slots: an agent holds its slot while its model thinks, so a real system has a slot for each run. */
 export const runsInFlight = 50
 
 /** Room for running turns in a node, and the concurrency of a BullMQ worker: the same for all. */
 export const slots = 50
 
-/** For two rows for scale: BullMQ alone is fastest when jobs wait, because each job that ends fetches the next. */
+/** The number of slots in two rows that show the scale: BullMQ alone is fastest when jobs wait, because each job that ends fetches the next. */
 export const fewSlots = 25
 
 /** Eleven workers each, so 275 in all: enough to fill every slot of every contestant several times. */
@@ -26,7 +26,7 @@ export interface Place {
 
 export interface Contestant {
   readonly id: string
-  /** Its name in the table. */
+  /** The name of this contestant in the table. */
   readonly name: string
   readonly unit: 'job' | 'run' | 'tree'
   readonly inFlight: number
@@ -35,7 +35,7 @@ export interface Contestant {
 }
 
 export interface OpenContestant {
-  /** One unit from beginning to end; rejects if its result is wrong. */
+  /** Does one unit from beginning to end; rejects if its result is wrong. */
   perform(): Promise<void>
   close(): Promise<void>
 }

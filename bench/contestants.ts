@@ -1,4 +1,4 @@
-/** Duty: who takes part, in the order of the report. */
+/** Duty: the list of contestants, in the order of the report. */
 import type { Contestant } from './contestant.ts'
 import { flowTree } from './peers/flow-tree.ts'
 import { handwrittenAgent, handwrittenAgentFewSlots } from './peers/handwritten-agent.ts'

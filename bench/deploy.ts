@@ -1,7 +1,7 @@
 /**
  * Duty: measures who waits while a rolling deploy goes on: 2 000 sessions run on three nodes, which are replaced one after the other; one kind moves
  * to a node of its own, and one is new. The figure is the longest that a turn waited although a node ran that could have taken it, in sweeps.
- * `npm run bench:deploy`; one line of JSON for each figure. `COUNT=2000`: so many sessions.
+ * `npm run bench:deploy`; one line of JSON for each figure. `COUNT=2000`: how many sessions run.
  */
 import { connect, defineWorker, type Session, startNode } from 'troupe'
 import { z } from 'zod'
@@ -16,9 +16,9 @@ const [turns, betweenMs] = [8, 3_000]
 const server = await startRedisServer(process.env.PATH ?? '')
 const place = { redisUrl: server.url, namespace: 'deploy' }
 
-/** Of each turn, how long after its time it began, by kind. */
+/** For each turn, by kind: how late it began after its time. */
 const late = new Map<string, number[]>()
-/** Nobody hosted the new kind before. */
+/** The time since which somebody hosts the new kind; nobody hosted it before. */
 let newSince = Number.POSITIVE_INFINITY
 
 /** Takes a turn every few seconds, and notes how late each of them begins. */

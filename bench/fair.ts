@@ -53,7 +53,7 @@ function tell(figure: string, values: Readonly<Record<string, number>>): void {
   console.log(JSON.stringify({ figure, ...Object.fromEntries(rounded) }))
 }
 
-/** How long each of so many small sessions takes, one after the other. */
+/** How long each of `count` small sessions takes, one after the other. */
 async function smallSessions(troupe: Troupe, kind: string, ms: number, count: number) {
   const took: number[] = []
   for (let index = 0; index < count; index++) {
@@ -130,7 +130,7 @@ async function besideOthersKind(): Promise<void> {
   void [busy, node]
 }
 
-/** Two sessions that both have work waiting all the time, one of weight 3: how many turns each gets. */
+/** Gives two sessions work all the time, one of them with weight 3, and tells how many turns each gets. */
 async function weights(): Promise<void> {
   const place = at()
   const ended = { heavy: 0, light: 0 }

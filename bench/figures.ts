@@ -11,7 +11,7 @@ import type { IdleLatency, Latency } from './trials/idle-latency.ts'
 import type { MemoryAbovePayload } from './trials/memory.ts'
 import type { Windows } from './trials/throughput.ts'
 
-/** All measurements of a run; one that was not asked for, or failed, is null or absent. */
+/** All measurements of a bench run; one that was not asked for, or failed, is null or absent. */
 export interface Measurements {
   readonly windows: Windows
   /** The same while every core has another busy process; a contestant that no figure asked for is absent. */
@@ -37,7 +37,7 @@ export interface Figure {
   readonly better: 'higher' | 'lower'
   readonly target: number
   readonly needs: Needs
-  /** Null: not measured. */
+  /** Null: the value was not measured. */
   readonly value: (measured: Measurements) => number | null
 }
 
@@ -106,7 +106,7 @@ function ratio(row: Row, faster: string, slower: string): Figure {
   return figure(row, 'higher', { contestants: ids }, ({ windows }) => ratioOfRounds(windows, faster, slower))
 }
 
-/** The same on a machine whose cores are busy with something else. */
+/** The same ratio, on a machine whose cores are busy with something else. */
 function loadedRatio(row: Row, faster: string, slower: string): Figure {
   return figure(row, 'higher', { loaded: [faster, slower] }, ({ loaded }) => ratioOfRounds(loaded, faster, slower))
 }

@@ -36,7 +36,7 @@ async function outputBytes(): Promise<number> {
   return Number(/total_net_output_bytes:(\d+)/.exec(await redis.info('stats'))?.[1])
 }
 
-/** So many bytes leave Redis for each run, while so many clients each wait for one session after the other. */
+/** How many bytes leave Redis for each run, while `clientCount` clients each wait for one session after the other. */
 async function outputPerRun(clientCount: number, runs: number): Promise<number> {
   const place = at()
   await using node = await startNode({ ...place, workers: { echo: echoIn('default') } })
@@ -66,7 +66,7 @@ async function waitingClients(): Promise<void> {
   })
 }
 
-/** One busy session that 200 followers in one process follow: the part of a core that they take. */
+/** Lets 200 followers in one process follow one busy session, and measures the part of a core that they take. */
 async function followers(): Promise<void> {
   const place = at()
   const ticking = defineWorker({
@@ -109,7 +109,7 @@ async function followers(): Promise<void> {
   void node
 }
 
-/** What a node asks in a second while it has nothing to do. */
+/** Counts the commands that a node asks in a second while it has nothing to do. */
 async function idle(pools: number, partitions: number, seconds: number) {
   const names = Array.from({ length: pools }, (_, index) => (index === 0 ? 'default' : `pool${index}`))
   const workers = new Map(names.map((name) => [`echo-${name}`, echoIn(name)]))

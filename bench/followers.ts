@@ -1,6 +1,6 @@
 /**
- * Duty: measures what 200 followers over HTTP of one busy session take of a core: of the API that serves them, and of the node that runs it. Each is a
- * process of its own. `npm run bench:followers`; one line of JSON for each figure (`ROUNDS=1` for a try).
+ * Duty: measures what 200 followers over HTTP of one busy session take of a core: of the API that serves them, and of the node that runs it. Both the
+ * API and the node are processes of their own. `npm run bench:followers`; one line of JSON for each figure (`ROUNDS=1` for a try).
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -24,14 +24,14 @@ function tell(figure: string, values: Readonly<Record<string, number>>): void {
   console.log(JSON.stringify({ figure, ...Object.fromEntries(rounded) }))
 }
 
-/** Seconds that Redis has worked. */
+/** How many seconds Redis has worked. */
 async function worked(): Promise<number> {
   const info = await redis.info('cpu')
   const seconds = (field: string) => Number(new RegExp(`${field}:([\\d.]+)`).exec(info)?.[1])
   return seconds('used_cpu_user') + seconds('used_cpu_sys')
 }
 
-/** Ms that Redis works for one of so many calls. */
+/** For how many ms Redis works for one of `times` calls. */
 async function costOf(call: () => Promise<unknown>, times = 500): Promise<number> {
   await call()
   const before = await worked()
@@ -40,14 +40,14 @@ async function costOf(call: () => Promise<unknown>, times = 500): Promise<number
 }
 
 const echo = defineWorker({ receive: (_, self) => self.reply(null) })
-/** Does not listen to its signal. */
+/** A child that does not listen to its signal. */
 const stubborn = defineWorker({
   async receive(message, self) {
     await wait(Number(message.value))
     self.reply(null)
   },
 })
-/** Has so many children, one batch after the other; then it replies while one more is open. */
+/** Has as many children as it is told, one batch after the other; then it replies while one more is open. */
 const parent = defineWorker({
   state: z.object({ left: z.number() }),
   initial: { left: 0 },
@@ -69,7 +69,7 @@ const parent = defineWorker({
   },
 })
 
-/** Ms that Redis works in a second while one child of an ended run still runs, in a session that had so many others. */
+/** For how many ms of a second Redis works while one child of an ended run still runs, in a session that had `others` further children. */
 async function openChild(others: number): Promise<number> {
   const place = at()
   const policy = { workers: { echo, stubborn, parent }, concurrency: 20 }

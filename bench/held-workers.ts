@@ -5,7 +5,7 @@ import { defineWorker } from 'troupe'
 const seen = new EventEmitter()
 const counts = { begun: 0, aborted: 0 }
 
-/** Waits until its signal fires. */
+/** Waits until the signal of its run fires. */
 export const held = defineWorker({
   receive(_message, self) {
     counts.begun++

@@ -43,21 +43,21 @@ const parent = defineWorker<{ left: number }, Order>({
     for (let index = 0; index < count; index++) self.spawn(kind, text(bytes))
   },
 })
-/** Sets so many timers in one step. */
+/** A handler that sets as many timers in one step as its input says. */
 const clock = defineWorker<null, number>({
   receive(message, self) {
     if (message.kind !== 'input') return
     for (let index = 0; index < message.value; index++) self.after(60_000 + index, null)
   },
 })
-/** Asks so often in one step. */
+/** A handler that asks as many questions in one step as its input says. */
 const asker = defineWorker<null, number>({
   receive(message, self) {
     if (message.kind !== 'input') return
     for (let index = 0; index < message.value; index++) self.ask('May I?')
   },
 })
-/** Sends to these workers in one step. */
+/** A handler that sends to these workers in one step. */
 const sender = defineWorker<null, string[]>({
   receive(message, self) {
     if (message.kind !== 'input') return
@@ -82,7 +82,7 @@ async function longest(): Promise<Record<string, number>> {
   return Object.fromEntries(Object.entries(found).toSorted(([, a], [, b]) => b - a))
 }
 
-/** Of several repeats the shortest of these: another process that has the core counts as work of Redis. */
+/** The longest call of a scene; of several repeats the shortest of these counts, because another process that has the core counts as work of Redis. */
 async function scene(name: string, act: (troupe: Troupe) => Promise<unknown>): Promise<void> {
   let calls: Record<string, number> | undefined
   for (let repeat = 0; repeat < repeats; repeat++) {

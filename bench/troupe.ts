@@ -15,15 +15,15 @@ import type { BenchKinds } from './troupe-kinds.ts'
 export interface TroupeOptions {
   readonly redisUrl: string
   readonly namespace: string
-  /** Default: one. */
+  /** How many partitions the namespace has; default: one. */
   readonly partitions?: number
   /** Handler kinds to host; openTroupe adds the agents of troupe-agent.ts. */
   readonly kinds: BenchKinds
-  /** Slots of the node. */
+  /** The number of slots of the node. */
   readonly concurrency: number
   /**
-   * `bullmq`: as users run it. `in-process`: the bound, with the same scripts and turns; the process wakes its own slots
-   * directly, and opens no BullMQ queue or worker.
+   * `bullmq`: wake-ups go through BullMQ, as users run it. `in-process`: the bound of what is possible, with the same scripts and turns; the process
+   * wakes its own slots directly, and opens no BullMQ queue or worker.
    */
   readonly wakeups: 'bullmq' | 'in-process'
 }
@@ -42,9 +42,9 @@ export interface TroupeUnderTest {
 }
 
 export interface Conversation {
-  /** The root: its history is the conversation. A turn adds two entries to it, one for the message and one for the reply. */
+  /** The id of the root, whose history is the conversation. A turn adds two entries to it, one for the message and one for the reply. */
   readonly workerId: string
-  /** Sends the next message and resolves with the result of the run that it began. May be called while others are on their way. */
+  /** Sends the next message and resolves with the result of the run that it began. Calls may overlap. */
   say(input: unknown): Promise<unknown>
 }
 

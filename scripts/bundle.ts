@@ -17,7 +17,7 @@ const root = realpathSync(fileURLToPath(new URL('..', import.meta.url)))
 const src = join(root, 'src')
 const lua = join(src, 'store', 'lua')
 
-/** What users import, and the programs that are started. */
+/** The modules that users import, and the programs that are started. */
 export const packageEntries: readonly string[] = [
   'src/index.ts',
   'src/api/index.ts',
@@ -34,13 +34,13 @@ export const packageEntries: readonly string[] = [
 ]
 
 export interface BundleOptions {
-  /** Its folder dist/ gets the modules of src; others get the place that they have in the repository. */
+  /** The modules of src are written to its folder dist/; others to the place that they have in the repository. */
   readonly folder: string
-  /** Files of the repository. */
+  /** Paths of files of the repository. */
   readonly entries: readonly string[]
   /** Dependencies that are put into the files as well, with all that they need. */
   readonly inside?: readonly string[]
-  /** Before those of this file. */
+  /** Plugins that run before the ones of this file. */
   readonly plugins?: readonly Plugin[]
 }
 
@@ -75,7 +75,7 @@ function isPackage(id: string): boolean {
   return /^[^.\0]/.test(id) && !isAbsolute(id) && !ownEntries.has(id)
 }
 
-/** They look for files that lie beside them. */
+/** These packages look for files that lie beside them. */
 const neverInside = ['msgpackr', 'thread-stream']
 
 function isInside(id: string, importer: string | undefined, inside: readonly string[]): boolean {
@@ -119,7 +119,7 @@ const luaTexts: Plugin = {
 const placeModule = '\0place'
 const isPlaceModule = new RegExp(`^${placeModule}$`)
 
-/** BUNDLE-2. A program outside of src keeps the place of its source: what it names lies there. */
+/** BUNDLE-2. A program outside of src keeps the place of its source: the files that it names lie there. */
 const places: Plugin = {
   name: 'places',
   resolveId: { filter: { id: isPlaceModule }, handler: (id) => id },
@@ -149,7 +149,7 @@ const places: Plugin = {
   },
 }
 
-/** Where a module says `import.meta.url`. Any other property would be that of the file it was put into. */
+/** The places in the code where a module says `import.meta.url`. Any other property would be that of the bundled file, and is an error. */
 function placesIn(file: string, code: string): [number, number][] {
   const found: [number, number][] = []
   const visitor = new Visitor({

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { buildProgram } from '../src/cli/program.ts'
 
-/** The help of the program, and under a heading of its own that of each command it shows. */
+/** The help of the program, and under a heading of its own the help of each command that it shows. */
 export function commandPages(): string {
   const program = buildProgram()
   return ['```text', helpOf(program), '```', ...program.commands.flatMap((command) => pagesOf(command, []))].join('\n')
@@ -21,7 +21,7 @@ function isShown(command: Command): boolean {
   return parent === null || parent.createHelp().visibleCommands(parent).includes(command)
 }
 
-/** As in a pipe: without colours, 80 columns wide. */
+/** The help of a command as it is printed into a pipe: without colours, 80 columns wide. */
 function helpOf(command: Command): string {
   let help = ''
   command.configureOutput({

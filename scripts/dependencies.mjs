@@ -130,7 +130,7 @@ function noteNpm(pid) {
   }
 }
 
-/** What to do about an error that begins with its code. */
+/** Advice for an error message that begins with the code of the error. */
 function adviceOf(why) {
   if (/^(EACCES|EPERM|EROFS)/.test(why)) return 'make that folder writable, or use a copy in a writable folder'
   return /^(ENOSPC|EDQUOT)/.test(why) ? 'free some disk space and try again' : 'solve this and try again'

@@ -10,7 +10,7 @@ import { build, type Plugin } from 'vite'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** What modules that the page takes from the library import of Node, and the page leaves out. Any other import fails the build. */
+/** Modules that the page takes from the library import these modules of Node; the page leaves them out. Any other import fails the build. */
 const leftOut: Readonly<Record<string, string>> = { 'node:buffer': 'Buffer', 'node:crypto': 'hash' }
 
 const noNode: Plugin = {
@@ -61,7 +61,7 @@ async function buildInto(folder: string): Promise<void> {
       assetsInlineLimit: 0,
       chunkSizeWarningLimit: 1_000,
       rolldownOptions: {
-        // Libraries say so in every file, for servers that render them. There is none.
+        // Libraries have such a directive in every file, for servers that render them. The page has no such server.
         checks: { moduleLevelDirective: false, bundlerTimings: false },
       },
     },

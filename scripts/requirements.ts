@@ -1,6 +1,6 @@
 /**
- * Duty: which behaviours of the designs are shown by tests. `npm run requirements` prints the numbers and what is missing, and fails while a line
- * has neither a test, a reason, nor a part that is not built yet.
+ * Duty: tells which behaviours of the designs are shown by tests. `npm run requirements` prints the numbers and what is missing, and fails while a
+ * line has neither a test, a reason, nor a part that is not built yet.
  * REQUIREMENTS-1 A test shows the lines whose numbers stand at the end of its name in brackets: `… [1.21, 3.4]`.
  * REQUIREMENTS-2 The table in docs/requirements.md comes from the names of the tests, so it cannot say of a test what that does not claim.
  */
@@ -60,7 +60,7 @@ function row(line: Line): string[] {
   return [id, says, otherwise ? `otherwise: ${otherwise}. ${tests}` : tests]
 }
 
-/** In one line, and one line for each part that is not built yet. */
+/** The counts in one line, and one line for each part that is not built yet. */
 export function requirementCounts(): string {
   const waiting = lines.filter(({ part }) => part)
   const missing = lines.filter((line) => !line.part && testsOf(line).length === 0)

@@ -18,7 +18,7 @@ interface Member {
 
 const definitions = 'src/core/definition'
 
-/** The declarations of each page, each a block of its name. */
+/** The declarations that each page shows, each in a block of its name. */
 const pages: Readonly<Record<string, readonly (readonly [file: string, declaration: string])[]>> = {
   'docs/reference/definitions.md': [
     [`${definitions}/define-worker.ts`, 'HandlerFields'],
@@ -82,7 +82,7 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
   ],
 }
 
-/** What `--json` prints. Names of fields say most of it, so that a field needs no comment here. */
+/** The shapes of what `--json` prints. Names of fields say most of it, so that a field needs no comment here. */
 const shapes: readonly (readonly [file: string, declaration: string])[] = [
   ['src/client/session/session-summary.ts', 'SessionFacts'],
   ['src/client/report.ts', 'SessionReport'],

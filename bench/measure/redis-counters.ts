@@ -12,7 +12,7 @@ export interface RedisCounters {
   readonly cpuSeconds: number
 }
 
-/** Not the contestant's work: commands with which connections introduce themselves, and those of the bench itself. */
+/** These commands are not the contestant's work: connections introduce themselves with them, or the bench itself sends them. */
 const notCounted = new Set(['info', 'hello', 'auth', 'client', 'select', 'command', 'config', 'memory'])
 const scriptCalls = new Set(['evalsha', 'eval', 'evalsha_ro', 'eval_ro', 'fcall', 'fcall_ro'])
 

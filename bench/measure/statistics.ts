@@ -1,4 +1,4 @@
-/** Duty: the two statistics that the bench reports. It uses medians, so that one disturbed repeat does not decide a figure. */
+/** Duty: the two statistics that the bench reports. They are medians, so that one disturbed repeat does not decide a figure. */
 
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5)

@@ -28,7 +28,7 @@ export const handwrittenAgent: Contestant = {
 }
 
 /**
- * The same, tuned by somebody who knows BullMQ well; for scale. It uses ids of its own and one listener instead of
+ * The same agent, tuned by somebody who knows BullMQ well; it shows the scale. It uses ids of its own and one listener instead of
  * `waitUntilFinished`, reads the history once per job, and has half the slots. Fewer slots help only if the model answers
  * at once; they spare BullMQ a third of its scripts.
  */

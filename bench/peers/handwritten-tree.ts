@@ -83,7 +83,7 @@ async function delegate(
   if (history.messages.length === 0) await history.append({ role: 'user', content: job.data.question })
   if (history.messages.length === 1) {
     await queue.addBulk(childJobs(job))
-    // Recorded last. If the job runs again before this, it adds its children again, and they find their answers recorded.
+    // The parent records its own message last. If the job runs again before this, it adds its children again, and they find their answers recorded.
     await history.append({ role: 'assistant', content: 'I ask ten workers.' })
   }
   if (await job.moveToWaitingChildren(token ?? '')) throw new WaitingChildrenError()

@@ -28,7 +28,7 @@ export class JsonHistory {
     return this.#messages
   }
 
-  /** Resolves once Redis has it. */
+  /** Resolves once Redis has the message. */
   async append(message: AgentMessage): Promise<void> {
     if (!this.#trusted && this.#messages.length > 0) await this.#load()
     this.#messages.push(message)

@@ -1,5 +1,5 @@
 /**
- * Duty: BullMQ by itself: an empty job, added and processed. For scale: a system that needs one job per unit cannot be faster.
+ * Duty: BullMQ by itself: an empty job, added and processed. It shows the scale: a system that needs one job per unit cannot be faster.
  * The jobs have BullMQ's own short ids and few slots, because BullMQ is fastest that way.
  */
 import { Queue, Worker } from 'bullmq'

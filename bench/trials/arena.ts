@@ -6,7 +6,7 @@ export interface Arena {
   /** The bench's own connection, for counters and for emptying Redis between contestants. */
   readonly redis: Redis
   readonly repeats: number
-  /** Length of one measured window. */
+  /** How many seconds one measured window takes. */
   readonly seconds: number
   nextPlace(): Place
   progress(text: string): void

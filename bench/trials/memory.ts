@@ -1,5 +1,5 @@
 /**
- * Duty: measures the Redis memory of a worker and of a session beyond their payload (P6): 4 000 idle workers with ten messages of about 500
+ * Duty: measures how much memory of Redis a worker and a session take beyond their payload (P6): 4 000 idle workers with ten messages of about 500
  * bytes each, and 4 000 finished sessions of one worker. The payload is the sum of the entries of the histories.
  */
 import { runsInFlight } from '../contestant.ts'
@@ -18,7 +18,7 @@ const messageText = 'x'.repeat(380)
 /** A short question; the job answers with the same. */
 const questionText = 'x'.repeat(100)
 
-/** Bytes per worker or session. */
+/** How many bytes a worker or a session takes. */
 export interface UnitMemory {
   readonly byOwner: Readonly<Record<KeyOwner, number>>
   readonly payload: number
@@ -27,7 +27,7 @@ export interface UnitMemory {
 export interface MemoryAbovePayload {
   /** The keys of an idle worker, history included, less the entries of the history. */
   readonly idleWorker: number
-  /** All keys that live as long as a finished session, less the entries of its history. */
+  /** The bytes of all keys that live as long as a finished session, less the entries of its history. */
   readonly finishedSession: number
   readonly idle: UnitMemory
   readonly finished: UnitMemory

@@ -8,7 +8,7 @@ import { ContestantProcess } from '../measure/contestant-process.ts'
 import type { Load, Window } from '../measure/steady-window.ts'
 import type { Arena } from './arena.ts'
 
-/** By contestant, one window per round; a contestant that failed once has none. */
+/** By contestant, one window for each round; a contestant that failed once has none. */
 export type Windows = ReadonlyMap<string, readonly Window[]>
 
 /** The first round only warms the compiler, and is not kept: a real process is warm after some seconds, and stays warm for days. */

@@ -1,10 +1,10 @@
 /**
  * Duty: the behaviours of the five designs that troupe was built from, one line each, by their stable numbers.
  * DESIGN-LINES-1 A line says in our own words what the design does. What troupe does instead stands in `otherwise`, with the reason.
- * DESIGN-LINES-2 A line with `part` belongs to a part that is not built yet. It loses that word with the first test that shows it whole.
+ * DESIGN-LINES-2 A line with `part` belongs to a part that is not built yet. A line loses `part` with the first test that shows it whole.
  */
 
-/** What a line that is not shown yet belongs to. */
+/** The parts that are not built yet, to which lines that no test shows belong. */
 export const parts = {
   compaction: 'Compaction, trimming and limits of a history',
   branching: 'Checkpoints, branches and undo',

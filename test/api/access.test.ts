@@ -32,7 +32,7 @@ const addressOf = (path: string) =>
     path.includes('/dead/') ? '1-0' : path.includes('/workers/') ? unknown.replace('-7', '-8') : unknown,
   )
 
-/** What callers without a token, with a wrong one, and with each right get: 401, 403, or through. */
+/** What a caller of each sort gets: 401 without a token or with a wrong one, 403 without the right, or its answer. */
 const outcomes: Readonly<Record<Right | 'open', string>> = {
   open: 'through through through through through through through',
   read: '401 401 401 through through through through',
@@ -84,7 +84,7 @@ describe.each(routes.map((one) => [`${one.method} ${one.path}`, one] as const))(
   })
 })
 
-/** With these headers alone, which fetch would not send. */
+/** The status of a request that has only these headers; fetch would send more. */
 function rawStatus(method: string, path: string, headers: string[], body?: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const length = body === undefined ? [] : ['content-length', String(body.length)]

@@ -135,7 +135,7 @@ test('a caller lags as soon as 1 MiB waits for it, even within one pass of the e
       for (; !writer.lags && sent < 100 * mebibyte; sent += 1_024)
         writer.send({ type: 'x', json: JSON.stringify('y'.repeat(1_022)) })
       expect(out.writableLength).toBeLessThan(mebibyte + 65_536)
-      // What the system took of it waits no more.
+      // The bytes that the system took wait no more.
       if (writer.lags) await new Promise((resolve) => setImmediate(resolve))
     }
     expect(writer.lags).toBe(true)

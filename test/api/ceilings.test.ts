@@ -78,7 +78,7 @@ test('a request above the ceiling is refused, however it is made; another token 
   expect((await api.call('PATCH', `/v1/sessions/${sessionId}/limits`, { tokens: 9 }, bearer('bound'))).status).toBe(200)
 })
 
-/** The sessions of the token `one` have 400, 400 and 100 tokens: 100 are left. */
+/** Gives the token `one` sessions of 400, 400 and 100 tokens: 100 of its tokens are left. */
 async function giveNineHundred(): Promise<string> {
   const create = async (limits?: object, key?: string) => {
     const headers = { ...bearer('one'), ...(key !== undefined && { 'idempotency-key': key }) }
@@ -124,7 +124,7 @@ test('all that a token gives its sessions within an hour is bounded, over all se
     expect(refused.body.detail).toContain('It has given 900, and this would be')
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_500)
   }
-  // Of the first server, as far as Redis knows its key: it counts no second time.
+  // The session belongs to the first server, as far as Redis knows its key, so this request counts no second time.
   const again = await ask('POST', '/v1/sessions', { ...session, limits: { tokens: 400 } }, { 'idempotency-key': 'k' })
   expect(again.status).toBe(202)
   expect((await ask('POST', '/v1/sessions', session, {}, 'two')).status).toBe(202)

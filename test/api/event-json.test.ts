@@ -1,4 +1,4 @@
-/** The text of an event is made once for all callers that have the same one, and never that of another event. */
+/** The server makes the text of an event once for all callers that get the same one, and gives no caller the text of another event. */
 import { expect, test } from 'vitest'
 import { eventJson } from '../../src/api/stream/event-json.ts'
 import type { TroupeEvent } from '../../src/core/event/event.ts'

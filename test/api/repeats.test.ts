@@ -1,4 +1,4 @@
-/** Every request that changes something, repeated under its Idempotency-Key at one server: beside the first one and after it. */
+/** Every request that changes something is repeated under its Idempotency-Key at one server: while the first one goes on, and after it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { routes } from '../../src/api/routes.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
@@ -9,7 +9,7 @@ import { partitionKeys } from '../../src/store/keys.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { TestApi } from './support/test-api.ts'
 
-/** Asks to pay if its last message says so, else answers. */
+/** A model that asks to pay if the last message says so, and otherwise answers. */
 const model: Model = {
   id: 'test/m',
   async reply({ messages }, call) {
@@ -90,7 +90,7 @@ async function silentNode(): Promise<string> {
 
 const decision = ({ id, hash }: { readonly id: string; readonly hash: string }) => ({ id, hash, decision: 'approve' })
 
-/** What is asked for: the address, the body, and the worker whose history shows it, once that is at rest. */
+/** What a test asks for: the address, the body, and the worker whose history shows the request, once that worker is at rest. */
 type Scene = readonly [path: string, body?: object | undefined, ids?: Ids]
 
 const ofSession = (verb: string, body?: object) => async (): Promise<Scene> => {
@@ -103,7 +103,7 @@ const ofTalk = (verb: string, body?: object, before?: (ids: Ids) => Promise<unkn
   return [`/v1/workers/${ids.workerId}/${verb}`, body, ids]
 }
 
-/** Nothing listens there. */
+/** An endpoint at an address where nothing listens. */
 async function webhook(): Promise<string> {
   return (await api.post('/v1/webhooks', { url: 'http://127.0.0.1:9/hook' })).body.id
 }
@@ -164,7 +164,7 @@ const scenes: Readonly<Record<string, () => Promise<Scene>>> = {
 
 const changing = routes.filter(({ method, changes }) => changes ?? method !== 'GET')
 
-/** What another request would add to. */
+/** The lists to which a second request would add something. */
 async function tracesOf(ids: Ids | undefined): Promise<readonly unknown[]> {
   const byState = (await api.get('/v1/counts')).body.sessions as Record<string, number>
   const sessions = Object.values(byState).reduce((sum, count) => sum + count)

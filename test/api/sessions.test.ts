@@ -105,7 +105,7 @@ test('health, workers and one worker are read, and followed from what is there [
   expect(await Promise.all(seen)).toEqual([200, 404, 400])
   const followed = await fetch(api.url(`/v1/sessions/${body.sessionId}/events?tail=10`))
   let text = ''
-  // The session goes on, and so does the stream: only its past is waited for.
+  // The session goes on, and so does the stream: the test waits only for its past.
   for await (const piece of followed.body ?? []) {
     text += new TextDecoder().decode(piece)
     if (text.includes('session.created')) break

@@ -208,7 +208,7 @@ test('a reader that reads nothing for a while gets every stored event when it re
   // Thirty megabytes of log lines, of which the reader takes none.
   for (let number = 0; number < 4; number++) await api.post(`${path}/messages`, { input: 2_000 })
   await waitUntil('the messages are answered', async () => (await api.get(path)).body.workers[0].runs >= 5)
-  // Then it reads all at once, up to the end.
+  // The reader reads all at once now, up to the end.
   await api.post(`${path}/close`)
   const text = await new Promise<string>((resolve) => {
     let read = ''

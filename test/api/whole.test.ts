@@ -79,7 +79,7 @@ describe('whatever is sent', () => {
   })
   afterAll(() => api[Symbol.asyncDispose]())
 
-  /** These would pause the others, wait, or never end. */
+  /** Requests to these routes would pause the other tests, wait, or never end. */
   const left = new Set([
     'followSession',
     'followFleet',

@@ -8,9 +8,9 @@ export interface LuaScript {
   readonly text: string
   readonly shared: string
   readonly keys: readonly string[]
-  /** Fields of its JSON header; none: it takes no header. */
+  /** The fields of the script's JSON header; absent if the script takes no header. */
   readonly header: readonly string[]
-  /** Those of each list or object within the header. */
+  /** The fields of each list or object within the header. */
   readonly fields?: Readonly<Record<string, readonly string[]>> | undefined
   readonly args: readonly string[]
 }
@@ -25,11 +25,11 @@ interface Parts {
   readonly header: string
   /** The first lines, which give names to KEYS and ARGV. */
   readonly binding: string
-  /** The rest, without comments. */
+  /** The rest of the script, without comments. */
   readonly body: string
 }
 
-/** A line for each disagreement. */
+/** Returns a line for each disagreement. */
 export function disagreements(script: LuaScript): string[] {
   const parts = partsOf(script.text)
   if (parts === null) return ['has no header']
@@ -137,7 +137,7 @@ function tailRules({ header, binding }: Parts): string[] {
   return found
 }
 
-/** Names of a header's fields: those of the header itself under '', those of a list or an object within it under its name. */
+/** Collects the names of a header's fields: those of the header itself under '', those of a list or an object within it under its name. */
 function fieldsIn(header: string): Map<string, string[]> {
   const found = new Map<string, string[]>()
   const section = /ARGV\[1\] header\b[^\n]*\n((?: {2,}[^\n]*\n)*)/.exec(header)?.[1] ?? ''
@@ -177,7 +177,10 @@ function fieldRules({ header, body }: Parts, { header: top, fields = {}, shared 
   return found
 }
 
-/** What is read of an item is explained, or set by the script itself. An item of `steps`, or of a variable that holds that list, has the name in the singular. */
+/**
+ * Each field that the code reads of an item is explained, or set by the script itself. An item of `steps`, or of a variable that holds that list, has
+ * the name in the singular.
+ */
 function itemRules(list: string, explained: readonly string[], code: string): string[] {
   const holders = matches(code, new RegExp(`\\b(\\w+)(?:, \\w+)* = listOf\\(\\w+, '${list}'`, 'g'))
   const found: string[] = []
@@ -225,7 +228,7 @@ function returned(body: string, helpers: ReadonlyMap<string, string>): Set<strin
   return words
 }
 
-/** Keys that are put together in the code are listed, and those that are listed are put together. */
+/** The header lists the keys that the code puts together, and no other ones. */
 function buildRules({ header, body }: Parts, { shared }: LuaScript): string[] {
   const section = /^Builds ([\s\S]*?)(?=^Events|$(?![\s\S]))/m.exec(header)?.[1] ?? ''
   const listed = new Set([...section.matchAll(/\bT:(\w+)/g)].map(([, name]) => name as string))
@@ -245,7 +248,7 @@ function builtIn(code: string): Set<string> {
   return names
 }
 
-/** The shared functions that a body calls, and those they call. */
+/** Finds the shared functions that a body calls, and those that these functions call. */
 function helpersOf(body: string, shared: string): Map<string, string> {
   const all = new Map(
     [...withoutComments(shared).matchAll(/^local function (\w+)\([\s\S]*?^end$/gm)].map((found) => [

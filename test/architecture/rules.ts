@@ -53,15 +53,15 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'telemetry',
     'notify',
   ],
-  // Parts of compose.ts.
+  // The parts that compose.ts may import.
   compose: ['core', 'config.ts', 'log.ts', 'store', 'wake', 'submit', 'runtime', 'client'],
   'index.ts': ['compose.ts', 'client', 'audit', 'core', 'formats', 'config.ts', 'log.ts', 'node-version.ts'],
-  // Of cli only the words for what it shows: they are pure.
+  // Of cli only the words for what it shows, which are pure.
   api: ['client', 'audit', 'formats', 'core', 'config.ts', 'log.ts', 'cli/view'],
   cli: ['compose.ts', 'client', 'audit', 'api', 'dev', 'formats', 'core', 'config.ts', 'log.ts', 'node-version.ts'],
-  // For programs elsewhere, browsers too.
+  // http is for programs elsewhere, browsers too.
   http: [],
-  // For tests of users; nothing imports it.
+  // testing is for tests of users; nothing imports it.
   testing: [
     'compose.ts',
     'client',
@@ -77,7 +77,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'config.ts',
     'log.ts',
   ],
-  // For a browser: `pageRunsInBrowsers` says what it may load of these.
+  // page runs in a browser: `pageRunsInBrowsers` says what it may load of these parts.
   page: ['core', 'client', 'audit', 'cli'],
 }
 
@@ -98,7 +98,7 @@ function partOf(path: string): string | null {
   return top === 'src' ? (part ?? null) : null
 }
 
-/** Which packages only one part may use. `typesIn` may name their types. */
+/** Packages that only some parts may use. Files in `typesIn` may name their types. */
 const confined: Readonly<Record<string, { readonly in: readonly string[]; readonly typesIn?: readonly string[] }>> = {
   ioredis: { in: ['store'], typesIn: ['wake', 'submit', 'notify'] },
   bullmq: { in: ['wake', 'submit', 'notify'] },
@@ -132,7 +132,7 @@ export const confinement: Rule = (files) =>
     return `may not import ${pack}: only ${place.in.join(', ')} may`
   })
 
-/** What of other parts is pure: data to words. */
+/** The files of other parts that are pure: they turn data into words. */
 const forBrowsers = /^src\/(core|page|cli\/view)\/|^src\/cli\/terminal\/escape\.ts$|^src\/client\/event\/activity\.ts$/
 
 /** The page names types of the library, and shares its words. Nothing that it loads needs Node. */
@@ -252,7 +252,7 @@ function beginsFunction(lines: readonly string[], index: number): boolean {
   return /(\)(: [^=]+)?|=>) \{$/.test(line)
 }
 
-/** Where a head that was broken over lines begins: Biome puts its last line at the indentation of the first. */
+/** The line at which a head begins that was broken over lines: Biome puts its last line at the indentation of the first. */
 function headOf(lines: readonly string[], index: number): number {
   const indent = /^ */.exec(lines[index] as string)?.[0] as string
   if (!(lines[index] as string).startsWith(`${indent})`)) return index

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, normalize } from 'node:path/posix'
 
 export interface Import {
-  /** As it is written. */
+  /** The specifier, as it is written. */
   readonly from: string
   /** Path of the file from the root of the repository, for an import of ours; null for a package or a builtin. */
   readonly file: string | null
@@ -13,7 +13,7 @@ export interface Import {
 }
 
 export interface SourceFile {
-  /** From the root of the repository, with slashes. */
+  /** The path from the root of the repository, with slashes. */
   readonly path: string
   readonly text: string
   readonly imports: readonly Import[]
@@ -23,7 +23,7 @@ export function sourceFile(path: string, text: string): SourceFile {
   return { path, text, imports: importsOf(path, text) }
 }
 
-/** All TypeScript files below these folders. */
+/** Reads all TypeScript files below these folders. */
 export async function readSources(root: string, folders: readonly string[]): Promise<SourceFile[]> {
   const files: SourceFile[] = []
   for (const folder of folders) {

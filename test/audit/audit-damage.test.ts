@@ -1,4 +1,4 @@
-/** audit where somebody wrote over a key of a whole partition: the key is named, once, and everything else is looked at. */
+/** If somebody wrote over a key of a whole partition, audit names the key once, and looks at everything else. */
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
@@ -21,13 +21,13 @@ beforeAll(async () => {
   const broken = casts[scenes.indexOf('broken')]?.root as string
   await node.stop()
   await troupe.redis.hset(partitionKeys(troupe.tag).nodes, 'n-1', '1 1 default  {}')
-  // Its queue is known by the register of kinds alone.
+  // Audit knows the run queue of this kind by the register of kinds alone.
   await troupe.create('special')
   await quarantine(broken)
 })
 afterAll(() => troupe[Symbol.asyncDispose]())
 
-/** As if the message of its failed run had been put aside. */
+/** Leaves a worker as if the message of its failed run had been quarantined. */
 async function quarantine(worker: string): Promise<void> {
   const { log } = workerKeys(troupe.tag, worker)
   await troupe.redis.lpop(log)

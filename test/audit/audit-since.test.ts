@@ -22,7 +22,7 @@ async function threeSessions(troupe: TestTroupe) {
   return { old, fresh, live }
 }
 
-/** The message of its only run is in its history no more. */
+/** Takes the message of the session's only run out of its history. */
 async function spoil({ redis, tag }: TestTroupe, session: Session): Promise<void> {
   await redis.lpop(workerKeys(tag, session.rootId).log)
 }

@@ -43,7 +43,7 @@ beforeAll(async () => {
 })
 afterAll(() => troupe[Symbol.asyncDispose]())
 
-/** What was found in this session, or of its workers. */
+/** The findings about this session, or about its workers. */
 function foundIn({ session, root, first, second }: Cast, { findings }: AuditReport) {
   return findings.filter(
     ({ sessionId, workerId, what }) =>
@@ -67,7 +67,7 @@ describe('a system that is whole', () => {
     )
     expect(results).toMatchObject({ failed: 0, dead: 0 })
     expect(results.waiting).toBeGreaterThan(0)
-    // The answers of two asks, one for each time that the scene is played.
+    // The scene is played twice, with one answer each time.
     expect(signals).toMatchObject({ accepted: 2, completed: 2 })
   })
 })

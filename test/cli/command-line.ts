@@ -1,4 +1,4 @@
-/** The command line as a child process in a project of its own. Of the environment it gets only PATH and HOME. */
+/** The command line as a child process in a project of its own. Its environment holds only PATH and HOME. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null
   readonly stdout: string
   readonly stderr: string
-  /** stdout as one object per line. */
+  /** stdout as one object for each line. */
   readonly objects: Record<string, unknown>[]
 }
 
@@ -138,7 +138,7 @@ export class Project implements AsyncDisposable {
     return this.start(args, options).ended
   }
 
-  /** Runs a command to its end, in a process that runs one after the other: for those that look, ask or are refused. */
+  /** Runs a command to its end, in a process that runs many commands one after the other: for commands that look, ask or are refused. */
   async ask(args: readonly string[]): Promise<Ended> {
     this.#host ??= new CommandHost(this.folder, fullEnv(this.#env))
     return endOf({ ...(await this.#host.run(args)), signal: null })

@@ -1,4 +1,4 @@
-/** What a process loads that does little: others wait for it at each start. */
+/** What `troupe` loads to do little things: others wait for it at each start. */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Of the sources: each part of src/ is told. */
+/** Tells which parts of src/ the command loads. */
 function loadedBy(...args: string[]): Promise<string[]> {
   return told({ ...process.env, NODE_OPTIONS: '' }, args)
 }

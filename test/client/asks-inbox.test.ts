@@ -6,7 +6,7 @@ import { askKey, partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { RedisServer } from '../support/redis/redis-server.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
-/** So many open asks, the oldest first, each of a worker of its own, as scripts write them. */
+/** Fills the inbox with `count` open asks, the oldest first, each of a worker of its own, as scripts write them. */
 async function fill({ redis, tag }: TestTroupe, count: number): Promise<void> {
   const { asks } = partitionKeys(tag)
   for (let from = 0; from < count; from += 1_000) {
@@ -46,7 +46,7 @@ const callsIn = (cost: Record<string, { calls: number }>) =>
   Object.fromEntries(Object.entries(cost).map(([name, { calls }]) => [name, calls]))
 
 test('the first page of 10 000 open asks is read with the commands that a few asks need, and so is the next one', async () => {
-  // Nobody else calls this Redis, so that its own figures are those of the calls here.
+  // Nobody else calls this Redis, so its own figures count only the calls of this test.
   await using server = await RedisServer.start({ durability: 'none' })
   await using few = await TestTroupe.connect({ redisUrl: server.url })
   await using many = await TestTroupe.connect({ redisUrl: server.url })

@@ -1,4 +1,4 @@
-/** What a client that was closed says, at once, to who calls it and to who waits for it. */
+/** A closed client tells its callers, and those who wait for it, at once that it is closed. */
 import { describe, expect, inject, test, vi } from 'vitest'
 import { connectInternal, type Troupe } from '../../src/client/client.ts'
 import { EventHub } from '../../src/client/event/event-hub.ts'
@@ -119,7 +119,7 @@ describe('a client that was closed', () => {
       async (proxy) => {
         await waitUntil('it is lost', () => proxy.connections === 0)
         proxy.holdNew()
-        // That for events, and the one that was lost.
+        // The client opens two connections: the one for events, and the one that was lost.
         await waitUntil('it connects again', () => proxy.waiting > 1)
       },
     ],

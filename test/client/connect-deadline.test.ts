@@ -1,6 +1,5 @@
 /**
- * How long a client tries to connect: as long as it is told, else a time of its own; and how soon its connections end, where Redis
- * stands still.
+ * How long a client tries to connect: as long as it is told, or else for a time of its own; and how soon its connections end if Redis stands still.
  */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -35,7 +34,7 @@ test.each([
   await connecting
 })
 
-/** A Redis that stands still: what is sent to it, the end of a connection as well, is taken by its kernel alone. */
+/** A Redis that stands still: only its kernel takes what is sent to it, also the end of a connection. */
 async function frozenRedis() {
   const accepted = Promise.withResolvers<Socket>()
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, accepted.resolve).listen(0, '127.0.0.1')

@@ -1,4 +1,4 @@
-/** What clients read when somebody has written over what is stored: the key by its name, and all that can still be told. */
+/** What clients read when somebody has written over stored keys: the name of the key, and everything that can still be told. */
 import { describe, expect, test, vi } from 'vitest'
 import type { Health } from '../../src/client/health/health.ts'
 import type { SessionsQuery } from '../../src/client/queries.ts'
@@ -31,7 +31,7 @@ async function ended(troupe: TestTroupe, kind: 'echo' | 'broken') {
   return { session, keys: { ...workerKeys(troupe.tag, session.rootId), ...sessionKeys(troupe.tag, session.id) } }
 }
 
-/** All numbers of a value, at any depth. */
+/** Collects all numbers of a value, at any depth. */
 function numbersIn(value: unknown): number[] {
   if (typeof value === 'number') return [value]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(numbersIn) : []

@@ -81,7 +81,7 @@ describe('events of a run', () => {
 })
 
 describe('session.updates', () => {
-  /** The states one after the other, as each update names them. */
+  /** The states one after the other, as the updates name them. */
   const path = (updates: readonly ContextUpdate[]) =>
     updates.flatMap(({ previousState, currentState }) =>
       previousState === undefined ? [] : [`${previousState}>${currentState}`],

@@ -1,4 +1,4 @@
-/** Who follows a session: until when, and what is left of it afterwards. */
+/** A follower of a session: how long it follows, and what it leaves behind. */
 import { getEventListeners } from 'node:events'
 import { setImmediate as later } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -24,7 +24,7 @@ const echo = defineWorker({ receive: (message, self) => self.reply(message.value
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** Long before silence makes a follower look whether the session still goes on. */
+/** This time is over long before silence makes a follower look whether the session still goes on. */
 const soon = () => AbortSignal.timeout(20_000)
 
 test('a live follower ends with the event with which the session ends, and leaves nothing at its signal', async () => {

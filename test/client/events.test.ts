@@ -37,9 +37,9 @@ async function upTo(session: Session, after: string, type: EventType): Promise<R
   return events
 }
 
-/** What it hears is told when the test says so, as over a slow connection. */
+/** A hub that passes on what it hears when the test says so, as if its connection were slow. */
 class LateHub extends EventHub implements AsyncDisposable {
-  /** Runs that ended meanwhile. */
+  /** How many runs ended while the test held the hub. */
   heard = 0
   #waiting: (() => void)[] = []
 
@@ -64,7 +64,7 @@ class LateHub extends EventHub implements AsyncDisposable {
   }
 }
 
-/** An event without what only tells one reading of it from another. */
+/** An event without the fields that differ from reading to reading. */
 const facts = ({ type, workerId, details }: RawEvent) => JSON.stringify({ type, workerId, details })
 
 describe('session.events', () => {
@@ -200,7 +200,7 @@ describe('session.events', () => {
     await session.result()
     const last = (await all(session)).at(-1) as RawEvent
     for (const query of [{ after: last.id }, {}]) {
-      // Long before silence makes it look whether the session still goes on.
+      // This time is over long before silence makes the follower look whether the session still goes on.
       const signal = AbortSignal.timeout(20_000)
       expect((await session.events({ ...query, signal }).next()).done).toBe(true)
       expect(signal.aborted).toBe(false)

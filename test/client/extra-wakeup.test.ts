@@ -1,11 +1,11 @@
-/** The wake-up that a client rings beside those of scripts, where the system may be idle. */
+/** The wake-up that a client sends in addition to those of scripts, if the system may be idle. */
 import { expect, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import type { Wakeup } from '../../src/core/ports/wake.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
-/** Sessions that a client creates before anything else, in one moment; what it rings. */
+/** Creates these sessions before the client does anything else, all at one moment; returns the wake-ups that the client sends. */
 async function rungFor(troupe: TestTroupe, ...created: readonly string[]): Promise<readonly Wakeup[]> {
   const sentWakeups: Wakeup[] = []
   const waker = { wake: (_: number, wakeups: readonly Wakeup[]) => void sentWakeups.push(...wakeups) }

@@ -15,11 +15,11 @@ test('are not made when it is back, however many there were', async () => {
   await expect(client.nodes()).rejects.toMatchObject(refused)
   const sent = Array.from({ length: 40 }, () => client.workers.get(newId(0)).send('late'))
   for (const sending of sent) await expect(sending).rejects.toMatchObject(refused)
-  // What was called before these is not kept for as long as they take.
+  // These calls take longer than the connection keeps the calls that were made before them.
   for (let times = 0; times < 3; times++) await expect(client.nodes()).rejects.toMatchObject(refused)
   await server.restart()
   await waitUntil('the client is answered', () => client.nodes().catch(() => null))
-  // What the connection kept was sent before.
+  // The connection has sent the calls that it kept.
   const redis = openRedis(server.url)
   expect(await redis.info('commandstats')).not.toMatch(/^cmdstat_fcall:/m)
   redis.disconnect()

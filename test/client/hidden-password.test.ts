@@ -5,7 +5,7 @@ import { connectInternal } from '../../src/client/client.ts'
 import { RedisServer } from '../support/redis/redis-server.ts'
 
 const password = 'hunter2'
-/** Of what is not refused at once it is waited for. */
+/** The deadline of a call that is not refused at once. */
 const deadlineMs = 2_000
 
 let locked: RedisServer

@@ -1,4 +1,4 @@
-/** Idempotency keys of sessions and of messages: the one never answers for the other. */
+/** Idempotency keys of sessions and of messages: a key of one sort never answers for the other sort. */
 import { expect, test } from 'vitest'
 import { type CreateSession, Submission } from '../../src/client/submission/submission.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
@@ -8,7 +8,7 @@ import type { OpenPlace } from '../../src/store/places.ts'
 import type { ScriptCaller } from '../../src/store/script/script.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
-/** As a message is sent by who is told nothing of what became of it before. */
+/** Sends a message as a sender does that was told nothing of an earlier message under the key. */
 const fixedAnswer = (answer: readonly string[]) => ({ call: async () => [...answer] }) as unknown as ScriptCaller
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })

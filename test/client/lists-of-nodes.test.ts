@@ -1,4 +1,4 @@
-/** What clients are told of nodes and kinds, of all partitions together, and what they leave where they could not connect. */
+/** What clients are told of the nodes and kinds of all partitions together, and what clients leave behind if they could not connect. */
 import { expect, inject, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
@@ -39,7 +39,7 @@ test('a node registers its kinds again after a while, because Redis may have los
 
 test('pruning tells how many went of all partitions, and an audit needs no session in each', async () => {
   await using troupe = await TestTroupe.connect({ partitions: 3 })
-  // A key is in the same partition each time; sessions without one might all miss a partition.
+  // A key always leads to the same partition; sessions without a key might all miss a partition.
   const create = (number: number) => troupe.create('echo', number, { idempotencyKey: `key ${number}` })
   const first = await create(0)
   expect(await troupe.client.audit()).toMatchObject({ sessions: 1, findings: [] })

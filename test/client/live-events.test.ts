@@ -18,7 +18,7 @@ const parent = defineWorker({
   },
 })
 
-/** A client, and who publishes as a node would. */
+/** A client, and somebody who publishes as a node would. */
 async function opened() {
   const troupe = await TestTroupe.connect()
   const connection = openLossyRedis(troupe.redisUrl)
@@ -30,7 +30,7 @@ async function opened() {
     const [, count] = await troupe.redis.pubsub('NUMSUB', sessionChannels(troupe.tag, id).live)
     return Number(count)
   }
-  /** What is said while too much of it is unanswered is dropped. */
+  /** Waits until Redis has answered everything: what is said while too much is unanswered is dropped. */
   const heeded = () => waitUntil('what was said is answered', () => connection.commandQueue.length === 0)
   const close = async () => {
     connection.disconnect()
@@ -142,7 +142,7 @@ describe('stored events', () => {
     await Promise.all([follower.done, live.done])
     clearInterval(saying)
     const all = stored(follower.events)
-    // What was said before the first event has the place from which it was heard.
+    // A transient event that came before the first event has the place from which its follower listened.
     expect(live.events[0]).toMatchObject({ transient: true, id: streamIdOf(all[0]?.id ?? '') })
     for (const { events } of [follower, live]) {
       const ids = new Set(events.filter(({ transient }) => transient).map(({ id }) => id))
@@ -152,7 +152,7 @@ describe('stored events', () => {
         await rest.done
         expect(rest.events).toEqual(all.filter((event) => isEventBefore(id, event.id)))
       }
-      // The id of a transient event is that of the stored one before it.
+      // The id of a transient event is that of the stored event before it.
       const strays = events.filter(({ id, transient }, index) => {
         const before = stored(events.slice(0, index)).at(-1)
         return transient && before && before.id !== id
@@ -165,7 +165,7 @@ describe('stored events', () => {
     await using scene = await opened()
     const { troupe, say, subscribers } = scene
     const session = await troupe.create('nobody')
-    // More than one page of the past.
+    // Fills the past with more than one page.
     const filling = troupe.redis.pipeline()
     for (let count = 0; count < 600; count++) filling.xadd(partitionKeys(troupe.tag).events, '*', 'other', '[]')
     await filling.exec()
@@ -176,7 +176,7 @@ describe('stored events', () => {
       say(session, 'past')
       return watching.texts().length > 0
     })
-    // Words keep their order: when the last one is there, none is on its way.
+    // The hub keeps the order of words: when the last one is there, none is on its way.
     say(session, 'the last of the past')
     await waitUntil('all of it was said', () => watching.texts().includes('the last of the past'))
     await session.root.send('more')
@@ -206,7 +206,7 @@ describe('stored events', () => {
     await waitUntil('it follows', async () => (await subscribers(session)) === 1)
     say(session, 'first')
     expect((await first).value).toMatchObject({ transient: true, details: { text: 'first' } })
-    // From here on it takes nothing.
+    // From here on the follower takes nothing.
     let said = 0
     const sayMore = (text: string) => {
       said++
@@ -222,7 +222,7 @@ describe('stored events', () => {
       await heeded()
       await waitUntil('the round was told', () => watching.texts().length > round * 500)
     }
-    // Words keep their order: when the last one is there, none is on its way.
+    // The hub keeps the order of words: when the last one is there, none is on its way.
     sayMore('the last')
     await waitUntil('the last was told', () => watching.texts().at(-1) === 'the last')
     await troupe.startNode({ echo })
@@ -241,7 +241,7 @@ test('notes from before the first follower are kept, and notes beyond the limit 
   await using scene = await opened()
   const { troupe, say, heeded } = scene
   const session = await troupe.client.sessions.create({ kind: 'echo', input: 1 }, { follow: true })
-  // Another object for the same session has nothing from before.
+  // Another object for the same session knows nothing from before.
   const watching = reading(troupe.client.sessions.get(session.id))
   await waitUntil('the other one follows', () => {
     say(session, 'x')

@@ -24,7 +24,7 @@ function follow(session: Session, query: Parameters<Session['events']>[0] = { af
   return { events, done, of, states, text }
 }
 
-/** A model whose one call the test answers by hand. */
+/** A model with one call, which the test answers by hand. */
 function heldModel() {
   const asked = Promise.withResolvers<ModelCall>()
   const end = Promise.withResolvers<void>()

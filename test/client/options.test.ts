@@ -1,4 +1,4 @@
-/** What programs give wrongly is one clear sentence, before anything is connected or written. */
+/** A wrong option gives one clear sentence, before anything is connected or written. */
 import { describe, expect, test } from 'vitest'
 import { connect, type Troupe } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'

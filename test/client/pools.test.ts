@@ -10,7 +10,7 @@ const paint = defineWorker({
   pool: 'gpu',
   receive: (message, self) => self.reply(message.value),
 })
-/** Waits for two timers: one that is due within a minute, and one that is not. */
+/** A worker that waits for two timers: one that is due within a minute, and one that is not. */
 const wait = defineWorker({
   description: 'Waits.',
   receive(_message, self) {

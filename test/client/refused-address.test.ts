@@ -1,4 +1,4 @@
-/** Clients and nodes that are given a wrong address, or a user who may not do what they need. */
+/** What clients and nodes say that are given a wrong address, or a user who may not do what they need. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { connect, connectInternal, type Troupe } from '../../src/client/client.ts'
 import { startNode } from '../../src/compose.ts'

@@ -14,7 +14,7 @@ const sessionId = newId(0)
 const root = rootIdOf(sessionId)
 const row = (fields: RecordFields, id = root) => readableRow(id, fields)
 
-/** What the report of the session says, by fields of its root. */
+/** What the report of the session says if its root has these fields. */
 function reportOf(fields: RecordFields, workers: Parameters<typeof sessionReport>[2] = []) {
   const { session } = readSession({ kind: 'planner', status: 'idle', ...fields })
   return sessionReport(factsOf(sessionId, session, null), session, workers)

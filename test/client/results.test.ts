@@ -222,7 +222,7 @@ describe('session.result', () => {
 test('a result of which no event comes is looked for after a while', async () => {
   await using troupe = await TestTroupe.connect()
   const gone = { code: 'session_not_found' }
-  // Once it listens to events it waits to be told how what it created ends.
+  // From this call on the client listens to events, and waits to be told how the sessions that it creates end.
   await expect(troupe.client.sessions.get(newId(0)).result()).rejects.toMatchObject(gone)
   const session = await troupe.create('nobody')
   const result = session.result()

@@ -151,7 +151,8 @@ describe('sessions.list over several partitions', () => {
     const [first, second] = [0, 1].map((partition) => created.filter(({ id }) => partitionOf(id) === partition))
     const cancelled = [...(first ?? []).slice(0, 2), ...(second ?? []).slice(0, 2)]
     await Promise.all(cancelled.map((session) => session.cancel()))
-    // Of the first partition they are the newest of all; of the second older than others there, but newer than one of the first.
+    // In the first partition the cancelled sessions are the newest of all; in the second they are older than the others there, but newer than one of
+    // the first.
     const scores = [90, 50, 80, 70]
     for (const { id } of created) await createdAt(id, partitionOf(id) === 1 ? 85 : 10)
     for (const [index, { id }] of cancelled.entries()) await createdAt(id, scores[index] as number)

@@ -1,4 +1,4 @@
-/** Entries of another program in the index of sessions and in the lists of their workers. Each is a finding, and hides nothing else. */
+/** Another program has written entries into the index of sessions and into the lists of their workers. Each is a finding, and hides nothing else. */
 import { expect, test } from 'vitest'
 import { judge } from '../../src/client/health/findings.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
@@ -38,7 +38,7 @@ test.each([
   const whole = await shown()
   if (where === 'index') await redis.zadd(partitionKeys(tag).sessions, Date.now() + 60_000, entry)
   else await redis.lpush(sessionKeys(tag, session.id).workers, entry)
-  // A record in the place where that of the entry would be makes no session or worker of it.
+  // A record at the place where that of the entry would be does not make the entry a session or a worker.
   await redis.hset(rootKey(tag, entry), 'kind', 'echo')
   expect(await shown()).toEqual(whole)
   const facts = { entries: 1, sessionId: where === 'index' ? null : session.id, entry }

@@ -1,4 +1,4 @@
-/** Two copies of the package in one process, and errors of another realm, are what they say. */
+/** Errors of another copy of the package in the same process, and of another realm, are recognised as what they say. */
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import * as errors from '../../src/core/errors.ts'

@@ -225,7 +225,7 @@ test('the partition of a key exists and is the same each time', () => {
 
 describe('the digest of an idempotency key', () => {
   test('is the same in all versions of troupe: a request that is repeated after an upgrade finds the first one', () => {
-    // A text that was cut within an emoji is a key of its own, and no other one that was.
+    // A text that was cut within an emoji is a key of its own, and is no other cut text.
     const keys = ['order-17', 'Größe', '\ud83d', '\ud83e']
     expect(keys.map((key) => partitionOfKey(key, partitionsMax))).toMatchInlineSnapshot(`
       [

@@ -68,7 +68,7 @@ test.concurrent('an owner that connects while the command is ending waits for it
     isOver = true
     return { joined, isAlive: isAlive(first.pid) }
   })
-  // Who comes after the second is greeted after it.
+  // A connection that comes after the second is greeted after it.
   const third = connect(order.socket)
   const [greeting] = (await once(third.setEncoding('utf8'), 'data')) as [string]
   expect(JSON.parse(greeting)).toMatchObject({ isStopping: true, pid: first.pid })
@@ -84,7 +84,7 @@ test.concurrent('a signal to the process group of its starter does not reach the
   const [said] = (await once(starter.stdout.setEncoding('utf8'), 'data')) as [string]
   const other = await joinGuarded(order.socket)
   expect(other?.pid).toBe(Number(said))
-  // As a terminal does at Ctrl+C.
+  // A terminal sends this signal to the whole group at Ctrl+C.
   process.kill(-(starter.pid as number), 'SIGINT')
   await waitUntil('the starter to be gone', () => starter.signalCode === 'SIGINT')
   const third = await joinGuarded(order.socket)

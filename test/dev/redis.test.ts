@@ -368,7 +368,7 @@ async function parentOf(pid: number): Promise<number> {
   return Number(/^PPid:\s*(\d+)/m.exec(status)?.[1])
 }
 
-/** A search path that holds the server program of this machine and nothing else that could provide one. */
+/** A search path that holds only the server program of this machine, and nothing else that could provide a server. */
 async function onlyLocalServer(bin: string): Promise<string> {
   await mkdir(bin)
   if (server) await symlink(server, join(bin, 'redis-server'))

@@ -10,7 +10,7 @@ import { startShared } from '../../src/dev/shared-redis.ts'
 import { takeStartLock } from '../../src/dev/start-lock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-/** Actions of other processes just before a file gets a name or loses one. */
+/** What other processes do just before a file gets a name or loses one. */
 const { before } = vi.hoisted(() => {
   // Another file may have loaded what is tested here, without the mock.
   vi.resetModules()
@@ -107,7 +107,7 @@ test.skipIf(process.platform !== 'linux')(
       await setAge(lock, ms)
       expect(await takeStartLock(folder)).toBeUndefined()
     }
-    // Its id was given again since.
+    // The system has given the id of the owner to another process since.
     await writeFile(lock, `${process.pid} 1`)
     await waitUntil('it is taken', () => takeStartLock(folder))
   },

@@ -144,7 +144,7 @@ function lastObject(stdout: string): Record<string, unknown> {
   return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as Record<string, unknown>
 }
 
-/** Does the steps of the instructions, by what has been answered so far. */
+/** Does the steps that the instructions ask for, one for each answer that is there. */
 function script(body: string): string[] {
   const { callIds, results, lastUser } = chat.preview(body)
   const kind = /kind=(\w+)/.exec(body)?.[1] ?? ''

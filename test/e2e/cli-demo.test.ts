@@ -91,7 +91,7 @@ describe.concurrent('troupe demo', () => {
       async (own: string) => {
         await mkdir(join(own, 'redis', 'appendonlydir'), { recursive: true })
         await writeFile(join(own, 'redis', 'appendonlydir', 'appendonly.aof.manifest'), 'damaged\n')
-        // Redis 6.2 has but one file.
+        // Redis 6.2 has only one file.
         await writeFile(join(own, 'redis', 'appendonly.aof'), 'damaged\n')
       },
     ],

@@ -83,7 +83,7 @@ test('reloads what changes under a living session, and keeps the code that runs 
   expect(happened('kept')).toHaveLength(1)
   await session.root.send('Edsger')
   expect(await session.result({ run: 3 })).toMatchObject({ value: 'good morning Edsger' })
-  // What code prints comes by a pipe, and may be later than the result.
+  // The output of code comes through a pipe, and may be later than the result.
   await dev.saw('{"type":"output","line":"asked for Edsger"}', 'stdout')
 })
 

@@ -32,7 +32,7 @@ export default defineWorker({
   output: z.object({ title: z.string() }),
   receive: (message, self) => (message.kind === 'input' ? self.reply({ title: message.value.url }) : undefined),
 })`,
-  // It spawns itself, and another one that spawns it: the types of neither may go round.
+  // The kind spawns itself, and another kind that spawns it: the types of neither may refer to each other without end.
   'workers/walker.mts': `import { defineWorker, isResultOf } from 'troupe'
 import { z } from 'zod'
 export default defineWorker({

@@ -14,7 +14,7 @@ function programOf(file: string): string {
   return program
 }
 
-/** The system outside. A slow part is booked before its call returns, and nothing returns before the signal. */
+/** A system outside of troupe that books parts of a travel. A slow part is booked before its call returns, and nothing returns before the signal. */
 const travel = `
 export const booked = new Map<string, string>()
 const released = new Set<string>()

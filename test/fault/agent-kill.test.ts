@@ -16,7 +16,7 @@ import { FakeProvider } from '../support/provider/fake-provider.ts'
 
 const program = new URL('../programs/agent-node.ts', import.meta.url)
 const workersOfSession = 7
-/** Long enough for the nodes and the others of a busy machine, where one that dies with its nodes again and again is innocent all the same. */
+/** The times are long enough for a busy machine, so that a worker that dies with its nodes again and again is not taken for a deadly one. */
 const patient = { leaseMs: 1_500, renewEveryMs: 300, leaseMarginMs: 200, poisonAfterIsolatedStarts: 50 }
 
 /** A provider, nodes that are replaced when they die, and everything that is seen meanwhile. */
@@ -83,7 +83,7 @@ class Stage implements AsyncDisposable {
     const kills = new Map(this.kills)
     for (const { what, pid, at } of this.harness.ledger.lines()) if (what === 'killed') kills.set(pid, at)
     for (const [pid, at] of this.provider.kills) kills.set(pid, at)
-    // On a machine that is busy a node may lose its leases without dying; it says so.
+    // On a busy machine a node may lose its leases without dying; it says so.
     const stalled = new Set(this.#started.filter(({ output }) => /lease/i.test(output)).map(({ pid }) => pid))
     const evidence = { kills, stalled, journal: this.provider.journal(), ledger: this.harness.ledger.lines() }
     return [
@@ -114,7 +114,7 @@ async function expectResults(stage: Stage, sessions: readonly Session[], values:
     const expected = { status: 'completed', run: 1, value: { text: delegationResult(values[index] as number) } }
     if (JSON.stringify(result) === JSON.stringify(expected)) continue
     const { workers } = await (sessions[index] as Session).report()
-    // A child that failed is told to its parent, which goes on: the result alone does not say which.
+    // The parent is told of a child that failed, and goes on: the result alone does not say which child it was.
     expect({ result, failed: workers.filter(({ lastFailure }) => lastFailure) }).toEqual({
       result: expected,
       failed: [],
@@ -213,11 +213,11 @@ test(
       expect([...statuses].filter((status) => status === 'failed')).toEqual([])
       expect(statuses).toContain('cancelled')
       await expectInvariants(stage.harness.redis, stage.harness.namespace)
-      // What a node had asked before it was told is heard by now.
+      // The provider has heard by now what a node had asked before it was told.
       await stage.provider.heeded()
       const before = stage.provider.journal().length
       expect(await stage.faults()).toEqual([])
-      // Nobody speaks after the end.
+      // Nobody says anything after the end.
       await pause(1_000)
       expect(stage.provider.journal()).toHaveLength(before)
     }),

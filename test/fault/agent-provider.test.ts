@@ -36,7 +36,7 @@ function resultsOf(history: readonly Entry[]) {
   return history.flatMap((entry) => (entry.type === 'toolResult' ? [entry] : []))
 }
 
-/** What the model was told of its calls, in the last request. */
+/** What the last request told the model about its calls. */
 function told({ preview }: Ran): string[] {
   return preview.at(-1)?.results.map(({ text }) => text) ?? []
 }

@@ -17,7 +17,7 @@ function openAsk(session: Session, unlike = ''): Promise<Ask> {
   return waitUntil('it asks', async () => (await session.asks()).find(({ id }) => id !== unlike) ?? false, 60_000)
 }
 
-/** The worker has committed that it waits, and its node holds nothing of it. */
+/** Waits until the worker has committed that it waits, and its node holds nothing of it. */
 async function parked(harness: Harness, { workerId }: Ask): Promise<void> {
   await waitUntil('it is parked', async () => {
     const { status } = await harness.client.workers.get(workerId).report()

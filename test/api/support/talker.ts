@@ -1,4 +1,4 @@
-/** A kind that says much in one run, of which nothing is stored: so many lines of 4 000 characters as its message says. */
+/** A kind that says much in one run, of which nothing is stored: as many lines of 4 000 characters as its message says. */
 import { z } from 'zod'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 

@@ -19,7 +19,7 @@ const approval = {
   schema: null,
 }
 
-/** A terminal at which these lines are typed, one at each prompt. */
+/** A terminal at which somebody types these lines, one at each prompt. */
 function scene(typed: readonly string[], { kind = 'approval', isJson = false, refuse = false } = {}) {
   const said: string[] = []
   const did: unknown[] = []

@@ -1,4 +1,4 @@
-/** The conversation of `troupe run --keep-open` at a terminal: one types while it works. */
+/** The conversation of `troupe run --keep-open` at a terminal: the person types while the worker works. */
 import { expect, test, vi } from 'vitest'
 import { Follower } from '../../../src/cli/commands/talk/follow.ts'
 import { LiveTalk } from '../../../src/cli/commands/talk/live-talk.ts'

@@ -19,7 +19,7 @@ export class Screen extends Writable {
     this.rows = rows
   }
 
-  /** The lines down to the last one that is not empty. */
+  /** The lines of the screen, down to the last one that is not empty. */
   get lines(): string[] {
     const last = this.#lines.findLastIndex((line) => line !== '')
     return this.#lines.slice(0, last + 1)

@@ -13,7 +13,7 @@ const full = { why: 'OOM command not allowed', todo: 'It is full.' }
 const judge = (health: Health) =>
   judgeHealth(health).map((finding) => ({ level: finding.level, ...findingText(finding) }))
 
-/** What is not as it should be. */
+/** The findings that are not ok. */
 const wrong = (health: Health) => judge(health).filter(({ level }) => level !== 'ok')
 
 describe('judge', () => {

@@ -32,7 +32,7 @@ test('a client that could not listen to events has no connection left of it', as
   expect(proxy.waiting).toBe(1)
   proxy.mend()
   await waitUntil('only the connection of the client is open', () => proxy.connections === 1)
-  // It listens with another one as soon as it is asked again.
+  // The hub listens with another connection as soon as somebody asks it again.
   await expect(client.sessions.get(newId(0)).result()).rejects.toMatchObject({ code: 'session_not_found' })
 })
 
@@ -50,7 +50,7 @@ test('a client that is closed while it begins to listen to events leaves no conn
   await waitUntil('none is open', () => proxy.connections === 0)
 })
 
-/** A hub of a namespace, and the connection of its client. */
+/** Makes a hub of a namespace, and the connection of its client. */
 function hubFor(namespace: string, redisUrl = inject('redisUrl'), more: Partial<EventHubOptions> = {}) {
   const commands = openRedis(inject('redisUrl'))
   const hub = new EventHub({
@@ -73,7 +73,7 @@ test('ends that nobody asks for are forgotten, the oldest first, even if a sessi
   try {
     const [followed, ...ids] = Array.from({ length: 10_101 }, () => newId(0)) as [string, ...string[]]
     await hub.listen(followed, () => {})
-    // To forget what is not remembered makes no room.
+    // Forgetting a session that is not remembered makes no room.
     const heard = newId(0)
     await hub.listen(heard, () => {})
     hub.forget(heard)
@@ -173,7 +173,7 @@ describe('a session that is watched', () => {
     await waitUntil('what comes next is told', () => heard.length === 201)
     const numbers = [...Array.from({ length: 200 }, (_, index) => 2 * index + 1), 400]
     expect(heard).toEqual(numbers.map((number) => `run.warned ${number}`))
-    // What a waiter missed is in the record, and what is not known to be new is not remembered.
+    // A waiter finds what it missed in the record, and the hub does not remember an end that may be an old one.
     expect([woken, hub.ended(other)]).toEqual([1, undefined])
 
     proxy.cut()
@@ -248,7 +248,7 @@ describe('a session that is watched', () => {
     await waitUntil('who stays hears of its end', () => stays?.includes('run.completed'))
     expect(left).not.toContain('run.completed')
     expect([woken, wokenLeft]).toEqual([1, 0])
-    // Who leaves twice, or never came, harms nobody.
+    // A listener that leaves twice, or never came, harms nobody.
     for (const listener of [leave, stay]) hub.unlisten(session.id, listener)
     hub.unlisten(newId(0), stay)
     hub.stopWaking(newId(0), wake)
@@ -282,7 +282,7 @@ describe('a session that is watched', () => {
     using dropped = vi.spyOn(Map.prototype, 'delete')
     hub.unlisten(heard, nothing)
     hub.stopWaking(awaited, nothing)
-    // Its end is still to be remembered.
+    // The hub must still remember the end of this session.
     await hub.listen(tracked, nothing)
     hub.unlisten(tracked, nothing)
     expect(hub.ended(tracked)).toBeNull()

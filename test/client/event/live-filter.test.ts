@@ -1,4 +1,4 @@
-/** What one follower gets of notes that come twice, late, or in another order. */
+/** Which notes one follower gets if notes come twice, late, or in another order. */
 import { describe, expect, test } from 'vitest'
 import { LiveFilter } from '../../../src/client/event/live-filter.ts'
 import type { LiveNote } from '../../../src/core/ports/live.ts'

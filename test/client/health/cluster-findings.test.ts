@@ -34,7 +34,7 @@ function found(more: Partial<ClusterFacts>) {
   return all.slice(0, before).map((one) => ({ ...one, ...findingText(one) }))
 }
 
-/** What is not as it should be, where this server takes the place of the first. */
+/** The findings that are not ok, if this server takes the place of the first. */
 function wrongWith(server: ClusterServer) {
   return found({ servers: [server, ...servers.slice(1)] }).filter(({ level }) => level !== 'ok')
 }

@@ -7,10 +7,10 @@ import { healthySystem } from '../../support/healthy-system.ts'
 
 interface Partition {
   readonly now?: number
-  /** By pool; of others nothing is told. */
+  /** Facts by pool; nothing is known of other pools. */
   readonly pools?: Readonly<Record<string, { queued?: number; since?: number; wakeups?: number; busy?: number }>>
   readonly queued?: readonly { readonly id: string; readonly kind: string; readonly since: number }[]
-  /** In line among the unhosted. */
+  /** Workers that wait among the unhosted. */
   readonly aside?: Partition['queued']
   readonly running?: number
 }

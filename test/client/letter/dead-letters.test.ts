@@ -22,7 +22,7 @@ const agent = defineWorker({
   }),
 })
 
-/** As if it had taken its node down again and again. */
+/** Leaves a worker as if it had taken its node down again and again. */
 async function blame(troupe: TestTroupe, workerId: string): Promise<void> {
   await troupe.redis.hset(workerKeys(troupe.tag, workerId).record, 'isolated', '3', 'crashes', '5')
 }
@@ -61,7 +61,7 @@ describe('many messages that were put aside', () => {
       expect(done.map(({ letterId, status }) => [letterId, status])).toEqual(ids.map((id) => [id, 'redriven']))
     })
     expect(told).toEqual(ids)
-    // Each page is read when those before it are back, and holds no more than could be read in time.
+    // Each page is read when the letters of the pages before it are back, and holds no more than could be read in time.
     const names = asked.map(({ name, args }) => (args[1] === args[2] ? 'back' : `${name} ${args.at(-1)}`))
     const pages = names.flatMap((name, index) => (name === 'xrange 50' ? [names.slice(0, index)] : []))
     expect(pages.map((before) => before.filter((name) => name === 'back').length)).toEqual([0, 50, 100])
@@ -136,7 +136,7 @@ describe('a message that was put aside', () => {
     expect(more).toEqual([])
     expect(redriven).toMatchObject({ letterId: id, status: 'redriven', messageId: 'inbox-1', refusal: null })
     expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value })
-    // What was put aside was not received.
+    // The quarantined message is not in the history.
     expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual(['failed', ...types])
     expect(await troupe.client.redrive({ letter: id })).toMatchObject([{ status: 'again', messageId: 'inbox-1' }])
     expect(await troupe.client.redrive({ all: true })).toEqual([])
@@ -267,7 +267,7 @@ describe('a message that was put aside', () => {
       { redrivenAs: 'inbox-2', dismissed: false },
       { redrivenAs: 'inbox-1', dismissed: false },
     ])
-    // Somebody wrote some by hand, of a worker that can be none, and of none at all.
+    // Somebody wrote some letters by hand: one names a worker that cannot exist, one names none.
     const foreign = [await add('w'), await troupe.redis.xadd(dead, '*', 'evidence', '{}')]
     expect(await troupe.client.dismiss({ all: true })).toMatchObject(
       foreign.map((letterId) => ({ letterId, status: 'dismissed' })),

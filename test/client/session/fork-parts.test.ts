@@ -1,4 +1,4 @@
-/** What a fork of a live session has of its agents, asks, approvals, tool calls and children. */
+/** Which agents, asks, approvals, tool calls and children a fork of a live session has. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
@@ -16,7 +16,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 const hasResults = ({ messages }: ModelRequest) => messages.at(-1)?.role === 'tool'
 const toolTexts = ({ messages }: ModelRequest) => JSON.stringify(messages.filter(({ role }) => role === 'tool'))
 
-/** Pays and looks once, then says what came of it. */
+/** An agent that pays and looks once, then says what came of it. */
 const payer = () =>
   recordedModel('test/m', (request) => (hasResults(request) ? say(toolTexts(request)) : together(look(), pay(5))))
 

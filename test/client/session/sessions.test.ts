@@ -309,7 +309,7 @@ describe('namespaces', () => {
   test('of several partitions run sessions in all of them', async () => {
     await using troupe = await TestTroupe.connect({ partitions: 3 })
     await troupe.startNode({ echo })
-    // With so many that none of them misses a partition by chance but once in 100 000 000 times.
+    // Creates so many sessions that all of them miss a partition only once in 100 000 000 times.
     const sessions = await Promise.all(Array.from({ length: 48 }, (_, number) => troupe.create('echo', number)))
     for (const [number, session] of sessions.entries()) expect(await session.result()).toMatchObject({ value: number })
     expect(new Set(sessions.map(({ id }) => id.slice(-3)))).toEqual(new Set(['000', '001', '002']))

@@ -1,4 +1,4 @@
-/** More of what is done by hand and audit must say: within histories, records and dead letters. */
+/** More changes by hand that audit must find: within histories, records and dead letters. */
 import { type Hand, removeAt, type Seed } from './audit-seeds.ts'
 
 /** Changes one entry of a history. */

@@ -17,7 +17,7 @@ export const workers = {
   echo: defineWorker({ receive: (message, self) => self.reply(message.value) }),
   /** Sleeps, so that what comes meanwhile waits. */
   sleeper: defineWorker({ receive: (_message, self) => self.after(long, 'late') }),
-  /** Waits for its first child, which sleeps; the result of its second waits in its mailbox. */
+  /** A parent that waits for its first child, which sleeps; the result of its second waits in its mailbox. */
   parentWithChildren: defineWorker({
     receive(_message, self) {
       self.spawn('sleeper', 1)
@@ -89,7 +89,7 @@ export interface Cast {
   readonly second: string
 }
 
-/** Where it is not named like the scene. */
+/** The kind of each scene that is not named like its kind. */
 const kinds: Partial<Record<Scene, string>> = {
   backlog: 'sleeper',
   chat: 'echo',

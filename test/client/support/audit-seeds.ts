@@ -16,8 +16,8 @@ export interface Seed {
   readonly scene: Scene
   readonly tamper: (hand: Hand) => Promise<unknown>
   readonly invariant: string
-  /** Who is named. */
-  /** stray: the first, of whom no session is known. */
+  /** The one that the finding names. */
+  /** `stray` stands for the first session or worker, when nothing knows its session. */
   readonly names: 'session' | 'root' | 'first' | 'second' | 'stray'
   readonly words: RegExp
 }
@@ -194,7 +194,7 @@ export const seeds: readonly Seed[] = [
       redis.lset(
         of(cast.root).log,
         4,
-        // An epoch of 1 is not written; of two the last one is read.
+        // An epoch of 1 is not written; if an entry has two, the last one counts.
         ((await redis.lindex(of(cast.root).log, 4)) ?? '').replace(/\}$/, ',"epoch":0}'),
       ),
     invariant: 'I5',

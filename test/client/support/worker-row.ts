@@ -22,7 +22,7 @@ const none: Omit<ReadableRow, 'id' | 'record' | 'fieldDamage'> = {
   open: noSignals,
 }
 
-/** It runs, unless `fields` say something else. */
+/** The row says that the worker runs, unless `fields` say something else. */
 export function readableRow(id: string, fields: RecordFields, more: Partial<ReadableRow> = {}): ReadableRow {
   const { record, damage } = readRecord(id, { kind: 'planner', status: 'running', open: '1', ...fields })
   return { id, record, fieldDamage: damage, ...none, ...more }

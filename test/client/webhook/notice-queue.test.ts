@@ -1,4 +1,4 @@
-/** Notices are told some at a time, and each as what it tells of is when its turn comes. */
+/** A client is told notices some at a time, and gets each as the thing that it is about is when its turn comes. */
 import { expect, test } from 'vitest'
 import { NoticeQueue } from '../../../src/client/webhook/notice-queue.ts'
 

@@ -33,7 +33,7 @@ describe('checkOptions', () => {
     [{ coutn: 1 }, /^make does not know the option "coutn"; it takes key, count, .*, rest\. Did you mean count\?$/],
     [{ COUNT: 1 }, /Did you mean count\?$/],
     [{ colour: 1 }, /^make does not know the option "colour"; it takes [^.]*\.$/],
-    // Also what every object has by birth.
+    // The names of what every object inherits are no options either.
     [{ toString: 1 }, /does not know the option "toString"/],
     [{ needed: true, key: '' }, /^key of make must be a text that is not empty, not ""\.$/],
     [{ needed: true, key: null }, /^key of make must be a text that is not empty, not null\.$/],

@@ -1,4 +1,4 @@
-/** What a JSON text of a stranger may hold before it is parsed. */
+/** What a JSON text from a stranger may hold, which is checked before it is parsed. */
 import { expect, test } from 'vitest'
 import { jsonTextProblem } from '../../../src/core/check/json-text.ts'
 

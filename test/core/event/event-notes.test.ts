@@ -145,7 +145,7 @@ describe('the end of a session', () => {
     ['[["run.completed"],["session.completed",4]]', 4, null],
     ['[["session.completed",4]]', 4, null],
     ['[["session.completed"]]', null, null],
-    // Closed: what was told before is not what it ended with.
+    // The session is closed: the run's earlier report is not its result.
     ['[["run.completed",{"value":1}],["session.completed"]]', null, null],
     [
       '[["worker.failed",{"run":2,"failure":{"code":"tool_failed","message":"m"}}],["session.failed",5]]',

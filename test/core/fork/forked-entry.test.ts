@@ -1,4 +1,4 @@
-/** Entries and mails of a copy: ids that troupe wrote are those of the copy, and values of users are the same text. */
+/** Entries and mails of a forked session: ids that troupe wrote are those of the copy, and values of users are the same text. */
 import { expect, test } from 'vitest'
 import { forkedEntry, forkedMail } from '../../../src/core/fork/forked-entry.ts'
 import { ForkedIds } from '../../../src/core/fork/forked-ids.ts'

@@ -8,7 +8,7 @@ import type { Entry } from '../../../src/core/history/entry.ts'
 import { ConversationHistory } from '../../../src/core/history/history.ts'
 import { apply, type Happening, happenings } from '../support/any-conversation.ts'
 
-/** With ids that no other message has, as in a history of troupe. */
+/** The messages get ids that no other message has, as in a history of troupe. */
 const numbered = happenings.map((list) =>
   list.map((one): Happening => (one.type === 'push' ? { ...one, message: { ...one.message, id: '' } } : one)),
 )

@@ -16,7 +16,7 @@ const calls = (id: string, ...ids: string[]) =>
   )
 const result = (toolCallId: string, text: string) => chat.tool(toolCallId, text, { toolName: 'look' })
 
-/** In short: the type, the call, and what a result says. */
+/** A short form of the messages: the type, the call, and what a result says. */
 const shape = (messages: readonly ChatMessage[]) =>
   messages.map((message) => {
     if (message.type === 'assistant')

@@ -16,7 +16,7 @@ export type Happening =
 const usage = { inputTokens: 1, outputTokens: 1 }
 const stamp = { id: 'm', at: 1 }
 const head = { id: fc.constant('m'), at: fc.constant(1) }
-/** Few, so that they meet. */
+/** There are few ids, so that some calls have the same one. */
 const callId = fc.constantFrom('c1', 'c2', 'c3', 'c4')
 const options = { openai: { itemId: 'i' } }
 const words = fc.constantFrom(

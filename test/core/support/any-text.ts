@@ -12,7 +12,7 @@ export const anyJson = fc.oneof(
   fc.array(fc.oneof(anyText, fc.double(), fc.constant(null), fc.boolean())),
 )
 
-/** What JSON makes of a value: -0 is 0, undefined is gone. */
+/** What a value is after it was written as JSON and read: -0 is 0, undefined is gone. */
 export function asJson(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }

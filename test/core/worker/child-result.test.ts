@@ -1,4 +1,4 @@
-/** Where the result of a child meets the run of its parent. */
+/** What the result of a child does to the run of its parent. */
 import { expect, test } from 'vitest'
 import { receiveResult } from '../../../src/core/worker/child-result.ts'
 

@@ -1,4 +1,4 @@
-/** What is told of the end of a run: of a job's own, also its value where that is small. */
+/** What is told of the end of a run: for a job's own run also its value, if that is small. */
 import { expect, test } from 'vitest'
 import { completedNote } from '../../../src/core/worker/run-ends.ts'
 import { assignmentByHand } from '../../runtime/support/held-store.ts'

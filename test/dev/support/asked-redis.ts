@@ -1,4 +1,4 @@
-/** What a Redis of the developer's says when it is asked, by its URL. */
+/** Asks a Redis of the developer's, by its URL. */
 import { Redis } from 'ioredis'
 import { askRedis, type RedisAddress } from '../../../src/dev/redis-question.ts'
 

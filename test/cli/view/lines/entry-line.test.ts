@@ -244,7 +244,7 @@ describe('entryLine of an entry that another program wrote over', () => {
   ]
   const wrong = [undefined, null, 5, 1e300, 'x', true, [], [null], [5], {}]
 
-  /** Copies of a value, each with another part of it, at any depth, replaced by something of a wrong sort. */
+  /** Makes copies of a value, each with another part of it, at any depth, replaced by something of a wrong sort. */
   function* spoilt(value: unknown): Generator<unknown> {
     if (typeof value !== 'object' || value === null) return
     for (const [name, part] of Object.entries(value))

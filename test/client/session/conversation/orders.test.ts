@@ -1,4 +1,4 @@
-/** What somebody outside asks of an agent itself is done once, in its turn between the messages, and the answer says what came of it. */
+/** What somebody outside asks of an agent itself is done once, in a turn between the messages, and the answer says what came of it. */
 import { describe, expect, test } from 'vitest'
 import type { CompactionSettings } from '../../../../src/core/definition/agent/compaction-settings.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'

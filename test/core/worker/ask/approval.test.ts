@@ -28,7 +28,7 @@ function decide(
   return decideApproval({ input: {}, policy: 'manual', trusted: [], context: contextWith(lines), ...call, tool })
 }
 
-/** What the designs say, in their own words, and not as the code does it. */
+/** What the designs expect, written as they say it, and not as the code does it. */
 function expected(
   policy: ApprovalPolicy,
   effect: string,

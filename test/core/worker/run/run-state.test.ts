@@ -14,7 +14,7 @@ import {
   workerStates,
 } from '../../../../src/core/worker/run/run-state.ts'
 
-/** What is said of each run, for a worker that a node runs now. */
+/** The state that is shown for each run, for a worker that a node runs now. */
 const running: Readonly<Record<RunState, FineState>> = {
   Idle: 'working',
   ProcessingUserMessage: 'working',
