@@ -15,7 +15,7 @@ interface NamedRow {
   readonly tests: readonly (readonly [file: string, names: readonly string[]])[]
 }
 
-const provider = 'test/fault/agent-provider.test.ts'
+const provider = 'test/fault/agent/agent-provider.test.ts'
 
 const namedTests: readonly NamedRow[] = [
   {

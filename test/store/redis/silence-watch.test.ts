@@ -1,4 +1,4 @@
-/** Connections that are lost without a word (SILENCE-1 to SILENCE-3), with short patience; test/fault/silent-loss.test.ts has all of it. */
+/** Connections that are lost without a word (SILENCE-1 to SILENCE-3), with short patience; test/fault/redis/silent-loss.test.ts has all of it. */
 import { describe, expect, inject, test } from 'vitest'
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import { SilenceWatch } from '../../../src/store/redis/silence-watch.ts'

@@ -1,11 +1,11 @@
 /** F14, F22: a node is cut off from Redis in mid-turn. Its turn ends or is abandoned; nothing is doubled, and the node comes back. */
 import { describe, expect, inject, test } from 'vitest'
-import { networkRow } from '../faults/rows/network.ts'
-import { Harness } from '../support/fault/harness.ts'
-import { expectInvariants } from '../support/fault/oracle.ts'
-import { testRow } from '../support/fault/row-tests.ts'
-import { TcpProxy } from '../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { networkRow } from '../../faults/rows/network.ts'
+import { Harness } from '../../support/fault/harness.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
+import { testRow } from '../../support/fault/row-tests.ts'
+import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 describe('a node that is cut off', () => {
   test.concurrent.each(['cut', 'blackhole', 'cutReplies'] as const)(

@@ -3,13 +3,13 @@
  * of, nor be charged with a crash. Leases last a minute here, so nothing but the slot's next claim helps.
  */
 import { describe, expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { TransientError } from '../../src/core/errors.ts'
-import type { ClaimAnswer, TurnStore } from '../../src/core/ports/ports.ts'
-import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
-import { expectInvariants } from '../support/fault/oracle.ts'
-import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { TransientError } from '../../../src/core/errors.ts'
+import type { ClaimAnswer, TurnStore } from '../../../src/core/ports/ports.ts'
+import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const policy = { leaseMs: 600_000, renewEveryMs: 600_000, busyAfterMs: 600_000, leaseMarginMs: 1_000, wakeupMs: 300 }
 

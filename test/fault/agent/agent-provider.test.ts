@@ -4,12 +4,12 @@
  */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool, type ToolDefinition } from '../../src/core/definition/tool/define-tool.ts'
-import { TransientError } from '../../src/core/errors.ts'
-import type { Entry } from '../../src/core/history/entry.ts'
-import { type FakeSurface, fakeSurfaces, type SaidCall } from '../support/provider/fake-surfaces.ts'
-import { type Act, type FaultyRun, type Ran, runFaulty } from '../support/provider/faulty-agent.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { defineTool, type ToolDefinition } from '../../../src/core/definition/tool/define-tool.ts'
+import { TransientError } from '../../../src/core/errors.ts'
+import type { Entry } from '../../../src/core/history/entry.ts'
+import { type FakeSurface, fakeSurfaces, type SaidCall } from '../../support/provider/fake-surfaces.ts'
+import { type Act, type FaultyRun, type Ran, runFaulty } from '../../support/provider/faulty-agent.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const fine: Act = { text: 'Fine.' }
 const completed = { status: 'completed', value: { text: 'Fine.' } }

@@ -1,14 +1,14 @@
 /** Approvals over deaths: of nodes, of Redis, and at each commit of the run that asks. What was approved takes effect once. */
 import { describe, expect, test } from 'vitest'
-import type { Ask } from '../../src/client/person/asks.ts'
-import type { Session } from '../../src/client/session/session.ts'
-import { ConflictError } from '../../src/core/errors.ts'
-import { askKey, workerKeys } from '../../src/store/keys.ts'
-import { Harness } from '../support/fault/harness.ts'
-import { expectInvariants } from '../support/fault/oracle.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import type { Ask } from '../../../src/client/person/asks.ts'
+import type { Session } from '../../../src/client/session/session.ts'
+import { ConflictError } from '../../../src/core/errors.ts'
+import { askKey, workerKeys } from '../../../src/store/keys.ts'
+import { Harness } from '../../support/fault/harness.ts'
+import { expectInvariants } from '../../support/fault/oracle.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
-const program = new URL('../programs/approval-node.ts', import.meta.url)
+const program = new URL('../../programs/approval-node.ts', import.meta.url)
 const changed = { decision: 'approve', arguments: { amount: 7 } }
 const paid = (harness: Harness) => harness.ledger.lines('paid').map(({ note }) => (note as { amount: number }).amount)
 const resultOf = (session: Session) => session.result({ signal: AbortSignal.timeout(60_000) })

@@ -1,0 +1,5 @@
+/** F21: a Redis Cluster while its slots move, and while it loses a primary. */
+import { clusterRow } from '../../faults/rows/cluster.ts'
+import { testRow } from '../../support/fault/row-tests.ts'
+
+testRow(clusterRow)
