@@ -119,7 +119,7 @@ function checkFaults(): string[] {
   const page = 'docs/faults.md'
   const lines = [...read(page).matchAll(/^\| (F\d+\w?) \|[^|]*\| (.*) \|$/gm)]
   const named = lines.flatMap(([, id = '', where = '']) => (/^row\b/.test(where) ? [id] : []))
-  const rowIds = globSync('test/faults/rows/*.ts', { cwd: root }).flatMap((file) =>
+  const rowIds = globSync('test/faults/rows/**/*.ts', { cwd: root }).flatMap((file) =>
     [...read(file).matchAll(/^ {2,4}id: '(F\d+\w?)',/gm)].map(([, id]) => id as string),
   )
   const dead = lines.flatMap(([, id = '', where = '']) =>

@@ -1,6 +1,6 @@
 /** F12, K23: SIGTERM. Work is handed over at the next step, without a lease to wait for; a second signal gives it back at once. */
 import { expect, test } from 'vitest'
-import { rollingRow } from '../faults/rows/deaths.ts'
+import { rollingRow } from '../faults/rows/node/deaths.ts'
 import { Harness, type NodeProcess, type NodeSettings } from '../support/fault/harness.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
 import { testRow } from '../support/fault/row-tests.ts'

@@ -1,7 +1,7 @@
 /** F10, K13: nodes that stand still for longer than their leases, and those whose work an operator releases before. */
 import { expect, test, vi } from 'vitest'
 import { runCommandLine } from '../../src/cli/program.ts'
-import { zombieRow } from '../faults/rows/zombie.ts'
+import { zombieRow } from '../faults/rows/node/zombie.ts'
 import { Harness } from '../support/fault/harness.ts'
 import { testRow } from '../support/fault/row-tests.ts'
 import { waitUntil } from '../support/wait-until.ts'

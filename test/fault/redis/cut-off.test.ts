@@ -1,6 +1,6 @@
 /** F14, F22: a node is cut off from Redis in mid-turn. Its turn ends or is abandoned; nothing is doubled, and the node comes back. */
 import { describe, expect, inject, test } from 'vitest'
-import { networkRow } from '../../faults/rows/network.ts'
+import { networkRow } from '../../faults/rows/redis/network.ts'
 import { Harness } from '../../support/fault/harness.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { testRow } from '../../support/fault/row-tests.ts'

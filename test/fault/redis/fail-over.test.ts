@@ -1,6 +1,6 @@
 /** F20: Sentinel makes another server the primary while sessions run; what it had heard of ends. */
 import { expect, test } from 'vitest'
-import { failOverRow } from '../../faults/rows/fail-over.ts'
+import { failOverRow } from '../../faults/rows/redis/fail-over.ts'
 import { Harness } from '../../support/fault/harness.ts'
 import { testRow } from '../../support/fault/row-tests.ts'
 import { SentinelGroup } from '../../support/redis/sentinel-group.ts'

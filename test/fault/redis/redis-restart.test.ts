@@ -1,6 +1,6 @@
 /** F16, K15: Redis is killed and started again while sessions run. With `appendfsync always` nothing acknowledged is lost. */
 import { expect, test } from 'vitest'
-import { redisKillRow } from '../../faults/rows/redis-restart.ts'
+import { redisKillRow } from '../../faults/rows/redis/redis-restart.ts'
 import { Harness } from '../../support/fault/harness.ts'
 import { testRow } from '../../support/fault/row-tests.ts'
 import { RedisServer } from '../../support/redis/redis-server.ts'

@@ -1,11 +1,11 @@
 /** F48: followers over HTTP die at any byte while what they follow is busy, and resume behind the last event that they have, at one of two servers. */
 import assert from 'node:assert/strict'
-import { type Api, startApi } from '../../../src/api/api.ts'
-import type { Session } from '../../../src/client/session/session.ts'
-import { type Cut, CutFollower, type StoredEvent } from '../../support/fault/cut-follower.ts'
-import type { Random } from '../../support/fault/fault-settings.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import type { Row, Stage } from '../row.ts'
+import { type Api, startApi } from '../../../../src/api/api.ts'
+import type { Session } from '../../../../src/client/session/session.ts'
+import { type Cut, CutFollower, type StoredEvent } from '../../../support/fault/cut-follower.ts'
+import type { Random } from '../../../support/fault/fault-settings.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import type { Row, Stage } from '../../row.ts'
 
 const tree = { children: 3, steps: 1, stepMs: 1 }
 /** So many messages of a session wait at most. */

@@ -1,14 +1,14 @@
 /** F14, K11: a script is executed and its answer is lost, with the connection. It is sent again; nothing is done twice. */
 import assert from 'node:assert/strict'
-import { connectInternal, type Troupe } from '../../../src/client/client.ts'
-import { defaultSpending } from '../../../src/core/policy.ts'
-import * as scripts from '../../../src/store/script/scripts.ts'
-import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import { loadScripts } from '../../support/redis/load-scripts.ts'
-import { hasFunctions } from '../../support/redis/redis-functions.ts'
-import type { TcpProxy } from '../../support/redis/tcp-proxy.ts'
-import type { Row, Stage } from '../row.ts'
+import { connectInternal, type Troupe } from '../../../../src/client/client.ts'
+import { defaultSpending } from '../../../../src/core/policy.ts'
+import * as scripts from '../../../../src/store/script/scripts.ts'
+import { type TreeInput, treeResult } from '../../../programs/fault-kinds.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { loadScripts } from '../../../support/redis/load-scripts.ts'
+import { hasFunctions } from '../../../support/redis/redis-functions.ts'
+import type { TcpProxy } from '../../../support/redis/tcp-proxy.ts'
+import type { Row, Stage } from '../../row.ts'
 
 const tree: TreeInput = { children: 3, steps: 2, stepMs: 30 }
 /**

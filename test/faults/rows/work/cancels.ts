@@ -1,16 +1,16 @@
 /** F46: workers and runs are cancelled in a storm of spawns. */
 import assert from 'node:assert/strict'
-import { quantile } from '../../../bench/measure/statistics.ts'
-import type { Session } from '../../../src/client/session/session.ts'
-import { ConflictError } from '../../../src/core/errors.ts'
-import { readRecord } from '../../../src/store/record/worker-record.ts'
-import type { NestInput } from '../../programs/cancel-kinds.ts'
-import type { Random } from '../../support/fault/fault-settings.ts'
-import type { Harness } from '../../support/fault/harness.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import { sureLeases } from '../../support/test-policy.ts'
-import { waitUntil } from '../../support/wait-until.ts'
-import type { Row, Stage } from '../row.ts'
+import { quantile } from '../../../../bench/measure/statistics.ts'
+import type { Session } from '../../../../src/client/session/session.ts'
+import { ConflictError } from '../../../../src/core/errors.ts'
+import { readRecord } from '../../../../src/store/record/worker-record.ts'
+import type { NestInput } from '../../../programs/cancel-kinds.ts'
+import type { Random } from '../../../support/fault/fault-settings.ts'
+import type { Harness } from '../../../support/fault/harness.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { sureLeases } from '../../../support/test-policy.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import type { Row, Stage } from '../../row.ts'
 
 interface Size {
   readonly cancels: number

@@ -1,11 +1,11 @@
 /** F30, F39, F40: a child takes its nodes down, and a tree is cancelled while nodes die. */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import { policy } from '../../../src/core/policy.ts'
-import type { Harness, NodeProcess } from '../../support/fault/harness.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import { waitUntil } from '../../support/wait-until.ts'
-import { leniencyMs, type Row, type Stage, times } from '../row.ts'
+import { policy } from '../../../../src/core/policy.ts'
+import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import { leniencyMs, type Row, type Stage, times } from '../../row.ts'
 
 const startsAtMost = policy.suspectAfterStarts + policy.poisonAfterIsolatedStarts
 

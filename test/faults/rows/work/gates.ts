@@ -1,13 +1,13 @@
 /** F49: nodes die that hold places at the gate of a kind, at each moment of a run there. */
 import assert from 'node:assert/strict'
-import type { Session } from '../../../src/client/session/session.ts'
-import { gatedMost } from '../../programs/fault-kinds.ts'
-import { type CrashPoint, gatePoints } from '../../support/fault/crash-points.ts'
-import type { Harness } from '../../support/fault/harness.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import { waitUntil } from '../../support/wait-until.ts'
-import { type Row, type Stage, type Trial, trial } from '../row.ts'
-import { heirLeases, startDoomed, untilDead } from './crash-points.ts'
+import type { Session } from '../../../../src/client/session/session.ts'
+import { gatedMost } from '../../../programs/fault-kinds.ts'
+import { type CrashPoint, gatePoints } from '../../../support/fault/crash-points.ts'
+import type { Harness } from '../../../support/fault/harness.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import { type Row, type Stage, type Trial, trial } from '../../row.ts'
+import { heirLeases, startDoomed, untilDead } from '../node/crash-points.ts'
 
 export const gateRow: Row = {
   id: 'F49',

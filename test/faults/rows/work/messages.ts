@@ -1,8 +1,8 @@
 /** F06, F07, F33: messages that come at the last moment, twice, or too large. */
 import assert from 'node:assert/strict'
-import { policy } from '../../../src/core/policy.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import { type Row, type Stage, times, trial } from '../row.ts'
+import { policy } from '../../../../src/core/policy.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { type Row, type Stage, times, trial } from '../../row.ts'
 
 export const lateMessageRow: Row = {
   id: 'F06',

@@ -1,14 +1,14 @@
 /** F34: a conversation of many thousands of entries is taken over by a node that has seen nothing of it, and costs no more than a short one. */
 import assert from 'node:assert/strict'
-import type { Session } from '../../../src/client/session/session.ts'
-import type { Entry } from '../../../src/core/history/entry.ts'
-import type { Harness } from '../../support/fault/harness.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import { slowNode, sumOfHistory, type TalkPlan } from '../../support/fault/talk.ts'
-import { waitUntil } from '../../support/wait-until.ts'
-import type { Row, Stage } from '../row.ts'
+import type { Session } from '../../../../src/client/session/session.ts'
+import type { Entry } from '../../../../src/core/history/entry.ts'
+import type { Harness } from '../../../support/fault/harness.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { slowNode, sumOfHistory, type TalkPlan } from '../../../support/fault/talk.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import type { Row, Stage } from '../../row.ts'
 
-const program = new URL('../../programs/talk-node.ts', import.meta.url)
+const program = new URL('../../../programs/talk-node.ts', import.meta.url)
 /** Longer than a node reads. */
 const policy = { leaseMs: 2_000, renewEveryMs: 500, leaseMarginMs: 300 }
 const growing: TalkPlan = { rounds: 9, calls: 16 }

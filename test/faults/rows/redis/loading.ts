@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import type { Session } from '../../../src/client/session/session.ts'
-import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
-import type { Harness } from '../../support/fault/harness.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import { RedisServer } from '../../support/redis/redis-server.ts'
-import { waitUntil } from '../../support/wait-until.ts'
-import { type Row, type Stage, times } from '../row.ts'
+import type { Session } from '../../../../src/client/session/session.ts'
+import { type TreeInput, treeResult } from '../../../programs/fault-kinds.ts'
+import type { Harness } from '../../../support/fault/harness.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { RedisServer } from '../../../support/redis/redis-server.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import { type Row, type Stage, times } from '../../row.ts'
 
 const tree: TreeInput = { children: 4, steps: 4, stepMs: 100 }
 /** Redis looks at its connections after every 1024 commands that it loads. */

@@ -1,21 +1,21 @@
 /** F03, F05: a process dies at each named moment. What it had begun ends right, by another process, and once. */
 import assert from 'node:assert/strict'
-import type { Session } from '../../../src/client/session/session.ts'
-import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
-import { type CrashPoint, crashPoints } from '../../support/fault/crash-points.ts'
-import type { Harness, NodeProcess } from '../../support/fault/harness.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import { waitUntil } from '../../support/wait-until.ts'
-import { agentCrash } from '../agent-crash.ts'
-import { type Row, type Stage, type Trial, trial } from '../row.ts'
+import type { Session } from '../../../../src/client/session/session.ts'
+import { type TreeInput, treeResult } from '../../../programs/fault-kinds.ts'
+import { type CrashPoint, crashPoints } from '../../../support/fault/crash-points.ts'
+import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import { agentCrash } from '../../agent-crash.ts'
+import { type Row, type Stage, type Trial, trial } from '../../row.ts'
 
 const tree: TreeInput = { children: 3, steps: 2, stepMs: 60 }
 const chain = { left: 6, ms: 10 }
 // What is counted are deaths: no lease may end because a machine is busy.
 const doomedLeases = { leaseMs: 4_000, renewEveryMs: 300, leaseMarginMs: 300 }
 export const heirLeases = { leaseMs: 60_000, renewEveryMs: 300, leaseMarginMs: 1_000 }
-const askProgram = new URL('../../programs/ask-client.ts', import.meta.url)
-const clientProgram = new URL('../../programs/fault-client.ts', import.meta.url)
+const askProgram = new URL('../../../programs/ask-client.ts', import.meta.url)
+const clientProgram = new URL('../../../programs/fault-client.ts', import.meta.url)
 
 /** Deaths of agents in the model's call and in tools, which the fake provider and the tools bring about themselves. */
 const agentMoments = [

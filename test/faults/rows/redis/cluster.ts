@@ -1,16 +1,16 @@
 /** F21: slots of a Redis Cluster move, and its primaries are lost, while sessions of several partitions run. */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Session } from '../../../src/client/session/session.ts'
-import { NotFoundError } from '../../../src/core/errors.ts'
-import { tagOf } from '../../../src/store/keys.ts'
-import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
-import type { Harness, NodeProcess } from '../../support/fault/harness.ts'
-import { RedisCluster } from '../../support/redis/redis-cluster.ts'
-import type { RedisServer } from '../../support/redis/redis-server.ts'
-import { ask } from '../../support/redis/sentinel-group.ts'
-import { waitUntil } from '../../support/wait-until.ts'
-import { type Row, type Stage, trial } from '../row.ts'
+import type { Session } from '../../../../src/client/session/session.ts'
+import { NotFoundError } from '../../../../src/core/errors.ts'
+import { tagOf } from '../../../../src/store/keys.ts'
+import { type TreeInput, treeResult } from '../../../programs/fault-kinds.ts'
+import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
+import { RedisCluster } from '../../../support/redis/redis-cluster.ts'
+import type { RedisServer } from '../../../support/redis/redis-server.ts'
+import { ask } from '../../../support/redis/sentinel-group.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import { type Row, type Stage, trial } from '../../row.ts'
 
 const partitions = 3
 const tree: TreeInput = { children: 4, steps: 4, stepMs: 100 }

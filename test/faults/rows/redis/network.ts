@@ -1,10 +1,10 @@
 /** F22: the network between nodes and Redis is bad. */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import type { TcpProxy } from '../../support/redis/tcp-proxy.ts'
-import { type Row, type Stage, type Trial, trial } from '../row.ts'
+import { type TreeInput, treeResult } from '../../../programs/fault-kinds.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import type { TcpProxy } from '../../../support/redis/tcp-proxy.ts'
+import { type Row, type Stage, type Trial, trial } from '../../row.ts'
 
 const tree: TreeInput = { children: 4, steps: 3, stepMs: 100 }
 const moments = ['cut', 'blackhole', 'cutReplies'] as const

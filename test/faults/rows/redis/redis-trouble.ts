@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { globSync, statSync, truncateSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Session } from '../../../src/client/session/session.ts'
-import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
-import type { Harness, NodeProcess } from '../../support/fault/harness.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import { takeSnapshot } from '../../support/snapshot.ts'
-import { type Row, type Stage, times } from '../row.ts'
+import type { Session } from '../../../../src/client/session/session.ts'
+import { type TreeInput, treeResult } from '../../../programs/fault-kinds.ts'
+import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { takeSnapshot } from '../../../support/snapshot.ts'
+import { type Row, type Stage, times } from '../../row.ts'
 
 const tree: TreeInput = { children: 4, steps: 4, stepMs: 100 }
 

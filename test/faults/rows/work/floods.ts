@@ -1,10 +1,10 @@
 /** F35: one worker is sent far more than it can take. */
 import assert from 'node:assert/strict'
-import type { Session } from '../../../src/client/session/session.ts'
-import { RuntimeError } from '../../../src/core/errors.ts'
-import type { Harness } from '../../support/fault/harness.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import { leniencyMs, type Row, type Stage } from '../row.ts'
+import type { Session } from '../../../../src/client/session/session.ts'
+import { RuntimeError } from '../../../../src/core/errors.ts'
+import type { Harness } from '../../../support/fault/harness.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { leniencyMs, type Row, type Stage } from '../../row.ts'
 
 const sendersAtOnce = 50
 /** Others share the machine with the flood: slower, but never held up. */

@@ -1,13 +1,13 @@
 /** F10, K13: a node stands still for longer than its lease and comes back. What it then says is refused; one run is committed. */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import { delegationResult } from '../../support/provider/delegation-script.ts'
-import { FakeProvider } from '../../support/provider/fake-provider.ts'
-import { waitUntil } from '../../support/wait-until.ts'
-import { type Row, type Stage, times } from '../row.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { delegationResult } from '../../../support/provider/delegation-script.ts'
+import { FakeProvider } from '../../../support/provider/fake-provider.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import { type Row, type Stage, times } from '../../row.ts'
 
-const program = new URL('../../programs/agent-node.ts', import.meta.url)
+const program = new URL('../../../programs/agent-node.ts', import.meta.url)
 
 export const zombieRow: Row = {
   id: 'F10',

@@ -3,13 +3,13 @@
  * over, the process goes on as if nothing had been, with turns that others have taken over.
  */
 import assert from 'node:assert/strict'
-import { policy } from '../../../src/core/policy.ts'
-import type { BlockInput } from '../../programs/fault-kinds.ts'
-import type { Harness } from '../../support/fault/harness.ts'
-import type { LedgerLine } from '../../support/fault/ledger.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import { waitUntil } from '../../support/wait-until.ts'
-import { type Row, type Stage, times } from '../row.ts'
+import { policy } from '../../../../src/core/policy.ts'
+import type { BlockInput } from '../../../programs/fault-kinds.ts'
+import type { Harness } from '../../../support/fault/harness.ts'
+import type { LedgerLine } from '../../../support/fault/ledger.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import { type Row, type Stage, times } from '../../row.ts'
 
 const startsAtMost = policy.suspectAfterStarts + policy.poisonAfterIsolatedStarts
 /** About three of the leases that the harness gives. */

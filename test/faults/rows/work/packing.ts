@@ -1,15 +1,15 @@
 /** F47: nodes pack histories as soon as their workers rest, and are killed at random meanwhile, while the conversations go on. */
 import assert from 'node:assert/strict'
-import type { Session } from '../../../src/client/session/session.ts'
-import type { Entry } from '../../../src/core/history/entry.ts'
-import { partitionKeys, tagOf, workerKeys } from '../../../src/store/keys.ts'
-import type { Harness } from '../../support/fault/harness.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import { sumOfHistory, type TalkPlan } from '../../support/fault/talk.ts'
-import { waitUntil } from '../../support/wait-until.ts'
-import type { Row, Stage } from '../row.ts'
+import type { Session } from '../../../../src/client/session/session.ts'
+import type { Entry } from '../../../../src/core/history/entry.ts'
+import { partitionKeys, tagOf, workerKeys } from '../../../../src/store/keys.ts'
+import type { Harness } from '../../../support/fault/harness.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { sumOfHistory, type TalkPlan } from '../../../support/fault/talk.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import type { Row, Stage } from '../../row.ts'
 
-const program = new URL('../../programs/talk-node.ts', import.meta.url)
+const program = new URL('../../../programs/talk-node.ts', import.meta.url)
 const policy = {
   leaseMs: 2_000,
   renewEveryMs: 500,

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
-import type { Harness, NodeProcess } from '../../support/fault/harness.ts'
-import { expectInvariants } from '../../support/fault/oracle.ts'
-import { waitUntil } from '../../support/wait-until.ts'
-import { type Row, type Stage, times } from '../row.ts'
+import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
+import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import { type Row, type Stage, times } from '../../row.ts'
 
-const heapTeller = new URL('../../programs/heap-teller.ts', import.meta.url)
+const heapTeller = new URL('../../../programs/heap-teller.ts', import.meta.url)
 const silent = { waker: { wake() {} } }
 
 export const parkedRow: Row = {
