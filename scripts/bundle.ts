@@ -84,7 +84,7 @@ function isInside(id: string, importer: string | undefined, inside: readonly str
   return inside.includes(name) || importer?.includes('/node_modules/') === true
 }
 
-/** `src/cli/main.ts` becomes `dist/cli/main`; `test/programs/node.ts`, `test/programs/node`. */
+/** `src/cli/main.ts` becomes `dist/cli/main`; `test/programs/node/node.ts`, `test/programs/node`. */
 function builtName(file: string): string {
   return file.replace(/^src\//, 'dist/').replace(/\.ts$/, '')
 }

@@ -12,7 +12,7 @@ function loadedBy(...args: string[]): Promise<string[]> {
 }
 
 async function told(env: NodeJS.ProcessEnv, args: readonly string[]): Promise<string[]> {
-  const flags = ['--conditions=troupe-source', '--import', `${root}test/programs/tell-loaded.ts`]
+  const flags = ['--conditions=troupe-source', '--import', `${root}test/programs/preload/tell-loaded.ts`]
   const { stderr } = await promisify(execFile)(process.execPath, [...flags, ...args], { cwd: root, env })
   return JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '')
 }

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Counts } from '../../src/audit/counts.ts'
-import { type TreeInput, treeResult } from '../programs/fault-kinds.ts'
+import { type TreeInput, treeResult } from '../programs/node/fault-kinds.ts'
 import { isLong, withSeed } from '../support/fault/fault-settings.ts'
 import { Harness } from '../support/fault/harness.ts'
 import { auditLines, auditOf } from '../support/fault/oracle.ts'

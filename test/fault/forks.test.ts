@@ -1,7 +1,7 @@
 /** Forks of a live session while its Redis is killed: each copy is whole, or nothing of it is there. */
 import { expect, test } from 'vitest'
 import type { Session } from '../../src/client/session/session.ts'
-import { treeResult } from '../programs/fault-kinds.ts'
+import { treeResult } from '../programs/node/fault-kinds.ts'
 import { Harness } from '../support/fault/harness.ts'
 import { chatter, countOf, letters, settled } from '../support/fault/letters.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'

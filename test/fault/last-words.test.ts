@@ -8,12 +8,12 @@ import { connect, type Troupe } from '../../src/client/client.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-const program = fileURLToPath(new URL('../programs/watched-node.ts', import.meta.url))
+const program = fileURLToPath(new URL('../programs/node/watched-node.ts', import.meta.url))
 /** Where the program runs as few files (support/package/built-programs.ts): files below the folder of a process are named from there. */
 const cwd = join(inject('folder'), 'programs')
 const redisUrl = inject('redisUrl')
 const short = { leaseMs: 2_000, leaseMarginMs: 200, renewEveryMs: 600, sweepEveryMs: 200, nodeForgottenMs: 60_000 }
-const file = String.raw`test/programs/watched-node\.js:\d+:\d+`
+const file = String.raw`test/programs/node/watched-node\.js:\d+:\d+`
 
 interface Started {
   readonly stderr: () => string

@@ -10,7 +10,7 @@ import { delegationResult } from '../support/provider/delegation-script.ts'
 import { FakeProvider } from '../support/provider/fake-provider.ts'
 import type { Stage } from './row.ts'
 
-const program = new URL('../programs/agent-node.ts', import.meta.url)
+const program = new URL('../programs/node/agent-node.ts', import.meta.url)
 const policy = { leaseMs: 3_000, renewEveryMs: 300, leaseMarginMs: 300 }
 
 export interface AgentDeath {

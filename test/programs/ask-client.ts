@@ -4,7 +4,7 @@
  */
 import { connect } from '../../src/client/client.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import type { NodeNews, NodeOrder } from './node-order.ts'
+import type { NodeNews, NodeOrder } from './node/node-order.ts'
 
 const { redisUrl, namespace } = JSON.parse(process.argv[2] ?? '{}') as NodeOrder
 process.on('disconnect', () => process.exit(1))

@@ -3,7 +3,7 @@
  * death leaves open another client does again under the same keys.
  */
 import { connect } from '../../src/client/client.ts'
-import type { NodeNews, NodeOrder } from './node-order.ts'
+import type { NodeNews, NodeOrder } from './node/node-order.ts'
 
 const { redisUrl, namespace } = JSON.parse(process.argv[2] ?? '{}') as NodeOrder
 process.on('disconnect', () => process.exit(1))

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Session } from '../../../src/client/session/session.ts'
-import type { EffectNote } from '../../programs/agent-kinds.ts'
+import type { EffectNote } from '../../programs/node/agent-kinds.ts'
 import { agentFaults } from '../../support/fault/agent-audit.ts'
 import { isLong, withSeed } from '../../support/fault/fault-settings.ts'
 import { Harness, type NodeProcess } from '../../support/fault/harness.ts'
@@ -14,7 +14,7 @@ import { expectInvariants } from '../../support/fault/oracle.ts'
 import { delegationResult } from '../../support/provider/delegation-script.ts'
 import { FakeProvider } from '../../support/provider/fake-provider.ts'
 
-const program = new URL('../../programs/agent-node.ts', import.meta.url)
+const program = new URL('../../programs/node/agent-node.ts', import.meta.url)
 const workersOfSession = 7
 /** The times are long enough for a busy machine, so that a worker that dies with its nodes again and again is not taken for a deadly one. */
 const patient = { leaseMs: 1_500, renewEveryMs: 300, leaseMarginMs: 200, poisonAfterIsolatedStarts: 50 }

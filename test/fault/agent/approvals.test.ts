@@ -8,7 +8,7 @@ import { Harness } from '../../support/fault/harness.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-const program = new URL('../../programs/approval-node.ts', import.meta.url)
+const program = new URL('../../programs/node/approval-node.ts', import.meta.url)
 const changed = { decision: 'approve', arguments: { amount: 7 } }
 const paid = (harness: Harness) => harness.ledger.lines('paid').map(({ note }) => (note as { amount: number }).amount)
 const resultOf = (session: Session) => session.result({ signal: AbortSignal.timeout(60_000) })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { policy } from '../../../src/core/policy.ts'
-import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
+import { type TreeInput, treeResult } from '../../programs/node/fault-kinds.ts'
 import type { Harness, NodeProcess } from '../../support/fault/harness.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import type { TcpProxy } from '../../support/redis/tcp-proxy.ts'

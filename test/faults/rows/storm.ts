@@ -1,7 +1,7 @@
 /** F01, F45: nodes are killed at random under load; each message is received once, in order, and each tree has the right result. */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
+import { type TreeInput, treeResult } from '../../programs/node/fault-kinds.ts'
 import type { Harness, NodeProcess } from '../../support/fault/harness.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import type { Row, Stage } from '../row.ts'

@@ -1,7 +1,7 @@
 /** Rules that hold for agents whatever is killed when: of their histories, of what the provider was asked, of what tools did. */
 import { toolCallsOf } from '../../../src/core/history/chat/chat-message.ts'
 import { decodeEntry, type Entry } from '../../../src/core/history/entry.ts'
-import type { EffectNote } from '../../programs/agent-kinds.ts'
+import type { EffectNote } from '../../programs/node/agent-kinds.ts'
 import { type JournalLine, wireFaults } from '../provider/provider-journal.ts'
 import type { WatchedHistory } from './history-watch.ts'
 import type { LedgerLine } from './ledger.ts'

@@ -1,6 +1,6 @@
 /**
  * The moments at which a process of a fault test can be made to die, each by its name and by the line of docs/protocol.md ("What heals
- * what") that it stands for. programs/crash-hook.ts passes them; nothing in src knows of them.
+ * what") that it stands for. programs/preload/crash-hook.ts passes them; nothing in src knows of them.
  */
 
 export type CrashHost = 'node' | 'client'

@@ -10,7 +10,7 @@ import type { Entry } from '../../../src/core/history/entry.ts'
 import type { Policy } from '../../../src/core/policy.ts'
 import { tagOf } from '../../../src/store/keys.ts'
 import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
-import type { NodeNews, NodeOrder } from '../../programs/node-order.ts'
+import type { NodeNews, NodeOrder } from '../../programs/node/node-order.ts'
 import { newNamespace } from '../namespace.ts'
 import { sharedEnv } from '../package/shared-env.ts'
 import { RedisServer, type RedisServerOptions } from '../redis/redis-server.ts'
@@ -34,12 +34,12 @@ export interface NodeSettings {
   readonly redisUrl?: string
   readonly concurrency?: number
   readonly policy?: Partial<Policy>
-  /** What to start; default: programs/node.ts. */
+  /** What to start; default: programs/node/node.ts. */
   readonly program?: URL
   readonly providerUrl?: string
   /** `<point>:<nth>`: the process dies when it passes this point for the nth time (support/fault/crash-points.ts). */
   readonly crashAt?: string
-  /** Before every ending commit a message is posted to the worker, up to this number of each (programs/node.ts). */
+  /** Before every ending commit a message is posted to the worker, up to this number of each (programs/node/node.ts). */
   readonly lateMessages?: number
   /** Its path to Redis goes through this proxy. */
   readonly proxy?: TcpProxy
@@ -53,8 +53,8 @@ interface Preload {
   readonly env?: Readonly<Record<string, string>>
 }
 
-const crashHook = new URL('../../programs/crash-hook.ts', import.meta.url)
-const nodeProgram = new URL('../../programs/node.ts', import.meta.url)
+const crashHook = new URL('../../programs/preload/crash-hook.ts', import.meta.url)
+const nodeProgram = new URL('../../programs/node/node.ts', import.meta.url)
 /** A node that starts takes a third of a second of its core: with ten others and eight busy programs on two cores that was a minute. */
 const startMsMax = 180_000
 

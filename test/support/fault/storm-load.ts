@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Session } from '../../../src/client/session/session.ts'
 import { NotFoundError, TransientError } from '../../../src/core/errors.ts'
-import type { TreeInput } from '../../programs/fault-kinds.ts'
+import type { TreeInput } from '../../programs/node/fault-kinds.ts'
 import type { Random } from './fault-settings.ts'
 import type { Harness } from './harness.ts'
 

@@ -1,6 +1,6 @@
 /**
  * The programs that tests start, from the present sources, as few files: loading some 850 modules one by one took most of each start. They are
- * built by each run, in its folder, laid out as the package is. Whoever starts `src/cli/main.ts` or `test/programs/node.ts`, or imports 'troupe',
+ * built by each run, in its folder, laid out as the package is. Whoever starts `src/cli/main.ts` or `test/programs/node/node.ts`, or imports 'troupe',
  * in a process that preloads `preload`, gets the built twin. Any other module of the sources is loaded as it is.
  */
 import { globSync } from 'node:fs'
@@ -15,7 +15,7 @@ const repository = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** Resolves with the option of Node by which a process gets them. Builds anew what is there already. */
 export async function buildPrograms(folder: string): Promise<string> {
-  const programs = globSync('test/programs/*.ts', { cwd: repository }).map((file) => file.replaceAll('\\', '/'))
+  const programs = globSync('test/programs/**/*.ts', { cwd: repository }).map((file) => file.replaceAll('\\', '/'))
   const built = await bundle({ folder, entries: [...packageEntries, ...programs], inside })
   await cp(join(repository, 'package.json'), join(folder, 'package.json'))
   await cp(join(repository, 'workers'), join(folder, 'dist', 'workers'), { recursive: true })

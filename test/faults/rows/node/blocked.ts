@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { policy } from '../../../../src/core/policy.ts'
-import type { BlockInput } from '../../../programs/fault-kinds.ts'
+import type { BlockInput } from '../../../programs/node/fault-kinds.ts'
 import type { Harness } from '../../../support/fault/harness.ts'
 import type { LedgerLine } from '../../../support/fault/ledger.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'

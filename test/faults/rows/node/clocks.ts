@@ -1,13 +1,13 @@
 /** F23: the clocks of nodes and clients are wrong by minutes, each in its own way, or jump. Redis' clock alone counts. */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type TreeInput, treeResult } from '../../../programs/fault-kinds.ts'
+import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
 import type { Harness, NodeSettings } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { leniencyMs, type Row, type Stage, times } from '../../row.ts'
 
-const program = new URL('../../../programs/wrong-clock.ts', import.meta.url)
+const program = new URL('../../../programs/preload/wrong-clock.ts', import.meta.url)
 const clientProgram = new URL('../../../programs/fault-client.ts', import.meta.url)
 const offMs = 600_000
 /** Of each node; so many long turns are held by all three of them. */

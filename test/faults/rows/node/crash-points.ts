@@ -1,7 +1,7 @@
 /** F03, F05: a process dies at each named moment. What it had begun ends right, by another process, and once. */
 import assert from 'node:assert/strict'
 import type { Session } from '../../../../src/client/session/session.ts'
-import { type TreeInput, treeResult } from '../../../programs/fault-kinds.ts'
+import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
 import { type CrashPoint, crashPoints } from '../../../support/fault/crash-points.ts'
 import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'

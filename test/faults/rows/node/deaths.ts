@@ -1,7 +1,7 @@
 /** F02, F04, F11, F12: nodes die or are stopped, and others take over in time. */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type TreeInput, treeResult } from '../../../programs/fault-kinds.ts'
+import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
 import type { Harness, NodeSettings } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { waitUntil } from '../../../support/wait-until.ts'

@@ -1,7 +1,7 @@
 /** F13: nodes that are told to stop, do not end, and are killed at the deadline, as whoever runs them does. */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type TreeInput, treeResult } from '../../../programs/fault-kinds.ts'
+import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import type { Row, Stage } from '../../row.ts'

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Session } from '../../../../src/client/session/session.ts'
 import { decodeTally } from '../../../../src/core/history/run/agent-tally.ts'
-import { type TreeInput, treeResult } from '../../../programs/fault-kinds.ts'
+import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
 import { agentFaults } from '../../../support/fault/agent-audit.ts'
 import type { Harness, NodeProcess, NodeSettings } from '../../../support/fault/harness.ts'
 import { HistoryWatch } from '../../../support/fault/history-watch.ts'
@@ -15,8 +15,8 @@ import { takeSnapshot, type WorkerSnapshot } from '../../../support/snapshot.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { type Row, type Stage, times, trial } from '../../row.ts'
 
-const newer = { preload: { program: new URL('../../../programs/newer-version.ts', import.meta.url) } }
-const agentProgram = new URL('../../../programs/agent-node.ts', import.meta.url)
+const newer = { preload: { program: new URL('../../../programs/preload/newer-version.ts', import.meta.url) } }
+const agentProgram = new URL('../../../programs/node/agent-node.ts', import.meta.url)
 const tree: TreeInput = { children: 4, steps: 4, stepMs: 150 }
 /** A machine that is busy with other tests must be able to keep them. */
 const policy = { leaseMs: 3_000, renewEveryMs: 300, leaseMarginMs: 200 }

@@ -7,7 +7,7 @@ import { FakeProvider } from '../../../support/provider/fake-provider.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { type Row, type Stage, times } from '../../row.ts'
 
-const program = new URL('../../../programs/agent-node.ts', import.meta.url)
+const program = new URL('../../../programs/node/agent-node.ts', import.meta.url)
 
 export const zombieRow: Row = {
   id: 'F10',

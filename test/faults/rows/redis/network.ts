@@ -1,7 +1,7 @@
 /** F22: the network between nodes and Redis is bad. */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type TreeInput, treeResult } from '../../../programs/fault-kinds.ts'
+import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import type { TcpProxy } from '../../../support/redis/tcp-proxy.ts'
 import { type Row, type Stage, type Trial, trial } from '../../row.ts'

@@ -1,7 +1,7 @@
 /** F15, F16: Redis is stopped or killed while sessions run, and comes back. */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type TreeInput, treeResult } from '../../../programs/fault-kinds.ts'
+import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
 import type { Harness } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { leniencyMs, type Row, type Stage } from '../../row.ts'

@@ -8,7 +8,7 @@ import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { type Row, type Stage, times } from '../../row.ts'
 
-const heapTeller = new URL('../../../programs/heap-teller.ts', import.meta.url)
+const heapTeller = new URL('../../../programs/preload/heap-teller.ts', import.meta.url)
 const silent = { waker: { wake() {} } }
 
 export const parkedRow: Row = {

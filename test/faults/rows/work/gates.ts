@@ -1,7 +1,7 @@
 /** F49: nodes die that hold places at the gate of a kind, at each moment of a run there. */
 import assert from 'node:assert/strict'
 import type { Session } from '../../../../src/client/session/session.ts'
-import { gatedMost } from '../../../programs/fault-kinds.ts'
+import { gatedMost } from '../../../programs/node/fault-kinds.ts'
 import { type CrashPoint, gatePoints } from '../../../support/fault/crash-points.ts'
 import type { Harness } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'

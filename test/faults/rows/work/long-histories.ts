@@ -8,7 +8,7 @@ import { slowNode, sumOfHistory, type TalkPlan } from '../../../support/fault/ta
 import { waitUntil } from '../../../support/wait-until.ts'
 import type { Row, Stage } from '../../row.ts'
 
-const program = new URL('../../../programs/talk-node.ts', import.meta.url)
+const program = new URL('../../../programs/node/talk-node.ts', import.meta.url)
 /** Longer than a node reads. */
 const policy = { leaseMs: 2_000, renewEveryMs: 500, leaseMarginMs: 300 }
 const growing: TalkPlan = { rounds: 9, calls: 16 }

@@ -9,7 +9,7 @@ import { sumOfHistory, type TalkPlan } from '../../../support/fault/talk.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import type { Row, Stage } from '../../row.ts'
 
-const program = new URL('../../../programs/talk-node.ts', import.meta.url)
+const program = new URL('../../../programs/node/talk-node.ts', import.meta.url)
 const policy = {
   leaseMs: 2_000,
   renewEveryMs: 500,

@@ -2,8 +2,8 @@
  * Posts a message to a worker between the last look of its turn and its ending commit: the moment at which a wake-up is lost where the
  * end does not look again. No wake-up is rung for it.
  */
-import { connectInternal } from '../../src/client/client.ts'
-import { RedisTurnStore } from '../../src/store/turn/turn-store.ts'
+import { connectInternal } from '../../../src/client/client.ts'
+import { RedisTurnStore } from '../../../src/store/turn/turn-store.ts'
 import type { NodeOrder } from './node-order.ts'
 
 export async function postBeforeEnds(order: NodeOrder, count: number): Promise<void> {

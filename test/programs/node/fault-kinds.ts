@@ -1,10 +1,10 @@
 /** The workers of fault tests. Each writes down in the ledger what it really does. */
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { defineWorker, type HandlerDefinition, type Self } from '../../src/core/definition/define-worker.ts'
-import type { Message } from '../../src/core/worker/message/message.ts'
-import { passes } from '../support/fault/crash-moment.ts'
-import { appendLine } from '../support/fault/ledger.ts'
+import { defineWorker, type HandlerDefinition, type Self } from '../../../src/core/definition/define-worker.ts'
+import type { Message } from '../../../src/core/worker/message/message.ts'
+import { passes } from '../../support/fault/crash-moment.ts'
+import { appendLine } from '../../support/fault/ledger.ts'
 import { cancelKinds } from './cancel-kinds.ts'
 import type { NodeOrder } from './node-order.ts'
 

@@ -1,6 +1,6 @@
 /** The workers of cancels in a storm of spawns. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { defineWorker, type HandlerDefinition, type Self } from '../../src/core/definition/define-worker.ts'
+import { defineWorker, type HandlerDefinition, type Self } from '../../../src/core/definition/define-worker.ts'
 
 export interface NestInput {
   readonly kind: 'nest' | 'careful-nest'

@@ -1,11 +1,11 @@
 /** A node that a watchdog watches, in a process of its own. Its kinds end or block the process in different ways. */
 import { execFileSync } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { startInternalNode } from '../../src/compose.ts'
-import { namePlacesFrom } from '../../src/core/code-place.ts'
-import { defineWorker, type HandlerDefinition } from '../../src/core/definition/define-worker.ts'
-import { stderrLogger } from '../../src/log.ts'
-import { handlerKind } from '../../src/runtime/node/kind-maker.ts'
+import { startInternalNode } from '../../../src/compose.ts'
+import { namePlacesFrom } from '../../../src/core/code-place.ts'
+import { defineWorker, type HandlerDefinition } from '../../../src/core/definition/define-worker.ts'
+import { stderrLogger } from '../../../src/log.ts'
+import { handlerKind } from '../../../src/runtime/node/kind-maker.ts'
 
 const order = JSON.parse(process.argv[2] ?? '{}') as {
   readonly redisUrl: string

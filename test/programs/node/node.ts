@@ -2,10 +2,10 @@
  * A node in a process of its own, to be killed, frozen and told to stop: it hosts the kinds of fault-kinds.ts. SIGTERM drains it, a
  * second one gives its turns back at once. It ends with the process that started it.
  */
-import { startInternalNode } from '../../src/compose.ts'
-import { stderrLogger } from '../../src/log.ts'
-import { handlerKind } from '../../src/runtime/node/kind-maker.ts'
-import { keepCompiled } from '../support/package/shared-env.ts'
+import { startInternalNode } from '../../../src/compose.ts'
+import { stderrLogger } from '../../../src/log.ts'
+import { handlerKind } from '../../../src/runtime/node/kind-maker.ts'
+import { keepCompiled } from '../../support/package/shared-env.ts'
 import { faultKinds } from './fault-kinds.ts'
 import { postBeforeEnds } from './late-message.ts'
 import type { NodeNews, NodeOrder } from './node-order.ts'

@@ -2,10 +2,10 @@
  * Loaded into a program of fault tests before itself (`--import`): makes its node one of a later version, which writes what this one
  * does not know: entries of another type, fields, blocks and words in those that are known, one number more in what agents have used.
  */
-import type { Entry } from '../../src/core/history/entry.ts'
-import type { CommitRequest } from '../../src/core/ports/ports.ts'
-import { Journal } from '../../src/runtime/agent/journal.ts'
-import { RedisTurnStore } from '../../src/store/turn/turn-store.ts'
+import type { Entry } from '../../../src/core/history/entry.ts'
+import type { CommitRequest } from '../../../src/core/ports/ports.ts'
+import { Journal } from '../../../src/runtime/agent/journal.ts'
+import { RedisTurnStore } from '../../../src/store/turn/turn-store.ts'
 
 const version = 2
 const marks = { v: version, mood: 'new' }

@@ -1,9 +1,9 @@
 /** A node that hosts the agents of agent-kinds.ts, in a process of its own, to be killed. It ends with the process that started it. */
-import { startInternalNode } from '../../src/compose.ts'
-import { stderrLogger } from '../../src/log.ts'
-import { openModels } from '../../src/models/model-source.ts'
-import { KindMaker } from '../../src/runtime/node/kind-maker.ts'
-import { keepCompiled } from '../support/package/shared-env.ts'
+import { startInternalNode } from '../../../src/compose.ts'
+import { stderrLogger } from '../../../src/log.ts'
+import { openModels } from '../../../src/models/model-source.ts'
+import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
+import { keepCompiled } from '../../support/package/shared-env.ts'
 import { agentKinds } from './agent-kinds.ts'
 import type { NodeNews, NodeOrder } from './node-order.ts'
 

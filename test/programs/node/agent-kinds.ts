@@ -5,10 +5,10 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
-import { type AgentDefinition, defineWorker } from '../../src/core/definition/define-worker.ts'
-import { defineTool, type Tool, type ToolContext } from '../../src/core/definition/tool/define-tool.ts'
-import { TerminalError } from '../../src/core/errors.ts'
-import { appendLine, type LedgerLine } from '../support/fault/ledger.ts'
+import { type AgentDefinition, defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool, type Tool, type ToolContext } from '../../../src/core/definition/tool/define-tool.ts'
+import { TerminalError } from '../../../src/core/errors.ts'
+import { appendLine, type LedgerLine } from '../../support/fault/ledger.ts'
 import type { NodeOrder } from './node-order.ts'
 
 /** What the ledger says of a call. */

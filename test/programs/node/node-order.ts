@@ -1,5 +1,5 @@
 /** What a test tells a node process at its start, and what that says back. */
-import type { Policy } from '../../src/core/policy.ts'
+import type { Policy } from '../../../src/core/policy.ts'
 
 export interface NodeOrder {
   readonly name: string

@@ -2,11 +2,11 @@
  * Loaded into a program of fault tests before itself (`--import`): goes round the ports to store and wake-ups and passes the crash points
  * there. Without TROUPE_CRASH_AT it is not loaded at all.
  */
-import type { CommitRequest } from '../../src/core/ports/ports.ts'
-import { ScriptCaller } from '../../src/store/script/script.ts'
-import { RedisTurnStore } from '../../src/store/turn/turn-store.ts'
-import { BullWaker } from '../../src/wake/bull-waker.ts'
-import { isArmed, isAt, passes } from '../support/fault/crash-moment.ts'
+import type { CommitRequest } from '../../../src/core/ports/ports.ts'
+import { ScriptCaller } from '../../../src/store/script/script.ts'
+import { RedisTurnStore } from '../../../src/store/turn/turn-store.ts'
+import { BullWaker } from '../../../src/wake/bull-waker.ts'
+import { isArmed, isAt, passes } from '../../support/fault/crash-moment.ts'
 
 if (isArmed) {
   aroundScripts()
