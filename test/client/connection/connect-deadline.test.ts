@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { connect } from '../../src/client/client.ts'
-import { openRedis } from '../../src/store/redis/redis.ts'
+import { connect } from '../../../src/client/client.ts'
+import { openRedis } from '../../../src/store/redis/redis.ts'
 
 const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] as const
 beforeEach(() => {

@@ -1,14 +1,14 @@
 /** The order in which a follower gets the events of a run, and what they say of its states and messages. */
 import { describe, expect, test } from 'vitest'
-import type { ContextUpdate } from '../../src/client/event/context-updates.ts'
-import type { Session } from '../../src/client/session/session.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import type { Model } from '../../src/core/definition/model.ts'
-import type { RawEvent } from '../../src/core/event/event.ts'
-import { call, say, scriptedModel } from '../../src/models/local/scripted-model.ts'
-import { tool } from '../support/provider/run-agent.ts'
-import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import type { ContextUpdate } from '../../../src/client/event/context-updates.ts'
+import type { Session } from '../../../src/client/session/session.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import type { Model } from '../../../src/core/definition/model.ts'
+import type { RawEvent } from '../../../src/core/event/event.ts'
+import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
+import { tool } from '../../support/provider/run-agent.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const soon = () => AbortSignal.timeout(60_000)
 

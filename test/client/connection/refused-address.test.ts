@@ -1,14 +1,14 @@
 /** What clients and nodes say that are given a wrong address, or a user who may not do what they need. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { connect, connectInternal, type Troupe } from '../../src/client/client.ts'
-import { startNode } from '../../src/compose.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { ConfigError } from '../../src/core/errors.ts'
-import { newId } from '../../src/core/ids.ts'
-import { openRedis, type Redis } from '../../src/store/redis/redis.ts'
-import { newNamespace } from '../support/namespace.ts'
-import { RedisServer } from '../support/redis/redis-server.ts'
-import { TcpProxy } from '../support/redis/tcp-proxy.ts'
+import { connect, connectInternal, type Troupe } from '../../../src/client/client.ts'
+import { startNode } from '../../../src/compose.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { ConfigError } from '../../../src/core/errors.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
+import { newNamespace } from '../../support/namespace.ts'
+import { RedisServer } from '../../support/redis/redis-server.ts'
+import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 
 const workers = { echo: defineWorker({ receive: (message, self) => self.reply(message.value) }) }
 

@@ -1,10 +1,10 @@
 /** What a session says of approvals: when it is created, and while it lives. */
 import { describe, expect, test } from 'vitest'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { ConfigError, InputError } from '../../src/core/errors.ts'
-import { newId } from '../../src/core/ids.ts'
-import { defaultApproval } from '../../src/core/worker/ask/session-approval.ts'
-import { TestTroupe } from '../support/test-troupe.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { ConfigError, InputError } from '../../../src/core/errors.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 

@@ -1,14 +1,14 @@
 /** What the report says of agents, from their records. */
 import { describe, expect, test } from 'vitest'
-import { sessionReport, workerReport } from '../../src/client/report.ts'
-import { factsOf } from '../../src/client/session/session-summary.ts'
-import { encodeTally } from '../../src/core/history/run/agent-tally.ts'
-import { childId, newId, rootIdOf, timeOf } from '../../src/core/ids.ts'
-import { encodeRunState } from '../../src/core/worker/run/run-state.ts'
-import type { UsageReport } from '../../src/core/worker/run/usage.ts'
-import { readSession } from '../../src/store/record/session-record.ts'
-import type { RecordFields } from '../../src/store/script/replies.ts'
-import { readableRow } from './support/worker-row.ts'
+import { sessionReport, workerReport } from '../../../src/client/report.ts'
+import { factsOf } from '../../../src/client/session/session-summary.ts'
+import { encodeTally } from '../../../src/core/history/run/agent-tally.ts'
+import { childId, newId, rootIdOf, timeOf } from '../../../src/core/ids.ts'
+import { encodeRunState } from '../../../src/core/worker/run/run-state.ts'
+import type { UsageReport } from '../../../src/core/worker/run/usage.ts'
+import { readSession } from '../../../src/store/record/session-record.ts'
+import type { RecordFields } from '../../../src/store/script/replies.ts'
+import { readableRow } from '../support/worker-row.ts'
 
 const sessionId = newId(0)
 const root = rootIdOf(sessionId)

@@ -1,10 +1,10 @@
 /** `sessions.createMany`: many sessions with few calls of Redis, and a result for each order. */
 import { expect, test } from 'vitest'
-import { connectInternal } from '../../src/client/client.ts'
-import type { CreateSession } from '../../src/client/submission/submission.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { InputError } from '../../src/core/errors.ts'
-import { TestTroupe } from '../support/test-troupe.ts'
+import { connectInternal } from '../../../src/client/client.ts'
+import type { CreateSession } from '../../../src/client/submission/submission.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { InputError } from '../../../src/core/errors.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 

@@ -1,11 +1,11 @@
 /** Calls that a client gave up while Redis was away: nothing of them is left. */
 import { expect, test } from 'vitest'
-import { connectInternal } from '../../src/client/client.ts'
-import { newId } from '../../src/core/ids.ts'
-import { openRedis } from '../../src/store/redis/redis.ts'
-import { newNamespace } from '../support/namespace.ts'
-import { RedisServer } from '../support/redis/redis-server.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { connectInternal } from '../../../src/client/client.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { openRedis } from '../../../src/store/redis/redis.ts'
+import { newNamespace } from '../../support/namespace.ts'
+import { RedisServer } from '../../support/redis/redis-server.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 test('are not made when it is back, however many there were', async () => {
   await using server = await RedisServer.start({ durability: 'none' })

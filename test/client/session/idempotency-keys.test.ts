@@ -1,12 +1,12 @@
 /** Idempotency keys of sessions and of messages: a key of one sort never answers for the other sort. */
 import { expect, test } from 'vitest'
-import { type CreateSession, Submission } from '../../src/client/submission/submission.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { policy } from '../../src/core/policy.ts'
-import { type Place, partitionKeys, placesOf } from '../../src/store/keys.ts'
-import type { OpenPlace } from '../../src/store/places.ts'
-import type { ScriptCaller } from '../../src/store/script/script.ts'
-import { TestTroupe } from '../support/test-troupe.ts'
+import { type CreateSession, Submission } from '../../../src/client/submission/submission.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { policy } from '../../../src/core/policy.ts'
+import { type Place, partitionKeys, placesOf } from '../../../src/store/keys.ts'
+import type { OpenPlace } from '../../../src/store/places.ts'
+import type { ScriptCaller } from '../../../src/store/script/script.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
 
 /** Sends a message as a sender does that was told nothing of an earlier message under the key. */
 const fixedAnswer = (answer: readonly string[]) => ({ call: async () => [...answer] }) as unknown as ScriptCaller

@@ -1,11 +1,11 @@
 /** A wrong option gives one clear sentence, before anything is connected or written. */
 import { describe, expect, test } from 'vitest'
-import { connect, type Troupe } from '../../src/client/client.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { newId } from '../../src/core/ids.ts'
-import { defaultSessionLimits } from '../../src/core/policy.ts'
-import { CountingServer } from '../support/counting-server.ts'
-import { TestTroupe } from '../support/test-troupe.ts'
+import { connect, type Troupe } from '../../../src/client/client.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { defaultSessionLimits } from '../../../src/core/policy.ts'
+import { CountingServer } from '../../support/counting-server.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 

@@ -1,14 +1,14 @@
 /** Sessions that begin with a conversation that was held elsewhere. */
 import { describe, expect, test } from 'vitest'
-import type { CreateSession } from '../../src/client/submission/submission.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { InputError, LimitError } from '../../src/core/errors.ts'
-import type { ChatMessage } from '../../src/core/history/chat/chat-message.ts'
-import { chat } from '../../src/core/history/chat/message-factories.ts'
-import { say } from '../../src/models/local/scripted-model.ts'
-import { recordedModel } from '../support/provider/recorded-model.ts'
-import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import type { CreateSession } from '../../../src/client/submission/submission.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { InputError, LimitError } from '../../../src/core/errors.ts'
+import type { ChatMessage } from '../../../src/core/history/chat/chat-message.ts'
+import { chat } from '../../../src/core/history/chat/message-factories.ts'
+import { say } from '../../../src/models/local/scripted-model.ts'
+import { recordedModel } from '../../support/provider/recorded-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const head = (id: string) => ({ id, at: 1_700_000_000_000 })
 const lookUp = { type: 'tool-call', toolCallId: 'c1', toolName: 'look_up', input: { word: 'ox' } } as const

@@ -1,12 +1,12 @@
 /** Lists of sessions and workers: newest first, page by page, over any number of partitions. */
 import { describe, expect, test } from 'vitest'
-import type { SessionsQuery, WorkersQuery } from '../../src/client/queries.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { newId, partitionOf, timeOf } from '../../src/core/ids.ts'
-import { tagOf, workerKeys } from '../../src/store/keys.ts'
-import { commandsNaming } from '../support/redis/watched-commands.ts'
-import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import type { SessionsQuery, WorkersQuery } from '../../../src/client/queries.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { newId, partitionOf, timeOf } from '../../../src/core/ids.ts'
+import { tagOf, workerKeys } from '../../../src/store/keys.ts'
+import { commandsNaming } from '../../support/redis/watched-commands.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const echo = defineWorker({ description: 'Says it again.', receive: (message, self) => self.reply(message.value) })
 

@@ -1,8 +1,8 @@
 /** A client that gets no connection: nothing that is thrown, nor what caused it, holds the password of the address. */
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectInternal } from '../../src/client/client.ts'
-import { RedisServer } from '../support/redis/redis-server.ts'
+import { connectInternal } from '../../../src/client/client.ts'
+import { RedisServer } from '../../support/redis/redis-server.ts'
 
 const password = 'hunter2'
 /** The deadline of a call that is not refused at once. */

@@ -1,14 +1,14 @@
 /** A closed client tells its callers, and those who wait for it, at once that it is closed. */
 import { describe, expect, inject, test, vi } from 'vitest'
-import { connectInternal, type Troupe } from '../../src/client/client.ts'
-import { EventHub } from '../../src/client/event/event-hub.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { partitionKeys } from '../../src/store/keys.ts'
-import { newNamespace } from '../support/namespace.ts'
-import { TcpProxy } from '../support/redis/tcp-proxy.ts'
-import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { connectInternal, type Troupe } from '../../../src/client/client.ts'
+import { EventHub } from '../../../src/client/event/event-hub.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { newId, rootIdOf } from '../../../src/core/ids.ts'
+import { partitionKeys } from '../../../src/store/keys.ts'
+import { newNamespace } from '../../support/namespace.ts'
+import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 const id = newId(0)

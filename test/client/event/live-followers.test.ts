@@ -1,14 +1,14 @@
 /** What followers of a session are told of its workers as they work, and that nothing is told when nobody follows. */
 import { describe, expect, test, vi } from 'vitest'
-import type { Session } from '../../src/client/session/session.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import type { Model, ModelCall } from '../../src/core/definition/model.ts'
-import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
-import type { RawEvent } from '../../src/core/event/event.ts'
-import { call, say, scriptedModel } from '../../src/models/local/scripted-model.ts'
-import { RedisLivePublisher } from '../../src/store/event/live-channel.ts'
-import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import type { Session } from '../../../src/client/session/session.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import type { Model, ModelCall } from '../../../src/core/definition/model.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
+import type { RawEvent } from '../../../src/core/event/event.ts'
+import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
+import { RedisLivePublisher } from '../../../src/store/event/live-channel.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 function follow(session: Session, query: Parameters<Session['events']>[0] = { after: '0-0' }) {
   const events: RawEvent[] = []

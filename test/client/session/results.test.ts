@@ -1,17 +1,17 @@
 /** Results are latched: they may be asked for before, during and after the end, by anyone, any number of times. */
 import { getEventListeners } from 'node:events'
 import { describe, expect, inject, test, vi } from 'vitest'
-import { connectInternal } from '../../src/client/client.ts'
-import { EventHub } from '../../src/client/event/event-hub.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { newId } from '../../src/core/ids.ts'
-import { InspectStore } from '../../src/store/audit/inspect-store.ts'
-import { workerKeys } from '../../src/store/keys.ts'
-import { newNamespace } from '../support/namespace.ts'
-import { TcpProxy } from '../support/redis/tcp-proxy.ts'
-import { commandsNaming } from '../support/redis/watched-commands.ts'
-import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { connectInternal } from '../../../src/client/client.ts'
+import { EventHub } from '../../../src/client/event/event-hub.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { InspectStore } from '../../../src/store/audit/inspect-store.ts'
+import { workerKeys } from '../../../src/store/keys.ts'
+import { newNamespace } from '../../support/namespace.ts'
+import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
+import { commandsNaming } from '../../support/redis/watched-commands.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 

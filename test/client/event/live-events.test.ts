@@ -1,14 +1,14 @@
 /** What is told and not stored, among the events of a session: as it comes, and changing nothing of those that are stored (EVENTS-1 to EVENTS-3). */
 import { describe, expect, test } from 'vitest'
-import type { Session } from '../../src/client/session/session.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { isEventBefore, type RawEvent, streamIdOf } from '../../src/core/event/event.ts'
-import { newId } from '../../src/core/ids.ts'
-import { RedisLivePublisher } from '../../src/store/event/live-channel.ts'
-import { partitionKeys, sessionChannels } from '../../src/store/keys.ts'
-import { openLossyRedis } from '../../src/store/redis/redis.ts'
-import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import type { Session } from '../../../src/client/session/session.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { isEventBefore, type RawEvent, streamIdOf } from '../../../src/core/event/event.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { RedisLivePublisher } from '../../../src/store/event/live-channel.ts'
+import { partitionKeys, sessionChannels } from '../../../src/store/keys.ts'
+import { openLossyRedis } from '../../../src/store/redis/redis.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 const parent = defineWorker({
