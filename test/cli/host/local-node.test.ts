@@ -1,4 +1,4 @@
-/** The log of a node on a terminal. Its JSON for programs is tested with the command (test/e2e/cli.test.ts). */
+/** The log of a node on a terminal. Its JSON for programs is tested with the command (test/e2e/cli/cli.test.ts). */
 import { expect, test, vi } from 'vitest'
 import { serviceLogger } from '../../../src/cli/host/local-node.ts'
 import { readConfig } from '../../../src/config.ts'

@@ -1,10 +1,10 @@
 /** The programs and commands of README.md, as a reader would copy them, against the package that npm would install. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { newNamespace } from '../support/namespace.ts'
-import { PackedProject } from '../support/package/packed-project.ts'
+import { newNamespace } from '../../support/namespace.ts'
+import { PackedProject } from '../../support/package/packed-project.ts'
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
 const namespace = newNamespace()
 let project: PackedProject
 

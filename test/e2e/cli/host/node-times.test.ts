@@ -1,8 +1,8 @@
 /** The bounds of a node: how long a stop waits for turns, how long its namespace keeps finished sessions, and the folder of its workers. */
 import { Redis } from 'ioredis'
 import { expect, inject, it } from 'vitest'
-import { partitionKeys, tagOf } from '../../src/store/keys.ts'
-import { CliProject } from '../cli/cli-project.ts'
+import { partitionKeys, tagOf } from '../../../../src/store/keys.ts'
+import { CliProject } from '../../../cli/cli-project.ts'
 
 const cli = new CliProject('times', { withNode: false })
 

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { newNamespace } from '../support/namespace.ts'
-import { PackedProject } from '../support/package/packed-project.ts'
+import { newNamespace } from '../../support/namespace.ts'
+import { PackedProject } from '../../support/package/packed-project.ts'
 
 interface Manifest {
   readonly version: string

@@ -7,13 +7,13 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, inject, it } from 'vitest'
-import { runProgram } from '../../src/dev/program.ts'
-import { CliProject, workers } from '../cli/cli-project.ts'
-import { TcpProxy } from '../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { runProgram } from '../../../../src/dev/program.ts'
+import { CliProject, workers } from '../../../cli/cli-project.ts'
+import { TcpProxy } from '../../../support/redis/tcp-proxy.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 
 const ownRedis = { TROUPE_REDIS_URL: '' }
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../../../src/cli/main.ts', import.meta.url))
 const cli = new CliProject('demo', { withNode: false })
 
 describe.concurrent('troupe demo', () => {

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { Project } from '../cli/command-line.ts'
-import { newNamespace } from '../support/namespace.ts'
+import { Project } from '../../cli/command-line.ts'
+import { newNamespace } from '../../support/namespace.ts'
 
 const clerk = `import { defineWorker } from 'troupe'
 export default defineWorker({ description: 'Answers.', instructions: 'Answer.', model: 'offline/rules' })`

@@ -1,6 +1,6 @@
 /** The package as npm would install it: an author proves workers of a folder, with Node alone. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { PackedProject } from '../support/package/packed-project.ts'
+import { PackedProject } from '../../support/package/packed-project.ts'
 
 const files = {
   'workers/payer.ts': `import { appendFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /** Sessions that a person follows or talks to, without a terminal. */
 import { describe, expect, it } from 'vitest'
-import { CliProject, unknownId } from '../cli/cli-project.ts'
+import { CliProject, unknownId } from '../../cli/cli-project.ts'
 
 const cli = new CliProject('follow', { withNode: true })
 const failsUntilMended = `import { existsSync } from 'node:fs'

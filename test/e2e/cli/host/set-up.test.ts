@@ -1,9 +1,9 @@
 /** Only a command that creates sets a namespace up, with its number of partitions; a command that reads or changes does not. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { rootIdOf } from '../../src/core/ids.ts'
-import { partitionKeys, tagOf } from '../../src/store/keys.ts'
-import { CliProject, unknownId } from '../cli/cli-project.ts'
+import { rootIdOf } from '../../../../src/core/ids.ts'
+import { partitionKeys, tagOf } from '../../../../src/store/keys.ts'
+import { CliProject, unknownId } from '../../../cli/cli-project.ts'
 
 const cli = new CliProject('setup', { withNode: false })
 let redis: Redis

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Project } from '../cli/command-line.ts'
+import { Project } from '../../cli/command-line.ts'
 
-const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
+const modules = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 
 const files = {
   'package.json': '{ "type": "module" }',

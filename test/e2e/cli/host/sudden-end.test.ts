@@ -1,7 +1,7 @@
 /** The command line when code of a worker file ends its process: it names the place, and says what happens to the session. */
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { CliProject } from '../cli/cli-project.ts'
+import { CliProject } from '../../../cli/cli-project.ts'
 
 const cli = new CliProject('ends', { withNode: false })
 

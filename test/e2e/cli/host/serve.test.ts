@@ -1,6 +1,6 @@
 /** `troupe serve` as a process: what it says of who may call it, and how it ends. */
 import { describe, expect, it } from 'vitest'
-import { CliProject } from '../cli/cli-project.ts'
+import { CliProject } from '../../../cli/cli-project.ts'
 
 const cli = new CliProject('serve', { withNode: false })
 const addressIn = (text: string) => /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0] ?? ''

@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { newNamespace } from '../support/namespace.ts'
-import { PackedProject } from '../support/package/packed-project.ts'
+import { newNamespace } from '../../support/namespace.ts'
+import { PackedProject } from '../../support/package/packed-project.ts'
 
 const run = promisify(execFile)
 /** The bundler that vitest brings with it. */
-const bundler = fileURLToPath(new URL('../../node_modules/rolldown/bin/cli.mjs', import.meta.url))
+const bundler = fileURLToPath(new URL('../../../node_modules/rolldown/bin/cli.mjs', import.meta.url))
 
 const app = `import { connect, defineTool, defineWorker, startNode } from 'troupe'
 

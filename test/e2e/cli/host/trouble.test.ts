@@ -3,9 +3,9 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { describe, expect, inject, it } from 'vitest'
-import { CliProject } from '../cli/cli-project.ts'
-import { RedisServer } from '../support/redis/redis-server.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { CliProject } from '../../../cli/cli-project.ts'
+import { RedisServer } from '../../../support/redis/redis-server.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 
 const cli = new CliProject('trouble', { withNode: false })
 

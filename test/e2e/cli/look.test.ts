@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { rootIdOf } from '../../src/core/ids.ts'
-import { partitionKeys, tagOf } from '../../src/store/keys.ts'
-import { CliProject, unknownId } from '../cli/cli-project.ts'
+import { rootIdOf } from '../../../src/core/ids.ts'
+import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
+import { CliProject, unknownId } from '../../cli/cli-project.ts'
 
 const cli = new CliProject('look', { withNode: true })
 

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { CliProject, unknownId } from '../cli/cli-project.ts'
-import type { Ended } from '../cli/command-line.ts'
+import { CliProject, unknownId } from '../../cli/cli-project.ts'
+import type { Ended } from '../../cli/command-line.ts'
 
 const cli = new CliProject('use', { withNode: true })
 
@@ -350,7 +350,7 @@ describe.concurrent('output', () => {
     }
     const { stdout } = await cli.project.ask(['--help'])
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
-    const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    const manifest = JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8')) as {
       version: string
     }
     expect(await cli.project.run(['--version'])).toMatchObject({

@@ -5,10 +5,10 @@ import { chmod, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, inject, it } from 'vitest'
-import { CliProject } from '../cli/cli-project.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { CliProject } from '../../cli/cli-project.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
-const repository = fileURLToPath(new URL('../..', import.meta.url))
+const repository = fileURLToPath(new URL('../../..', import.meta.url))
 const cli = new CliProject('asks-page', { withNode: false })
 
 /** The first block of this language that the page shows after it names the file. */

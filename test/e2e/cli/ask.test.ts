@@ -1,6 +1,6 @@
 /** The inbox of asks at the command line: what a worker asks, and its answer. */
 import { describe, expect, it } from 'vitest'
-import { CliProject, unknownId } from '../cli/cli-project.ts'
+import { CliProject, unknownId } from '../../cli/cli-project.ts'
 
 const cli = new CliProject('ask', { withNode: false })
 

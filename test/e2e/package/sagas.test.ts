@@ -1,10 +1,10 @@
 /** The workers of docs/sagas.md, as a reader would copy them, against the package that npm would install. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { newNamespace } from '../support/namespace.ts'
-import { PackedProject } from '../support/package/packed-project.ts'
+import { newNamespace } from '../../support/namespace.ts'
+import { PackedProject } from '../../support/package/packed-project.ts'
 
-const page = readFileSync(new URL('../../docs/sagas.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/sagas.md', import.meta.url), 'utf8')
 let project: PackedProject
 
 /** The program that the page shows after naming this file. */

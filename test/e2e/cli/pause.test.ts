@@ -1,6 +1,6 @@
 /** Pausing and resuming at the command line: one session, or all of the namespace. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { CliProject, unknownId } from '../cli/cli-project.ts'
+import { CliProject, unknownId } from '../../cli/cli-project.ts'
 
 const cli = new CliProject('pause', { withNode: true })
 

@@ -1,9 +1,9 @@
 /** `troupe audit`: its exit codes, and that it writes nothing. */
 import { Redis } from 'ioredis'
 import { describe, expect, inject, it } from 'vitest'
-import { rootIdOf } from '../../src/core/ids.ts'
-import { partitionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
-import { CliProject, unknownId } from '../cli/cli-project.ts'
+import { rootIdOf } from '../../../src/core/ids.ts'
+import { partitionKeys, tagOf, workerKeys } from '../../../src/store/keys.ts'
+import { CliProject, unknownId } from '../../cli/cli-project.ts'
 
 const cli = new CliProject('audit', { withNode: false })
 

@@ -1,7 +1,7 @@
 /** The command line and agents: a run, its history, its usage, its tools; with the offline model, which needs no key. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { Project } from '../cli/command-line.ts'
-import { newNamespace } from '../support/namespace.ts'
+import { Project } from '../../cli/command-line.ts'
+import { newNamespace } from '../../support/namespace.ts'
 
 const planner = `import { defineTool, defineWorker } from 'troupe'
 const look = defineTool({ name: 'look', description: 'Looks around.', effect: 'pure', run: (_input, context) => {

@@ -2,9 +2,9 @@
 import { dirname, join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { partitionKeys, tagOf } from '../../src/store/keys.ts'
-import { CliProject, unknownId } from '../cli/cli-project.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { partitionKeys, tagOf } from '../../../../src/store/keys.ts'
+import { CliProject, unknownId } from '../../../cli/cli-project.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 
 const here = new CliProject('hosts', { withNode: false })
 const nowhere = new CliProject('ghosts', { withNode: false })

@@ -1,6 +1,6 @@
 /** Approvals of tool calls at the command line: what waits, and the decision. */
 import { describe, expect, it } from 'vitest'
-import { CliProject, unknownId } from '../cli/cli-project.ts'
+import { CliProject, unknownId } from '../../cli/cli-project.ts'
 
 const cli = new CliProject('approval', { withNode: false })
 

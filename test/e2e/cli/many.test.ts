@@ -1,11 +1,11 @@
 /** The command line with very many records: a command about one record does not read all the others. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { partitionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
-import { CliProject } from '../cli/cli-project.ts'
-import { RedisServer } from '../support/redis/redis-server.ts'
-import { TcpProxy } from '../support/redis/tcp-proxy.ts'
-import { commandsNaming } from '../support/redis/watched-commands.ts'
+import { partitionKeys, tagOf, workerKeys } from '../../../src/store/keys.ts'
+import { CliProject } from '../../cli/cli-project.ts'
+import { RedisServer } from '../../support/redis/redis-server.ts'
+import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
+import { commandsNaming } from '../../support/redis/watched-commands.ts'
 
 const cli = new CliProject('many', { withNode: true })
 let redis: Redis

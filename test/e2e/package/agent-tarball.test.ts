@@ -1,10 +1,10 @@
 /** The package as npm would install it: agents of an author who has nothing else, with the offline model and with a provider. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { type RawProvider, rawProvider } from '../models/support/raw-provider.ts'
-import { isLong } from '../support/fault/fault-settings.ts'
-import { newNamespace } from '../support/namespace.ts'
-import { PackedProject } from '../support/package/packed-project.ts'
-import { type FakeSurface, fakeSurfaces, sendEvents } from '../support/provider/fake-surfaces.ts'
+import { type RawProvider, rawProvider } from '../../models/support/raw-provider.ts'
+import { isLong } from '../../support/fault/fault-settings.ts'
+import { newNamespace } from '../../support/namespace.ts'
+import { PackedProject } from '../../support/package/packed-project.ts'
+import { type FakeSurface, fakeSurfaces, sendEvents } from '../../support/provider/fake-surfaces.ts'
 
 const files = {
   'workers/_tools/words.ts': `import { defineTool } from 'troupe'

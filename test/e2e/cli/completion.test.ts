@@ -1,10 +1,10 @@
 /** The scripts for shells, and what they ask at each Tab. */
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { runProgram } from '../../src/dev/program.ts'
-import { CliProject } from '../cli/cli-project.ts'
+import { runProgram } from '../../../src/dev/program.ts'
+import { CliProject } from '../../cli/cli-project.ts'
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
 const cli = new CliProject('completion', { withNode: false })
 
 it.each(['bash', 'zsh', 'fish'])('troupe completion %s prints a script', async (shell) => {
