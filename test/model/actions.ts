@@ -1,9 +1,10 @@
 /** What may happen next in a world, and what the world is then. */
 
-import { checkCall } from './call-checks.ts'
 import type { Answer, Call } from './calls.ts'
+import { checkCall } from './checks/call-checks.ts'
 import { firstAsk, type Store } from './records.ts'
-import { letPass, reduce } from './reducer.ts'
+import { letPass, reduce } from './rules/reducer.ts'
+import type { Rules } from './rules/shared-rules.ts'
 import {
   afterAnswer,
   callOfClient,
@@ -15,7 +16,6 @@ import {
   mustEnter,
   sleep,
 } from './senders.ts'
-import type { Rules } from './shared-rules.ts'
 import { sightOf } from './sights.ts'
 import type { Action, Client, Executed, Fate, Faults, Slot, Turn, World } from './world.ts'
 

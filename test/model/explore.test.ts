@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from 'vitest'
 import { explore, type Scene } from './explore.ts'
+import { type Mutant, mutants } from './rules/shared-rules.ts'
 import { mixedScene, scenes } from './scenes.ts'
-import { type Mutant, mutants } from './shared-rules.ts'
 
 const statesMost: Readonly<Record<string, number>> = {
   'no fault': 8_000,

@@ -4,8 +4,8 @@
  */
 import { hash } from 'node:crypto'
 import { act, actionsOf, isFree } from './actions.ts'
-import type { Mutant, Rules } from './shared-rules.ts'
-import { restViolations, stateViolations } from './state-checks.ts'
+import { restViolations, stateViolations } from './checks/state-checks.ts'
+import type { Mutant, Rules } from './rules/shared-rules.ts'
 import { type Action, type Faults, newWorld, type Program, type World } from './world.ts'
 
 export interface Scene {

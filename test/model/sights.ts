@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Store, WorkerRecord } from './records.ts'
-import type { Rules } from './shared-rules.ts'
+import type { Rules } from './rules/shared-rules.ts'
 
 /** What a fork saw of a worker at one moment, and what it took then. */
 export interface Sight {

@@ -23,10 +23,10 @@ import { type MadeSession, Place } from '../store/support/place.ts'
 import type { Sent } from '../store/support/wire.ts'
 import { loadScripts } from '../support/redis/load-scripts.ts'
 import type { Answer, Assigned, Call, Claiming, CommitCall } from './calls.ts'
-import { gateMost } from './gate-rules.ts'
 import { firstAsk, rootId, secondAsk } from './records.ts'
+import { gateMost } from './rules/gate-rules.ts'
+import type { Rules } from './rules/shared-rules.ts'
 import { childId, secondChildId } from './senders.ts'
-import type { Rules } from './shared-rules.ts'
 
 const gateId = gateIdOf(null)
 export const gateName = `echo:runs:${gateId}`

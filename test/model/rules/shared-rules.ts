@@ -1,5 +1,5 @@
 /** What lua/shared/ holds: the rules that several scripts apply. `plan…` and `is…` only read, `write…` writes to a draft. */
-import { type AskRecord, type Dated, newRecord, rootId, type Store, type WorkerRecord } from './records.ts'
+import { type AskRecord, type Dated, newRecord, rootId, type Store, type WorkerRecord } from '../records.ts'
 
 /** A guard that is taken out, to see that the search finds the harm. */
 export const mutants = [

@@ -1,6 +1,6 @@
 /** enter.lua, and what commit.lua, finish.lua and fire.lua do at the gate of the kind: of the sort `runs`, for all its runs. */
-import type { Answer, EnterCall } from './calls.ts'
-import type { Store, WorkerRecord } from './records.ts'
+import type { Answer, EnterCall } from '../calls.ts'
+import type { Store, WorkerRecord } from '../records.ts'
 import { type Rules, readCancellation, record, writeQueued } from './shared-rules.ts'
 
 /** How many runs may be in progress at once. */

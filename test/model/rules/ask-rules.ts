@@ -1,7 +1,7 @@
 /** answer.lua, and what fire.lua does with asks that expire. */
-import type { Answer, AnswerCall, FireCall } from './calls.ts'
+import type { Answer, AnswerCall, FireCall } from '../calls.ts'
+import type { Store } from '../records.ts'
 import { writeAdmitted } from './gate-rules.ts'
-import type { Store } from './records.ts'
 import { type Rules, readCancellation, writeAskEnd, writeMail, writeWakeups } from './shared-rules.ts'
 
 export function answer(store: Store, call: AnswerCall, rules: Rules): Answer {

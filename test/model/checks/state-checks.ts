@@ -1,10 +1,10 @@
 /** What must be true of every state, and of a state in which nothing more happens. */
 
+import type { AskRecord, Store, WorkerRecord } from '../records.ts'
+import { sightRules } from '../sights.ts'
+import type { Slot, World } from '../world.ts'
 import { hasWakeups } from './call-checks.ts'
 import { gateRules } from './gate-checks.ts'
-import type { AskRecord, Store, WorkerRecord } from './records.ts'
-import { sightRules } from './sights.ts'
-import type { Slot, World } from './world.ts'
 
 export function stateViolations(world: World): string[] {
   const { store, ghost } = world

@@ -2,10 +2,10 @@
  * What must be true of each call that a script executed, judged by the stores before and after and by what was noted along the
  * way, not by the rules of the reducer. Invariants are cited by their numbers in docs/model.md.
  */
-import type { Answer, Call, Claimed, CommitCall, EnterCall } from './calls.ts'
-import { newRecord, rootId, type Store, type WorkerRecord } from './records.ts'
-import type { Rules } from './shared-rules.ts'
-import type { Ghost, World } from './world.ts'
+import type { Answer, Call, Claimed, CommitCall, EnterCall } from '../calls.ts'
+import { newRecord, rootId, type Store, type WorkerRecord } from '../records.ts'
+import type { Rules } from '../rules/shared-rules.ts'
+import type { Ghost, World } from '../world.ts'
 
 export interface Checked {
   readonly ghost: Ghost

@@ -3,12 +3,13 @@
  * src/store/lua: the same order, the same names. It knows one session, one pool and one kind. Not in it: timers of handlers, retries, limits,
  * assignments, shares, the register of nodes, events.
  */
+
+import type { Answer, Call, PostCall, RenewCall, SpawnCall, SweepCall } from '../calls.ts'
+import { copyStore, newRecord, rootId, type Store } from '../records.ts'
 import { answer, fire } from './ask-rules.ts'
-import type { Answer, Call, PostCall, RenewCall, SpawnCall, SweepCall } from './calls.ts'
 import { claim } from './claim-rules.ts'
 import { commit } from './commit-rules.ts'
 import { enter, writeLeft } from './gate-rules.ts'
-import { copyStore, newRecord, rootId, type Store } from './records.ts'
 import {
   out,
   type Rules,

@@ -1,6 +1,6 @@
 /** claim.lua, and the claims of shared/turn/claims.lua that commit.lua makes as well. */
-import type { Assigned, ClaimCall, Claimed, Claiming } from './calls.ts'
-import type { Mark, Store } from './records.ts'
+import type { Assigned, ClaimCall, Claimed, Claiming } from '../calls.ts'
+import type { Mark, Store } from '../records.ts'
 import { dropWakeup, type Rules, readCancellation, record, starts, writeWakeup } from './shared-rules.ts'
 
 interface Plan {

@@ -1,6 +1,6 @@
 /** I18: what must be true at the gate of the kind, by what records say and by what nodes believe. */
-import { gateMost } from './gate-rules.ts'
-import type { Slot, World } from './world.ts'
+import { gateMost } from '../rules/gate-rules.ts'
+import type { Slot, World } from '../world.ts'
 
 export function gateRules({ store, slots }: World): string[] {
   const { gate, workers } = store

@@ -1,8 +1,8 @@
 /** commit.lua, in its order: may this node write; check; write; children and mail; the end of a run; of the turn; the next claim. */
-import type { Answer, Claimed, CommitCall } from './calls.ts'
+import type { Answer, Claimed, CommitCall } from '../calls.ts'
+import { newRecord, type Store, type WorkerRecord } from '../records.ts'
 import { claimNext, sameAssignment } from './claim-rules.ts'
 import { writeLeft } from './gate-rules.ts'
-import { newRecord, type Store, type WorkerRecord } from './records.ts'
 import {
   dropWakeup,
   isRoot,
