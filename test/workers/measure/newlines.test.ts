@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { countNewlines } from '../../workers/_survey/measure/newlines.ts'
+import { countNewlines } from '../../../workers/_survey/measure/newlines.ts'
 
 function countOneByOne(bytes: Uint8Array): number {
   return bytes.filter((byte) => byte === 0x0a).length

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { existsSync, linkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type FileMeasure, type Measured, measureFile } from '../../workers/_survey/measure/measure.ts'
-import { OpenFolder } from '../../workers/_survey/tree/folder.ts'
-import { fromText } from '../../workers/_survey/tree/path.ts'
-import { temporaryFolder, write } from './support/folders.ts'
+import { type FileMeasure, type Measured, measureFile } from '../../../workers/_survey/measure/measure.ts'
+import { OpenFolder } from '../../../workers/_survey/tree/folder.ts'
+import { fromText } from '../../../workers/_survey/tree/path.ts'
+import { temporaryFolder, write } from '../support/folders.ts'
 
 function measure(folder: string, name: string, textBytesMax = 0, checkpoint = () => {}): Measured {
   const top = OpenFolder.openTop(fromText(folder))

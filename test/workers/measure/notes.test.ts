@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { NoteScanner, type Notes, noteCharsMax, notesMax } from '../../workers/_survey/measure/notes.ts'
+import { NoteScanner, type Notes, noteCharsMax, notesMax } from '../../../workers/_survey/measure/notes.ts'
 
 function scan(...pieces: readonly (string | Buffer)[]): Notes {
   const scanner = new NoteScanner()

@@ -9,8 +9,8 @@ import {
   mergeContents,
   noContents,
   unpack,
-} from '../../workers/_survey/measure/contents.ts'
-import { totalCopies } from '../../workers/_survey/report/copies.ts'
+} from '../../../workers/_survey/measure/contents.ts'
+import { totalCopies } from '../../../workers/_survey/report/copies.ts'
 
 const digestOf = (seed: number) => cutDigest(createHash('sha256').update(String(seed)).digest('binary'))
 

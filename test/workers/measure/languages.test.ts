@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { binary, languageOf, otherText } from '../../workers/_survey/measure/languages.ts'
-import { fromText } from '../../workers/_survey/tree/path.ts'
+import { binary, languageOf, otherText } from '../../../workers/_survey/measure/languages.ts'
+import { fromText } from '../../../workers/_survey/tree/path.ts'
 
 test.each([
   ['main.ts', '', 'TypeScript'],
