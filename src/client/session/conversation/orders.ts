@@ -137,6 +137,7 @@ async function outcomeOf<Outcome>(
   // What came of an order that was given before may stand anywhere in the history.
   let after = again ? -1 : row.historyLength - 1
   let isReceived = false
+  let over: Error | null = null
   for (let ms = pollMs; ; ms = Math.min(ms * 1.5, pollMsMax)) {
     const items = await worker.history({ after })
     for (const { entry } of items) {
@@ -148,8 +149,10 @@ async function outcomeOf<Outcome>(
       if (found !== null) return found
     }
     after = items.at(-1)?.position ?? after
-    if (ms === pollMsMax) await checkActive(worker)
-    await sleep(ms, undefined, { signal })
+    // What came of the order may have been recorded since: what the worker has recorded to its end is read before.
+    if (over !== null && items.length === 0) throw over
+    if (ms === pollMsMax) over ??= await endOf(worker)
+    if (over === null) await sleep(ms, undefined, { signal })
   }
 }
 
@@ -188,13 +191,13 @@ async function readTalking(worker: Amended): Promise<WorkerRow> {
   )
 }
 
-/** Throws if the worker receives nothing any more. */
-async function checkActive(worker: Amended): Promise<void> {
+/** Why the worker receives nothing any more; null if it does. */
+async function endOf(worker: Amended): Promise<Error | null> {
   const { id, store } = worker
   const { record } = await readAgent(worker)
   const session = await store.session(record.sessionId ?? sessionIdOfRoot(id))
   const state = session === null ? 'pruned' : stateOf(session.session)
   if (session === null || hasEnded(stateOf(session.session)))
-    throw refusalError({ reason: 'session_finished', id, state }, `worker ${id}`)
-  if (record.status === 'terminal') throw refusalError({ reason: 'terminal', id }, `worker ${id}`)
+    return refusalError({ reason: 'session_finished', id, state }, `worker ${id}`)
+  return record.status === 'terminal' ? refusalError({ reason: 'terminal', id }, `worker ${id}`) : null
 }

@@ -1,5 +1,6 @@
 /** What somebody outside asks of an agent itself is done once, in a turn between the messages, and the answer says what came of it. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { compact } from '../../../../src/client/session/conversation/orders.ts'
 import type { CompactionSettings } from '../../../../src/core/definition/agent/compaction-settings.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../../../src/core/definition/model.ts'
@@ -7,6 +8,8 @@ import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../../src/core/errors.ts'
 import { chat } from '../../../../src/core/history/chat/message-factories.ts'
 import { call, type ScriptedReply, say } from '../../../../src/models/local/scripted-model.ts'
+import { InspectStore } from '../../../../src/store/audit/inspect-store.ts'
+import { partitionKeys } from '../../../../src/store/keys.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 
@@ -185,6 +188,24 @@ test('an order is gone when its session is cancelled while the summary is writte
   await talk.session.cancel()
   never.resolve(say('They talked.'))
   expect(await asked).toMatchObject({ compacted: false, reason: expect.stringContaining('was cancelled meanwhile') })
+})
+
+test('an order that ends while somebody looks whether its worker has ended is told by its end (CLIENT-ORDERS-1)', async () => {
+  const talk = await conversation({ turns: 1 })
+  await using _ = talk.troupe
+  await talk.session.cancel()
+  const store = new InspectStore(talk.troupe.redis, partitionKeys(talk.troupe.tag), 0)
+  const session = vi.spyOn(store, 'session')
+  const worker = {
+    id: talk.root.id,
+    store,
+    submission: { order: async () => ({ position: 0, again: false }) },
+    history: async ({ after = -1 }) =>
+      session.mock.calls.length > 0 && after < 9
+        ? [{ position: 9, entry: { type: 'cancelled', dropped: { id: 'inbox-0' } } }]
+        : [],
+  } as unknown as Parameters<typeof compact>[0]
+  expect(await compact(worker, {})).toMatchObject({ compacted: false, reason: expect.stringContaining('cancelled') })
 })
 
 describe('a run on what is there', () => {
