@@ -1,11 +1,13 @@
 /**
  * One throw-away Redis for the whole test run; tests get its URL with `inject('redisUrl')`. And one folder, with built programs and compiled
- * modules: tests start some thousand processes from the same sources, and loading these took most of each start.
+ * modules: tests start some thousand processes from the same sources, and loading these took most of each start. The temporary folders of tests
+ * and of their processes are in it too, and go with it. A run that was killed leaves its folder; the next run removes that.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { isAlive } from '../../src/dev/program.ts'
 import { openRedis } from '../../src/store/redis/redis.ts'
 import { buildPrograms } from './package/built-programs.ts'
 import { startTestRedis } from './redis/redis.ts'
@@ -21,10 +23,23 @@ declare module 'vitest' {
   }
 }
 
+const name = 'troupe-tests-'
+
+async function removeFoldersOfEndedRuns(): Promise<void> {
+  for (const entry of await readdir(tmpdir())) {
+    const [, pid] = /^troupe-tests-(\d+)-/.exec(entry) ?? []
+    if (pid !== undefined && !isAlive(Number(pid)))
+      await rm(join(tmpdir(), entry), { recursive: true, force: true, maxRetries: 20 })
+  }
+}
+
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   // The processes of vitest get the environment of this one, and those that they start get it from them (shared-env.ts).
-  const folder = await mkdtemp(join(tmpdir(), 'troupe-tests-'))
+  await removeFoldersOfEndedRuns()
+  const folder = await mkdtemp(join(tmpdir(), `${name}${process.pid}-`))
   process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled')
+  process.env.TMPDIR = join(folder, 'tmp')
+  await mkdir(process.env.TMPDIR)
   project.provide('folder', folder)
   const programs = join(folder, 'programs')
   process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} ${await buildPrograms(programs)}`.trim()

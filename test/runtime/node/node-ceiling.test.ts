@@ -1,8 +1,8 @@
 /** What a node permits no request can raise, and folders of the system are never a worker's. */
-import { mkdir, mkdtemp, realpath, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { startNode } from '../../../src/compose.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
@@ -14,6 +14,7 @@ import { TestTroupe } from '../../support/test-troupe.ts'
 
 async function folders() {
   const base = await realpath(await mkdtemp(join(tmpdir(), 'ceiling-')))
+  onTestFinished(() => rm(base, { recursive: true }))
   const [inside, outside] = [join(base, 'inside'), join(base, 'outside')]
   await mkdir(join(inside, 'deep'), { recursive: true })
   await mkdir(outside)
