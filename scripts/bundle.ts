@@ -107,11 +107,14 @@ const luaTexts: Plugin = {
   name: 'lua-texts',
   load: {
     filter: { id: /[\\/]store[\\/]script[\\/]lua-files\.ts$/ },
-    handler() {
+    async handler() {
+      const { scriptLibrary } = await import('../src/store/script/script-source.ts')
       const texts = globSync('**/*.lua', { cwd: lua })
         .sort()
         .map((file) => [file.replaceAll('\\', '/'), readFileSync(join(lua, file), 'utf8')])
-      return { code: `export const luaFiles = ${JSON.stringify(Object.fromEntries(texts), null, 2)}`, moduleType: 'js' }
+      const code = `export const luaFiles = ${JSON.stringify(Object.fromEntries(texts), null, 2)}
+export const libraryName = ${JSON.stringify(scriptLibrary.name)}`
+      return { code, moduleType: 'js' }
     },
   },
 }

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { InvariantError } from '../../core/errors.ts'
-import { luaFiles } from './lua-files.ts'
+import { libraryName, luaFiles } from './lua-files.ts'
 
 /** The scripts by their names, whichever room of the folder they are in. */
 const scripts: ReadonlyMap<string, string> = new Map(
@@ -37,10 +37,11 @@ const rooms = {
   turn: ['gates', 'claims', 'turns', 'batches', 'commits'],
 }
 const parts = Object.entries(rooms).flatMap(([room, names]) => names.map((name) => `${room}/${name}`))
-const files: readonly (readonly Piece[])[] = parts.map((name) => piecesOf(read(`shared/${name}.lua`)))
+/** A process that calls functions which Redis has needs no text: each is made when it is asked for. */
+const files = once((): readonly (readonly Piece[])[] => parts.map((name) => piecesOf(read(`shared/${name}.lua`))))
 
 export function scriptSource(file: string): string {
-  return linked(read(file), files)
+  return linked(read(file), files())
 }
 
 /** The same with the marks of its guards, `-- guard: <name>` behind a line: for tests, which take one guard out and see that they notice. */
@@ -80,7 +81,16 @@ export interface ScriptLibrary {
 /** Scripts that write nothing. Redis is told so, and then calls them even if it is full or a replica. */
 const readers: ReadonlySet<string> = new Set(['look'])
 
-export const scriptLibrary: ScriptLibrary = linkLibrary()
+const library = once(linkLibrary)
+
+export const scriptLibrary: ScriptLibrary = {
+  get name() {
+    return libraryName ?? library().name
+  },
+  get text() {
+    return library().text
+  },
+}
 
 export function functionNameOf(file: string): string {
   return `${scriptLibrary.name}_${wordOf(file)}`
@@ -93,8 +103,8 @@ function wordOf(file: string): string {
 
 function linkLibrary(): ScriptLibrary {
   const functions = [...scripts.keys()].sort().map((file) => [wordOf(file), read(file)] as const)
-  const texts = [...files.map((pieces) => textOf(pieces)), ...functions.map(([, text]) => text)].map(wordsOf)
-  const front = files.map((pieces, index) => blockOf(pieces, texts.toSpliced(index, 1)))
+  const texts = [...files().map((pieces) => textOf(pieces)), ...functions.map(([, text]) => text)].map(wordsOf)
+  const front = files().map((pieces, index) => blockOf(pieces, texts.toSpliced(index, 1)))
   const digest = createHash('sha1')
     .update(JSON.stringify([front, functions, [...readers]]))
     .digest('hex')
@@ -145,4 +155,12 @@ function withoutHeaders(text: string): string {
 
 function wordsOf(text: string): Set<string> {
   return new Set(text.match(/[A-Za-z_]\w*/g))
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
 }

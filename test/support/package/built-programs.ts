@@ -29,8 +29,12 @@ export async function buildPrograms(folder: string): Promise<string> {
 
 const preloadOf = (twins: readonly (readonly string[])[]) => `import { registerHooks } from 'node:module'
 const twins = new Map(${JSON.stringify(twins)})
+const here = new URL('.', import.meta.url).href
 registerHooks({
   resolve(specifier, context, next) {
+    // What built files import of each other is there, and a module: Node looks for that at length.
+    if (specifier.startsWith('.') && context.parentURL?.startsWith(here))
+      return { url: new URL(specifier, context.parentURL).href, format: 'module', shortCircuit: true }
     const found = next(specifier, context)
     const twin = twins.get(found.url)
     return twin === undefined ? found : { ...found, url: twin, format: 'module' }
