@@ -10,7 +10,7 @@ const files = globSync(['{src,workers}/**/*.{ts,tsx,lua,md}', 'docs/**/*.md', 'R
   .map((file) => ({ file, lines: readFileSync(`${root}/${file}`, 'utf8').split('\n') }))
 
 interface GivenUp {
-  /** As the glossary lists it. */
+  /** The word, as the glossary lists it. */
   readonly word: string
   readonly pattern: RegExp
   /** Files that may use the word in another meaning. */

@@ -1,4 +1,4 @@
-/** Invariants are labelled `NOUN-n` in the header of the file that owns them: each label has one owner, and each that is cited exists. */
+/** Invariants are labelled `NOUN-n` in the header of the file that owns them: each label has one owner, and each label that is cited exists. */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'

@@ -107,7 +107,7 @@ function readBack(text: string, format: string) {
   }
 }
 
-/** Empty if it was read. Throws what is no refusal. */
+/** Empty if it was read. Throws an error that is no refusal. */
 function refusalOf(read: () => unknown): string {
   try {
     read()

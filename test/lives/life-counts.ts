@@ -1,6 +1,6 @@
 /** Duty: how often each sort of trouble came in random lives. */
 
-/** What happened, for a report that counts. */
+/** What happened in a life, for a report that counts. */
 export interface LifeCounts {
   prompts: number
   crashes: number

@@ -9,7 +9,7 @@ export function placed(entries: readonly Entry[]): readonly PlacedEntry[] {
   return entries.map((entry, position) => ({ position, entry }))
 }
 
-/** Of the entries that count. */
+/** The context that the entries which count make. */
 export function folded(items: readonly PlacedEntry[]): ContextContainer {
   const container = new ContextContainer({
     sessionId: 's',
@@ -23,7 +23,7 @@ export function folded(items: readonly PlacedEntry[]): ContextContainer {
   return container
 }
 
-/** What makes prompts shorter, and can be taken back. */
+/** Is this an entry that makes prompts shorter, and that can be taken back? */
 export function isShortening({ entry: { type } }: PlacedEntry): boolean {
   return type === 'compacted' || type === 'cleared'
 }

@@ -8,7 +8,7 @@ import { decodeMail, encodeInput, type Mail } from '../../src/core/worker/messag
 import type { Steer, Steering } from '../../src/core/worker/message/steer.ts'
 import { blocksOf } from '../../src/runtime/agent/order/user-message.ts'
 
-/** What a commit says of inputs. */
+/** The part of a commit that says what it takes of inputs. */
 type Taking = Pick<CommitRequest, 'inputsConsumed' | 'steersTaken' | 'outcome'>
 
 export class LifeInbox {

@@ -15,7 +15,7 @@ export type Fate = 'recorded' | 'lost' | 'unanswered'
 
 export class LifeWorker extends MemoryWorker {
   fate: () => Fate = () => 'recorded'
-  /** What comes from outside just before a commit. */
+  /** Called just before each commit, so that something from outside can happen then. */
   beforeCommit: (request: CommitRequest) => void = () => {}
   readonly inbox = new LifeInbox()
   readonly openAsks = new Map<string, AskOrder>()
@@ -64,7 +64,7 @@ export class LifeWorker extends MemoryWorker {
   override readInputs = ((_workerId: string, positions: readonly number[]) =>
     Promise.resolve(this.inbox.at(positions))) as never
 
-  /** A worker that has a history has been committed to, or began with one. */
+  /** A worker with a history either has a commit or began with that history. */
   override assignment(): Assignment {
     const assignment = super.assignment()
     const version = assignment.version + (this.history.length > 0 ? 1 : 0)
@@ -72,7 +72,7 @@ export class LifeWorker extends MemoryWorker {
     return { ...assignment, version, mail: { ...assignment.mail, inbox: mails }, steered }
   }
 
-  /** As the store answers an ask. */
+  /** Answers an ask as the store does. */
   answer(ask: AskOrder, value: unknown, by: string | null, reason: string | null): void {
     this.openAsks.delete(ask.id)
     this.putAnswer(ask.id, encodeAnswer(JSON.stringify(value), { status: 'answered', by, reason }))
@@ -83,7 +83,7 @@ export class LifeWorker extends MemoryWorker {
     this.putResult(spawn, spawn.call, outcome)
   }
 
-  /** As the store cancels a run that no node runs: it answers the open calls and writes the end. */
+  /** Cancels a run that no node runs, as the store does: it answers the open calls and writes the end. */
   cancelAtRest(): void {
     if (!this.isOpen) return
     const open = openCallsIn(this.entries())
@@ -94,7 +94,7 @@ export class LifeWorker extends MemoryWorker {
     this.#ended()
   }
 
-  /** It reports later, if the run that it belongs to still goes on. */
+  /** The child reports later, if the run that it belongs to still goes on. */
   #cancelChild(id: string): void {
     for (const [call, spawn] of this.openChildren) {
       if (spawn.id !== id) continue

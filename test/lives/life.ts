@@ -154,7 +154,7 @@ export class Life {
     ]
   }
 
-  // The model.
+  // What the model replies to this request.
 
   async #reply(request: ModelRequest): Promise<ScriptedReply | Error> {
     this.counts.prompts++
@@ -167,7 +167,7 @@ export class Life {
     return this.#chances.reply()
   }
 
-  /** What is heard of at once is heard of before this. */
+  /** Lets a few passes of the event loop go by, so that what is heard of at once is heard of first. */
   async #soon(): Promise<void> {
     for (let more = this.#chances.below(3); more > 0; more--) await new Promise(setImmediate)
   }
@@ -177,7 +177,7 @@ export class Life {
     return this.#turn?.cancel() ?? Promise.resolve()
   }
 
-  // What happens from outside.
+  // Lets something happen from outside.
 
   #happen(): void {
     const worker = this.#worker
@@ -234,7 +234,7 @@ export class Life {
     this.#mayMessage(outcome ? 0.1 : 0.03)
   }
 
-  /** A message during a turn. Its node hears of it at once, later, or by the answer of its next commit. */
+  /** May send a message during a turn. Its node hears of it at once, later, or by the answer of its next commit. */
   #mayMessage(most: number): void {
     if (this.#isLate || !this.#chances.chance(most)) return
     this.#input()
@@ -284,7 +284,7 @@ export class Life {
       } else if (turn !== null) {
         this.counts.takenBack++
         worker.append({ type: 'undone', from: turn.from, ...head })
-        // Ids of its calls are free again.
+        // The ids of the undone calls are free again.
         this.#reported.clear()
       }
     }
@@ -303,7 +303,7 @@ export class Life {
     this.#behaviour = this.#newNode()
   }
 
-  /** The last summary no longer stands for anything. */
+  /** Takes the last summary back, so that it no longer stands for anything. */
   #undo(): void {
     const entries = this.#worker.entries()
     if (!entries.some(({ type }) => type === 'compacted')) return
@@ -312,7 +312,7 @@ export class Life {
     this.#behaviour = this.#newNode()
   }
 
-  // Turns.
+  // Runs turns until the worker rests.
 
   async #drive(): Promise<void> {
     for (let turns = 0; turns < 60; turns++) {
@@ -335,7 +335,7 @@ export class Life {
     this.faults.push(`60 turns, and no rest: it waits for ${JSON.stringify(end)}`)
   }
 
-  /** As the store looks at what is there when a turn ends. */
+  /** Looks, as the store does when a turn ends, whether something is there that queues the worker. */
   #isQueued(before: number): boolean {
     const { requests, inbox, hasMail } = this.#worker
     const { end, steersSeen = 0 } = requests.at(-1) ?? {}
@@ -344,7 +344,7 @@ export class Life {
     return hasMail && requests.slice(before).some(({ entries }) => entries.length > 0)
   }
 
-  // What must hold.
+  // Checks what must hold of every prompt.
 
   #checkPrompt(request: ModelRequest): void {
     for (const fault of promptFaults(request)) this.faults.push(`${fault}: ${JSON.stringify(request.messages)}`)

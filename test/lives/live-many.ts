@@ -5,12 +5,12 @@ import { seeded } from '../support/fault/fault-settings.ts'
 import { Life } from './life.ts'
 import { noCounts } from './life-counts.ts'
 
-/** Of so many prompts one is sent by every protocol, and checked by the rules of its provider. */
+/** One prompt of this many is sent by every protocol, and checked by the rules of its provider. */
 const sentEvery = 40
 /** A report of more is of no use. */
 const faultsMost = 20
 
-/** `onLived` is told how many are over. */
+/** `onLived` is told how many lives are over. */
 export async function liveMany(
   seed: number,
   count: number,

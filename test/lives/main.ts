@@ -14,7 +14,7 @@ Exit codes: 0 no fault, 1 a fault, 2 wrong usage.
 
 const isWhole = (number: number, least: number) => Number.isInteger(number) && number >= least && number < 2 ** 31
 
-/** Null: wrong usage. */
+/** Null if the program was used wrongly. */
 function readFlags() {
   try {
     const options = {

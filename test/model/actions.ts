@@ -78,7 +78,7 @@ function actionsOfSlot({ jobs, faults, store }: World, index: number, slot: Slot
   return actions
 }
 
-/** A lease or wake-up that nobody keeps ends by itself; else it is a fault. */
+/** A lease or a wake-up that nobody keeps ends by itself; if somebody keeps it, its end is a fault. */
 function timeActions({ store, slots, jobs, faults }: World): Action[] {
   const actions: Action[] = []
   for (const { id, over } of store.leases) {
@@ -98,7 +98,7 @@ function isHeldBy({ turn }: Slot, store: Store, id: string): boolean {
   return turn?.assignment.worker === id && turn.assignment.token.nonce === store.workers[id]?.nonce
 }
 
-/** Free: it happens in the end, if nothing else does. What is not is a fault, a choice of somebody's, or bounded. */
+/** A free action happens in the end, if nothing else does. Any other action is a fault, a choice of somebody's, or bounded. */
 export function isFree(action: Action): boolean {
   switch (action.kind) {
     case 'submit':
@@ -346,7 +346,7 @@ class Acting {
     this.#setSlot(index, { ...this.#slot(index), wakeup, keepWakeup: true })
   }
 
-  /** Its wake-ups are answered by the sweeping node itself. */
+  /** The sweeping node itself answers the wake-ups of its sweep. */
   #sweep(index: number, seed: number): void {
     const slot = this.#slot(index)
     const answer = this.#execute({ kind: 'sweep', free: slot.wakeup === '' ? 1 : 0, seed })

@@ -79,7 +79,7 @@ export interface CommitCall {
     readonly mail: string
     readonly detached: boolean
   }[]
-  /** Empty: the turn goes on. */
+  /** Empty if the turn goes on. */
   readonly wait: string
   readonly next: Claiming
   readonly seed: number
@@ -147,7 +147,7 @@ export type Answer =
       readonly version: number
       readonly wakeups: readonly string[]
       readonly claimed: Claimed
-      /** Somebody waits for the place of the run that has ended. */
+      /** A run waits for the place of the run that has ended. */
       readonly opensGate: boolean
     }
   | { readonly kind: 'fenced'; readonly claimed: Claimed }

@@ -41,7 +41,7 @@ interface Real {
 /** Acts in the model; gives what makes the same happen on the stage, and compares the answers. */
 function prepare(model: Model, action: Action, { stage }: Real): () => Promise<void> {
   const { world, violations, executed } = act(model.world, action, model.seed, model.rules)
-  // Of a reducer without a guard only the difference from the scripts counts here.
+  // A reducer without a guard breaks rules anyway: only its difference from the scripts counts here.
   if (model.rules.without === undefined && violations.length > 0) throw new Error(violations.join('; '))
   model.world = world
   model.seed += 10
@@ -66,7 +66,7 @@ const sorts = {
   cancel: ['cancel'],
 } as const satisfies Record<string, readonly Action['kind'][]>
 
-/** Does the one of the possible actions of this sort that the number chooses. */
+/** Does the possible action of this sort that the number chooses. */
 class Does implements fc.AsyncCommand<Model, Real> {
   readonly #sort: keyof typeof sorts
   readonly #pick: number
@@ -111,7 +111,7 @@ class Race implements fc.AsyncCommand<Model, Real> {
     return sends.flatMap((one, place) =>
       sends
         .slice(place + 1)
-        // Who comes to a gate in the same millisecond has no order there.
+        // Workers that come to a gate in the same millisecond have no order there.
         .flatMap((two): [Action, Action][] =>
           senderOf(one) === senderOf(two) || (one.kind === 'enter' && two.kind === 'enter') ? [] : [[one, two]],
         ),

@@ -70,7 +70,7 @@ describe('the search', () => {
     const found = explore(scene, { statesMost: bound(scene) })
     expect(found.violation).toBeNull()
     expect(found.states).toBeGreaterThan(2_000)
-    // Those with a bound of their own are small enough to be looked at to the last state, and so to every way they end.
+    // Scenes with a bound of their own are small enough to be searched to the last state, and so to every way they end.
     expect(found.isWhole).toBe(statesMost[scene.name] !== undefined)
   })
 

@@ -141,7 +141,7 @@ class Search {
     return restless.length > 0 ? { lines: restless, trace: this.#trace(index, null) } : null
   }
 
-  /** The actions that lead to this state, and the last one. */
+  /** The actions that lead to this state, with the last one. */
   #trace(index: number, last: Action | null): string[] {
     const choices: number[] = []
     for (let at = index; at > 0; at = this.#parents[at] as number) choices.unshift(this.#choices[at] as number)

@@ -44,7 +44,7 @@ function main(): number {
   }
   const startedAt = performance.now()
   const seconds = () => Number(((performance.now() - startedAt) / 1_000).toFixed(1))
-  // On a machine that others use as well, this is what the search itself took.
+  // If other programs use the machine as well, this is the time that the search itself took.
   const cpuSeconds = () => Number((process.cpuUsage().user / 1_000_000).toFixed(1))
   const results: Found[] = []
   let left = flags.states

@@ -17,20 +17,20 @@ export type WorkerState = 'idle' | 'queued' | 'running' | 'parked' | 'terminal'
 
 export interface WorkerRecord {
   readonly parent: string
-  /** 0: it is detached. */
+  /** 0 if the worker is detached. */
   readonly parentRun: number
   readonly call: number
-  /** `<worker>:<run>` of its ancestors, the root first; `<worker>:-` where it was spawned as detached. */
+  /** `<worker>:<run>` of its ancestors, the root first; `<worker>:-` for an ancestor that spawned the next one as detached. */
   readonly path: readonly string[]
   status: WorkerState
   /** any | signals | gate | result:<child> */
   wait: string
-  /** Of its run, or its last one, at the gate of the kind: in progress there, waiting, or over. Empty: it never asked. */
+  /** Where the run of the worker, or its last one, stands at the gate of the kind: in progress, waiting, or over. Empty if it never asked. */
   gates: '' | 'in' | 'runs' | 'out'
   run: number
   open: boolean
   pendingCalls: readonly number[]
-  /** As in the token; its nonce is empty while no node holds the worker. */
+  /** The epoch as in the token; the token's nonce is empty while no node holds the worker. */
   epoch: number
   nonce: string
   commit: CommitId | null
@@ -46,12 +46,12 @@ export interface WorkerRecord {
   signalsTaken: number
   /** How many signals the run still waits for. */
   signalsOpen: number
-  /** Its asks that are open. */
+  /** The asks of the worker that are open. */
   asks: readonly string[]
   /** Answers as `answered:<ask>:<value>` or `expired:<ask>`. */
   signals: readonly string[]
   inbox: readonly string[]
-  /** Results as `result:<child>`; empty where one in the middle was consumed. */
+  /** Results as `result:<child>`; empty where a result in the middle was consumed. */
   results: readonly string[]
   log: readonly string[]
 }
@@ -59,12 +59,12 @@ export interface WorkerRecord {
 export interface AskRecord {
   readonly worker: string
   readonly run: number
-  /** Empty: open. */
+  /** Empty while the ask is open. */
   state: '' | 'answered' | 'expired' | 'withdrawn'
-  /** Of the answer, as its sender gave them. */
+  /** The idempotency key of the answer, as its sender gave it. */
   key: string
   value: string
-  /** Wake-ups that the answer answered. */
+  /** The wake-ups that the script returned for the answer. */
   wakeups: readonly string[]
 }
 
@@ -77,9 +77,9 @@ export interface Dated<Id> {
 export interface Session {
   mode: 'job' | 'conversation'
   state: 'absent' | 'active' | 'cancelling' | 'completed' | 'failed' | 'cancelled'
-  /** The wake-ups its creation answered. */
+  /** The wake-ups that the script returned for the creation. */
   wakeups: readonly string[]
-  /** `<worker>:<run>` or `<worker>:*`. */
+  /** The cancels: `<worker>:<run>` or `<worker>:*`. */
   cancelled: readonly string[]
   /** Something that was cancelled is not finished yet. */
   unfinished: boolean
@@ -94,7 +94,7 @@ export interface Store {
   busy: Dated<string>[]
   /** Slots of the pool, as sweeps counted them. */
   readonly slots: number
-  /** `<node>` to its last assignment; a node has one slot here, or names its slots as nodes. */
+  /** The last assignment of each node; a node has one slot here, or names its slots as nodes. */
   assignments: Record<string, { readonly nonce: string; readonly worker: string; readonly purpose: Mark }>
   /** Idempotency key to the answer it got. */
   idem: Record<string, { readonly position: number; readonly wakeups: readonly string[] }>
@@ -102,9 +102,12 @@ export interface Store {
   asks: Record<string, AskRecord>
   /** The inbox: asks that are open. */
   open: readonly string[]
-  /** Asks that expire. */
+  /** The asks that expire. */
   timers: readonly string[]
-  /** Workers whose runs are in progress at the gate of the kind, and those that wait there, in order. Listed: sweeps look at it. */
+  /**
+   * Workers whose runs are in progress at the gate of the kind, and those that wait there, in order. Whether the gate is listed, so that sweeps look
+   * at it.
+   */
   gate: { readonly in: readonly string[]; readonly waiting: readonly string[]; readonly isListed: boolean }
 }
 

@@ -1,5 +1,5 @@
 /**
- * What clients and nodes send, and what they make of an answer. Their program: message 1 creates the session, message 2 goes to its
+ * What clients and nodes send, and what they do with an answer. Their program: message 1 creates the session, message 2 goes to its
  * root, message 3 to the child. The root's first run spawns the child and waits for its result; every other run ends at once. In the program
  * `asks` the root's first run asks twice and ends with the first answer, or when the first ask expires; messages 3 and 4 answer that ask. In the
  * program `gates` every run asks the gate of its kind before it begins, and the root's first run spawns two detached children and ends.
@@ -42,7 +42,7 @@ interface Step {
   readonly dead?: boolean
 }
 
-/** What the turn records next; nothing when it has received all that it was given. */
+/** The step that the turn records next; nothing when it has received all that it was given. */
 function nextStep(turn: Turn): Step {
   const { assignment, cancelled, open, run, inputsConsumed, resultsConsumed, signalsConsumed } = turn
   if (cancelled || assignment.purpose === 'cancelled') return { entries: ['cancelled'], outcome: 'cancelled' }
@@ -126,7 +126,7 @@ export function commitOf(slot: Slot, turn: Turn, how: 'step' | 'end' | 'leave' |
 
 const isAwaited = ({ assignment, program }: Turn) => assignment.worker === childId && program !== 'gates'
 
-/** Must the gate of the kind let its run in before anything else? */
+/** Must the gate of the kind let the run in before anything else happens? */
 export function mustEnter({ gate, cancelled }: Turn): boolean {
   return gate === 'ask' && !cancelled
 }

@@ -108,7 +108,7 @@ export class Stage implements AsyncDisposable {
     return name
   }
 
-  /** What the model calls these wake-ups, in the same order. */
+  /** Learns how the model calls these wake-ups, in the same order. */
   #learn(wakeups: readonly { readonly id: string }[], expected: Answer): string[] {
     const names = 'wakeups' in expected ? expected.wakeups : []
     for (const [index, { id }] of wakeups.entries()) {
@@ -118,7 +118,7 @@ export class Stage implements AsyncDisposable {
     return wakeups.map(({ id }) => this.wakeupName(id))
   }
 
-  /** Later than those before it, however soon after them: long ago, all of them. */
+  /** Ends a lease long ago, but later than the leases that were ended before it. */
   async expire(worker: string): Promise<void> {
     await this.place.redis.zadd(this.place.keys.leases, 'XX', ++this.#leasesEnded, this.id(worker))
   }
@@ -139,7 +139,7 @@ export class Stage implements AsyncDisposable {
 
   /** Makes the call and tells its answer as the model would; what the model expects is only asked for the names of new wake-ups. */
   async send(call: Call, expected: Answer): Promise<Answer> {
-    // Commits leave at the end of the pass of the event loop, together: what is sent behind one stays behind it.
+    // Commits leave at the end of the pass of the event loop, together: a call that is sent after a commit stays behind it.
     if (call.kind !== 'commit') await new Promise((resolve) => setImmediate(resolve))
     const { answer, sent = this.place.wire.last } = await this.place.wire.watch(() => this.#send(call, expected))
     this.#sent.set(JSON.stringify(call), sent)

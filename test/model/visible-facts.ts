@@ -1,4 +1,4 @@
-/** What can be seen of a session: of the model's store, and of the keys in Redis, in the same words. */
+/** The facts that can be seen of a session: of the model's store, and of the keys in Redis, in the same words. */
 
 import { decodeAnswer } from '../../src/core/worker/ask/ask.ts'
 import { decodeMessage } from '../../src/core/worker/message/message.ts'

@@ -23,18 +23,18 @@ export interface Faults {
   staleWakeups: number
   /** A turn lasts so long that it is renewed. */
   renews: number
-  /** A slot stops at the end of its turn. */
+  /** How often a slot may stop at the end of its turn. */
   leaves: number
   /** A run ends and does not wait for its child. */
   abandons: number
   cancels: number
-  /** Redis goes back to an earlier moment of its own. */
+  /** How often Redis may go back to an earlier moment of its own. */
   failOvers: number
   /** A fork looks at a worker. */
   looks: number
 }
 
-/** Where a node is with a worker; what it has recorded since the claim stands in the numbers, the mail is that of the assignment. */
+/** How far a node is with a worker; what it has recorded since the claim stands in the numbers, and the mail is that of the assignment. */
 export interface Turn {
   readonly assignment: Assigned
   readonly sequence: number
@@ -65,24 +65,24 @@ export interface Executed {
 }
 
 export interface Slot {
-  /** What the kind that it runs does. */
+  /** The program of the kind that it runs. */
   readonly program: Program
-  /** Name of the node; one that takes the place of a dead one has a new name. */
+  /** The name of the node; a node that takes the place of a dead one has a new name. */
   readonly node: string
-  /** Empty while it sleeps. */
+  /** The wake-up that the node works for; empty while it sleeps. */
   readonly wakeup: string
   readonly isBusy: boolean
   /** The wake-up is to be set anew by the next claim. */
   readonly keepWakeup: boolean
-  /** Number of its next claim. */
+  /** The number of its next claim. */
   readonly claims: number
-  /** With a wake-up and without a turn it is about to claim. */
+  /** A node with a wake-up and without a turn is about to claim. */
   readonly turn: Turn | null
   /** Sent and executed, its answer lost: it will be sent again. */
   readonly pending: Executed | null
 }
 
-/** What no key holds; checks need it. */
+/** Facts that no key holds, and that checks need. */
 export interface Ghost {
   /** Inputs accepted by each worker, in order. */
   readonly accepted: Readonly<Record<string, readonly string[]>>
@@ -106,10 +106,10 @@ export interface World {
   readonly jobs: readonly string[]
   readonly late: readonly Executed[]
   readonly faults: Faults
-  /** What a replica that lags holds. */
+  /** The state that a lagging replica holds. */
   readonly replica: { readonly store: Store; readonly ghost: Ghost } | null
   readonly ghost: Ghost
-  /** What a fork has read. */
+  /** The facts that a fork has read. */
   readonly sight: Sight | null
   readonly mode: 'job' | 'conversation'
   readonly program: Program
@@ -121,7 +121,7 @@ export interface World {
  */
 export type Program = 'spawns' | 'asks' | 'gates'
 
-/** What becomes of a call: its answer arrives; is lost; or the call comes once more later. */
+/** The fate of a call: its answer arrives; is lost; or the call comes once more later. */
 export type Fate = 'fine' | 'lost' | 'late'
 
 export type Action =

@@ -33,7 +33,7 @@ test('a known key is removed wherever a piece of it appears, even if it does not
 })
 
 test('a known key is removed in the forms in which proxies quote it', () => {
-  // Its two forms in base64 are not the same.
+  // The two forms of this key in base64 are not the same.
   const key = 'Ab+cd/ef"gh=ij\\klm>>>???'
   const forms = [encodeURIComponent(key), JSON.stringify(key), Buffer.from(key).toString('base64')]
   for (const form of [...forms, Buffer.from(key).toString('base64url')]) {

@@ -1,4 +1,4 @@
-/** A prompt begins as the one before it, byte by byte, whatever is added: then a provider finds it in its cache. */
+/** A prompt begins as the one before it, byte by byte, whatever is added: so a provider finds it in its cache. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -56,7 +56,7 @@ beforeAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** What a body holds of the conversation, in its order; and all else. */
+/** Splits a body: what it holds of the conversation, in its order; and all else. */
 function partsOf(body: unknown): { readonly turns: readonly string[]; readonly rest: string } {
   const { messages, input, contents, ...rest } = body as Record<string, unknown>
   const turns = (messages ?? input ?? contents) as readonly unknown[]

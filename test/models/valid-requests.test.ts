@@ -56,7 +56,7 @@ function asked(history: ConversationHistory): readonly PromptMessage[] {
   return history.prompt()
 }
 
-/** As a session begins with a history from elsewhere. */
+/** A history as a session has it that begins with messages from elsewhere. */
 function imported(messages: readonly ChatMessage[]): ConversationHistory {
   const container = new ContextContainer(session)
   for (const entry of encodeGivenHistory(messages)) container.apply(decodeEntry(entry))

@@ -46,7 +46,7 @@ class Scene implements AsyncDisposable {
   }
 }
 
-/** What is stored when a tool of this class begins, whose call's commit is held up. */
+/** The entries that are stored when a tool of this class begins, while the commit of its call is held up. */
 async function storedAtTheStart(redisUrl: string, effect: Effect): Promise<string[]> {
   await using scene = await Scene.open(redisUrl)
   let seen: string[] = []

@@ -138,7 +138,7 @@ const mutants: readonly AgentMutant[] = [
 
 let server: RedisServer
 beforeAll(async () => {
-  // Of its own: its writes are held up.
+  // The test has a Redis of its own, because its writes are held up.
   server = await RedisServer.start({ durability: 'none' })
 })
 afterAll(async () => {

@@ -26,7 +26,7 @@ export class SourceCopy implements AsyncDisposable {
 
   /** `file`: of the repository. */
   static async make(file: string, changes: readonly Change[]): Promise<SourceCopy> {
-    // There it finds the packages that it needs.
+    // In this folder the file finds the packages that it needs.
     const folder = await mkdtemp(join(inject('folder'), 'programs', 'changed-'))
     const made = new Set<Change>()
     const transform = (code: string, id: string) => {

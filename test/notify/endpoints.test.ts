@@ -74,7 +74,7 @@ describe('an endpoint', () => {
       return (await Promise.all(timers)).every((count) => count === 0)
     })
 
-  /** Another endpoint, which was there when it happened, is not told of it now. */
+  /** Another endpoint, which was there when it happened, must not hear of it now. */
   async function expectUntold(sessionId: string, notice: string, type: NoticeType): Promise<void> {
     const { webhooks } = troupe.client
     const { id } = await webhooks.add({ url, types: [type] })
@@ -155,7 +155,7 @@ describe('an endpoint', () => {
       async () => {
         const { id } = await troupe.create('paying', 'go')
         await waitUntil('the approval is told', () => receiver.received.length === 1)
-        // As a script puts a message aside that took its node down five times.
+        // Puts a message aside as a script does if that message took its node down five times.
         const { tag, root } = placeOf(id)
         const letter = ['session', id, 'worker', root, 'evidence', '{"step":"a message"}']
         const letterId = await troupe.redis.xadd(`${tag}:dead`, '*', ...letter)
@@ -231,7 +231,7 @@ describe('an endpoint', () => {
         await troupe.client.webhooks.redeliver(refused?.id as string)
         await waitUntil('it is accepted', () => receiver.received.length === 2)
         await waitUntil('that is known', async () => (await troupe.client.webhooks.get(id)).state === 'enabled')
-        // One that was accepted is made again as well.
+        // A notice that was accepted is sent again as well.
         await troupe.client.webhooks.redeliver(refused?.id as string)
         await waitUntil('it is accepted again', () => receiver.received.length === 3)
         expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
@@ -262,7 +262,7 @@ describe('an endpoint', () => {
   test('that is enabled while somebody disables it listens', async () => {
     await registered(async ({ id }) => {
       const { webhooks } = troupe.client
-      // Between what the record says and who listens.
+      // This happens between reading the record and reading who listens.
       using _ = vi.spyOn(EndpointStore.prototype, 'listen').mockImplementationOnce(async function (
         this: EndpointStore,
         ...args
@@ -347,7 +347,7 @@ test('what happened when a node was killed is told by the next one', async () =>
   const session = await harness.client.sessions.create({ kind: 'tally', input: 1 })
   await session.result()
   await node.kill()
-  // What is still to be told is no fault.
+  // A notice that is still to be told is no fault.
   expect((await harness.client.audit()).findings).toEqual([])
   await using next = await TestTroupe.connect({ namespace: harness.namespace })
   await next.startNode(workers, { webhooks: isPrivate })

@@ -159,7 +159,7 @@ test('what a node that died had not told is told by another one, and what it had
   const session = await troupe.create('echo', 1, { notify: { queue: 'results', prefix: troupe.namespace } })
   await waitUntil('it is told', async () => (await results.getJobs(['waiting'])).length === 1)
   await waitUntil('a sweep says so', async () => (await troupe.redis.zcard(`${troupe.tag}:timers`)) === 0)
-  // As if the node had died between the job and its word that it was added.
+  // Leaves Redis as if the node had died after it added the job and before it said so.
   await troupe.redis.zadd(`${troupe.tag}:timers`, 0, `${session.rootId}:notify`)
   await waitUntil('it is told again', async () => (await troupe.redis.zcard(`${troupe.tag}:timers`)) === 0)
   expect(await results.getJobs(['waiting'])).toHaveLength(1)

@@ -1,4 +1,4 @@
-/** What an edit changes in a value, as the page shows it before it is sent. */
+/** The changes that an edit makes in a value, as the page shows them before it sends them. */
 import { expect, test } from 'vitest'
 import { changesBetween } from '../../src/page/parts/text/value-changes.ts'
 

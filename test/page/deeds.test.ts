@@ -56,7 +56,7 @@ test(
     await page.evaluate(() => dispatchEvent(new Event('pagehide')))
     await sent
     await page.keyboard.press('u')
-    // What the key does is drawn by then.
+    // By then the page has drawn what the key does.
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
     expect(await page.getByText('Decided.').isVisible()).toBe(true)
     answer.resolve()

@@ -72,7 +72,7 @@ test(
         expect(await seriousFindings(page), `${place} at ${width}`).toEqual([])
       }
     }
-    // Its tables are wider than this, and the keyboard must reach them to scroll.
+    // The tables of the page are wider than this, and the keyboard must be able to scroll them.
     await page.setViewportSize({ width: 200, height: 800 })
     await page.goto(rig.url('fleet'))
     await page.getByRole('region', { name: 'Pools' }).first().waitFor()

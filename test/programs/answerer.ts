@@ -11,7 +11,7 @@ interface Order {
 
 export interface Told {
   readonly by: string
-  /** Null: it counted. */
+  /** Null if the answer counted. */
   readonly refusal: { readonly code: string; readonly message: string } | null
 }
 

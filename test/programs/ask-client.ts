@@ -1,6 +1,6 @@
 /**
- * A client in a process of its own, to be killed: answers the asks of some sessions, each under an idempotency key. What its death leaves
- * open another client answers again under the same keys.
+ * A client in a process of its own, to be killed: answers the asks of some sessions, each under an idempotency key. Another client answers again,
+ * under the same keys, what its death leaves open.
  */
 import { connect } from '../../src/client/client.ts'
 import { waitUntil } from '../support/wait-until.ts'

@@ -1,7 +1,7 @@
 /**
  * A provider in a process of its own: the OpenAI chat protocol, by the script of delegation-script.ts. Nodes reach it under
- * `/<their process id>/v1`, so that it can kill the one that asks at a moment of the plan. Each answer has ids of its own: what was
- * asked for twice can be told apart. Argument: the file of the journal.
+ * `/<their process id>/v1`, so that it can kill the one that asks at a moment of the plan. Each reply has ids of its own, so that a reply that was
+ * asked for twice can be told from the first. Argument: the file of the journal.
  */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
@@ -63,7 +63,7 @@ async function answer(pid: number, body: { messages: WireMessage[] }, keys: obje
       process.kill(pid, 'SIGKILL')
       process.send?.({ killed: pid })
     } catch {
-      // It is gone already.
+      // The process is gone already.
     }
   }
   await moment('asked')
@@ -81,7 +81,7 @@ async function answer(pid: number, body: { messages: WireMessage[] }, keys: obje
 }
 
 const server = createServer((request, response) => {
-  // The test asks whether what came before was heard.
+  // The test asks whether the provider has heard everything that was sent before.
   if (request.method === 'GET') return void setImmediate(() => response.end())
   const chunks: Buffer[] = []
   response.on('error', () => {})

@@ -1,6 +1,6 @@
 /**
- * A client in a process of its own, to be killed: creates a conversation and sends it messages, all under idempotency keys. What its
- * death leaves open another client does again under the same keys.
+ * A client in a process of its own, to be killed: creates a conversation and sends it messages, all under idempotency keys. Another client does
+ * again, under the same keys, what its death leaves open.
  */
 import { connect } from '../../src/client/client.ts'
 import type { NodeNews, NodeOrder } from './node/node-order.ts'

@@ -1,4 +1,4 @@
-/** A process of its own that owns a part in a Redis: prints what it got as JSON, gives it back when its stdin ends. */
+/** A process that owns a part in a Redis: it prints what it got as JSON, and gives that back when its stdin ends. */
 import { findOrStartRedis, type RedisWish } from '../../src/dev/redis.ts'
 
 const redis = await findOrStartRedis(JSON.parse(process.argv[2] ?? '{}') as RedisWish)

@@ -157,7 +157,7 @@ describe('a worker that can have no children', () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('leaf', 'one')
     let isLost = false
-    // What is wrong with the list of cancelled sessions would keep the node from starting.
+    // A defect of the list of cancelled sessions would keep the node from starting.
     const started = Promise.withResolvers<void>()
     const aroundTurns = (turns: TurnStore): TurnStore =>
       changedStore(turns, {

@@ -1,4 +1,7 @@
-/** `concurrency` and `rate` of a kind: over all nodes, for each key of the inputs; who waits holds no slot, begins in order, and says why. */
+/**
+ * `concurrency` and `rate` of a kind hold over all nodes, for each key of the inputs; a run that waits holds no slot, begins in order, and says why
+ * it waits.
+ */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Session } from '../../src/client/session/session.ts'
@@ -69,7 +72,7 @@ test('over two nodes, as many runs of a key are in progress as its kind says, an
   const counts = 'its run is in progress, and the gate of its kind does not count it: too many may run at once'
   expect(whose.toSorted()).toEqual([0, 1].map((at) => `I18 worker ${sessions[at]?.root.id}: ${counts}`).toSorted())
   await troupe.redis.rename(`${troupe.tag}:aside`, gate.in)
-  // One ends, one is cancelled while it is parked: each frees its place.
+  // One session ends, one is cancelled while it is parked: each frees its place.
   await endOne(troupe, sessions[0] as Session)
   await waitUntil('the third has begun', () => tenants.began.includes('acme3'))
   await sessions[1]?.cancel('enough')

@@ -1,4 +1,4 @@
-/** What handlers and tools do to the values they are handed: none of it reaches what is recorded, or what others are handed. */
+/** Handlers and tools may change the values that they are handed: none of it reaches what is recorded, or what others are handed. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'

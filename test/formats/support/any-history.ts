@@ -114,7 +114,7 @@ const message: fc.Arbitrary<ChatMessage> = fc.oneof(
   },
 )
 
-/** What nobody set is absent. */
+/** Leaves out fields that nobody set. */
 const clean = (one: ChatMessage): ChatMessage => JSON.parse(JSON.stringify(one)) as ChatMessage
 
 export const anyHistory: fc.Arbitrary<ChatMessage[]> = fc.array(message.map(clean), { minLength: 1, maxLength: 14 })

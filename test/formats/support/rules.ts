@@ -9,7 +9,7 @@ const json = (text: string) => JSON.parse(text) as never
 const list = (value: unknown): readonly Fields[] => (Array.isArray(value) ? (value as Fields[]) : [])
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
-/** Behind a reply with calls come the results of all of them, before anything else. */
+/** After a reply with calls come the results of all of them, before anything else. */
 function pairing(steps: readonly { readonly calls?: readonly string[]; readonly result?: string }[]): string[] {
   const faults: string[] = []
   let open: string[] = []
@@ -162,7 +162,7 @@ const openaiResponses: Rule = (text) => {
   ]
 }
 
-/** Calls of one reply that stand in a row, or with a text between them. */
+/** Merges the calls of one reply that stand in a row, or with a text between them. */
 function merged(steps: { calls?: string[]; result?: string }[], step: { calls?: string[]; result?: string }) {
   const last = steps.at(-1)
   if (last?.calls && step.calls) last.calls.push(...step.calls)
@@ -296,7 +296,7 @@ const alternating: Rule = (text) => {
   ]
 }
 
-/** Of each call the results, in the order of the calls, and a time of each message. */
+/** Each call has its results, in the order of the calls, and each message has a time. */
 const chatMessage: Rule = (text) => {
   const { messages } = json(text) as { messages: Fields[] }
   let open: unknown[] = []

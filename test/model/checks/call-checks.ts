@@ -70,7 +70,7 @@ function writerRules(before: Store, call: Call, after: Store): string[] {
   return was.version === call.version ? [] : [`I4 a commit on version ${call.version} was accepted on ${was.version}`]
 }
 
-/** Is the worker, or what it descends from, cancelled? By the tree, not by the path in its record. */
+/** Is the worker cancelled, or one that it descends from? The tree tells, not the path in its record. */
 function isCancelled(store: Store, ghost: Ghost, id: string): boolean {
   let [worker, run] = [id, recordOf(store, id).run]
   while (worker !== '') {
@@ -103,11 +103,11 @@ function cancelRules(before: Store, ghost: Ghost, call: Call, answer: Answer, af
   return lines
 }
 
-/** I12, I18: who enters was not cancelled, and overtakes nobody. */
+/** I12, I18: a worker that enters was not cancelled, and overtakes nobody. */
 function enterRules(before: Store, ghost: Ghost, call: Call, answer: Answer): string[] {
   if (call.kind !== 'enter' || answer.kind !== 'in' || before.gate.in.includes(call.worker)) return []
   const { nonce, epoch, commit } = recordOf(before, call.worker)
-  // A run of this turn has ended: it is told what it was told before.
+  // A run of this turn has ended, so the turn is answered as it was before.
   if (commit?.nonce === call.token.nonce && commit.epoch === call.token.epoch) return []
   const lines: string[] = []
   if (nonce !== call.token.nonce || epoch !== call.token.epoch)
@@ -167,7 +167,7 @@ function enterAgain(before: Store, { worker, token }: EnterCall, answer: Answer,
     : []
 }
 
-/** What checks must know later. */
+/** Notes what later checks must know. */
 function note(ghost: Ghost, before: Store, call: Call, answer: Answer, after: Store): Ghost {
   const accepted = { ...ghost.accepted }
   const starts = { ...ghost.starts }

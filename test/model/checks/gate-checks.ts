@@ -21,7 +21,7 @@ export function gateRules({ store, slots }: World): string[] {
   return lines
 }
 
-/** The worker whose run this node has begun, if it holds it. What a commit has ended whose answer is lost is not known. */
+/** The worker whose run this node has begun, if it holds it. If the answer to a commit is lost, nobody knows what that commit has ended. */
 function runningIn({ turn, pending }: Slot, { workers }: World['store']): string[] {
   if (turn?.gate !== 'in' || pending !== null) return []
   const { worker, token } = turn.assignment

@@ -63,7 +63,7 @@ export function claimNext(store: Store, claim: Claiming, rules: Rules): Claimed 
   worker.epoch = token.epoch
   worker.nonce = token.nonce
   if (suspect && rules.without !== 'starts before work') worker.isolated++
-  // A run starts: what the last one failed with is no longer true of this worker.
+  // When a run starts, the failure of the last one is no longer true of this worker.
   if (purpose === 'run' && !worker.open && worker.inbox.length > 0) worker.failed = false
   store.leases = [...store.leases.filter((lease) => lease.id !== id), { id, over: false }]
   store.assignments[claim.node] = { nonce: claim.nonce, worker: id, purpose }
@@ -76,7 +76,7 @@ export function claimNext(store: Store, claim: Claiming, rules: Rules): Claimed 
 
 const numberOf = (nonce: string): number => Number.parseInt(nonce, 10)
 
-/** What this slot was answered under this nonce before; null: the nonce is new. */
+/** The answer that this slot got under this nonce before; null if the nonce is new. */
 export function sameAssignment(store: Store, claim: Claiming, rules: Rules): Claimed | null {
   const held = store.assignments[claim.node]
   if (held === undefined || rules.without === 'same assignment') return null

@@ -16,7 +16,7 @@ import {
   writeWakeups,
 } from './shared-rules.ts'
 
-/** 1. May this node write, and has it not written this already? null: go on. */
+/** 1. May this node write, and has it not written this already? Null if it may go on. */
 function mayWrite(store: Store, call: CommitCall, rules: Rules): Answer | null {
   const worker = record(store, call.worker)
   const { token, sequence } = call
@@ -39,7 +39,7 @@ function mayWrite(store: Store, call: CommitCall, rules: Rules): Answer | null {
   return null
 }
 
-/** 3. History and mail taken. */
+/** 3. Writes the history, and takes mail. */
 function writeStep(store: Store, worker: WorkerRecord, call: CommitCall): void {
   worker.log = [...worker.log, ...call.entries]
   if (call.dead) store.dead = [...store.dead, ...worker.inbox.slice(0, 1)]
@@ -65,7 +65,7 @@ function writeStep(store: Store, worker: WorkerRecord, call: CommitCall): void {
   if (call.outcome !== '') worker.failed = call.outcome === 'failed'
 }
 
-/** 4. Children. Returns whether somebody was queued. */
+/** 4. Writes the children. Returns whether somebody was queued. */
 function writeChildren(store: Store, worker: WorkerRecord, call: CommitCall): boolean {
   const born = call.spawns.filter((spawn) => !store.workers[spawn.id])
   for (const { id, call: number, mail, detached } of born) {
@@ -77,7 +77,7 @@ function writeChildren(store: Store, worker: WorkerRecord, call: CommitCall): bo
   return born.length > 0
 }
 
-/** 4. Asks. */
+/** 4. Writes the asks. */
 function writeAsks(store: Store, worker: WorkerRecord, call: CommitCall): void {
   for (const { id, expires } of call.asks) {
     store.asks[id] = { worker: call.worker, run: worker.run, state: '', key: '', value: '', wakeups: [] }
@@ -87,7 +87,7 @@ function writeAsks(store: Store, worker: WorkerRecord, call: CommitCall): void {
   }
 }
 
-/** 5. The end of a run: its result goes to the parent or the session; what still runs below it is cancelled. */
+/** 5. Writes the end of a run: its result goes to the parent or the session; what still runs below it is cancelled. */
 function writeOutcome(
   store: Store,
   worker: WorkerRecord,
@@ -124,7 +124,7 @@ function writeOutcome(
   return touched
 }
 
-/** 6. The end of the turn: is a message there that wakes it? Then it is queued again. */
+/** 6. Writes the end of the turn, and looks for a message that wakes the worker. If there is one, the worker is queued again. */
 function writeEnd(
   store: Store,
   worker: WorkerRecord,
@@ -173,7 +173,7 @@ export function commit(store: Store, call: CommitCall, rules: Rules): Answer {
   if (call.outcome === '') writeAsks(store, worker, call)
   else touched = writeOutcome(store, worker, call, hadSignals, rules) || touched
   if (call.wait !== '') touched = writeEnd(store, worker, call, hit, rules) || touched
-  // 7. The slot's next worker, then the wake-up rule.
+  // 7. Finds the slot's next worker, then applies the wake-up rule.
   let claimed: Claimed = { kind: 'none' }
   if (call.wait !== '' && call.next.nonce !== '') {
     claimed = claimNext(store, call.next, rules)

@@ -53,7 +53,7 @@ export function writeLeft(store: Store, id: string, worker: WorkerRecord, rules:
   return isAwaited
 }
 
-/** Lets those begin that may, in the order in which they came. Returns how many. */
+/** Lets the runs begin that may, in the order in which they came. Returns how many. */
 export function writeAdmitted(store: Store): number {
   let began = 0
   for (const id of store.gate.waiting) {

@@ -1,7 +1,7 @@
 /**
  * The scripts as a pure function: a store and a call give the store afterwards and the answer. It is to be read beside
- * src/store/lua: the same order, the same names. It knows one session, one pool and one kind. Not in it: timers of handlers, retries, limits,
- * assignments, shares, the register of nodes, events.
+ * src/store/lua: the same order, the same names. It knows one session, one pool and one kind. It knows no timers of handlers, retries, limits,
+ * assignments, shares, register of nodes or events.
  */
 
 import type { Answer, Call, PostCall, RenewCall, SpawnCall, SweepCall } from '../calls.ts'
@@ -130,7 +130,7 @@ function cancel(store: Store): Answer {
   return { kind: 'done' }
 }
 
-/** One pass in one batch. */
+/** Does one pass in one batch. */
 function finish(store: Store, rules: Rules): Answer {
   const { session } = store
   let running = 0
@@ -147,7 +147,7 @@ function finish(store: Store, rules: Rules): Answer {
     writeRunLeftovers(store, worker, left, rules)
     store.run = store.run.filter((other) => other !== id)
     const parent = store.workers[worker.parent]
-    // Its parent waits in a turn: one that rests was cancelled before it, in the same pass.
+    // The parent waits in a turn: a parent that rests was cancelled before this worker, in the same pass.
     const isReported = parent?.open === true && worker.run === 1 && parent.run === worker.parentRun
     if (isReported && isInRun) writeMail(store, worker.parent, 'results', `result:${id}`, rules)
     writeLeft(store, id, worker, rules)

@@ -52,7 +52,7 @@ export interface Rules {
 
 export const starts = ({ epoch, commit }: WorkerRecord): number => epoch - (commit?.epoch ?? 0)
 
-/** A worker that is not there looks as one that nobody ever claimed. */
+/** A worker that is not there looks like one that nobody ever claimed. */
 export function record(store: Store, id: string): WorkerRecord {
   return store.workers[id] ?? newRecord({ status: 'terminal' })
 }
@@ -72,7 +72,7 @@ export function readCancellation(store: Store, id: string, rules: Rules): 'own' 
 
 type ModelLane = 'signals' | 'results' | 'inbox'
 
-/** Does a message in this lane wake a worker in this status, waiting for this? */
+/** Does a message in this lane wake a worker in this status, with this wait? */
 export function wakes(status: string, wait: string, lane: ModelLane, text: string): boolean {
   if (status === 'idle') return true
   if (status !== 'parked') return false
@@ -84,7 +84,7 @@ export function writeQueued(store: Store, id: string): void {
   store.run = [...store.run, id]
 }
 
-/** Takes down who was woken in this script, so that nobody is queued twice. */
+/** Writes the message, and queues the worker if the message wakes it. */
 export function writeMail(store: Store, id: string, lane: ModelLane, text: string, rules: Rules): boolean {
   const worker = record(store, id)
   worker[lane] = [...worker[lane], text]
@@ -130,7 +130,7 @@ export function writeAskEnd(store: Store, id: string, state: 'answered' | 'expir
   if (rules.without !== 'an ended ask leaves the inbox') store.open = store.open.filter((other) => other !== id)
 }
 
-/** What only the ended run could have used: its asks, and answers and results that nobody received. `hadSignals`: as the record said before. */
+/** What only the ended run could have used: its asks, and answers and results that nobody received. `hadSignals`: whether the record had signals before. */
 export function writeRunLeftovers(
   store: Store,
   worker: WorkerRecord,

@@ -26,7 +26,7 @@ test.each([
   ['an event', 'text/event-stream', 200, '\n\n'],
   ['an error', 'application/json', 500, ''],
 ])('%s may have as many bytes as the limit, in any number of chunks', async (_, type, status, start) => {
-  // A piece begins with what ends the one before it.
+  // A piece begins with the characters that end the piece before it.
   const most = [`${start}12345`, '678é'.slice(start.length)]
   expect(await textOf(most, type, status)).toBe(most.join(''))
   const message = 'test/m sent an event or an answer of more than 10 bytes; the rest was not read.'

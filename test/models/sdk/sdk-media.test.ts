@@ -8,7 +8,7 @@ import { errorOf, listener, openAt, requestOf, surfaces, user } from '../support
 const png = 'iVBORw0KGgo='
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
-/** The bodies of the requests that these messages lead to. The provider refuses each. */
+/** The bodies of the requests that these messages lead to; the provider refuses each request. The provider refuses each. */
 async function bodiesOf(
   provider: (typeof surfaces)[number],
   asked: readonly (readonly PromptMessage[])[],

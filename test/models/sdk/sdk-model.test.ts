@@ -181,7 +181,7 @@ describe.each(surfaces)('$provider', (surface) => {
       ],
     })
     const reply = await model().reply(requestOf([user('odd')], { tools: [weather] }), listener())
-    // Some packages give a repeated id a new one; others leave that to us.
+    // Some packages give a repeated id a new one; others leave that to troupe.
     expect(reply.content).toMatchObject([
       { toolCallId: 'call_1', toolName: 'weather', input: { town: 5 } },
       { toolCallId: expect.stringMatching(/./), toolName: 'nosuch', input: { a: 1 } },

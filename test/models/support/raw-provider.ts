@@ -45,7 +45,7 @@ export function endChunks(response: ServerResponse, reason = 'stop'): void {
   response.end(`${chunkOf({}, reason)}data: [DONE]\n\n`)
 }
 
-/** One event of the chat protocol. */
+/** Makes one event of the chat protocol. */
 export function chunkOf(delta: unknown, reason: string | null = null): string {
   const choices = [{ index: 0, delta, finish_reason: reason }]
   return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'test-model', choices })}\n\n`

@@ -22,7 +22,7 @@ const isAddress = (value: unknown) =>
   typeof value === 'string' && /^(https?:\/\/|data:[\w.+*-]+\/[\w.+*-]+;base64,[A-Za-z0-9+/]+={0,2}$)/.test(value)
 const commonImage = /^image\/(png|jpeg|gif|webp)$/
 
-/** No id stands twice, as a call or as a result. */
+/** No id stands twice as a call, or twice as a result. */
 function twice(ids: readonly unknown[]): string[] {
   return new Set(ids).size === ids.length ? [] : [`an id of a call twice: ${ids.join()}`]
 }
@@ -348,7 +348,7 @@ const checks = { openaiChat, openaiResponses, anthropic, bedrock, gemini }
 
 export type Protocol = keyof typeof checks
 
-/** What a provider of this protocol would refuse of such a request. */
+/** The reasons for which a provider of this protocol would refuse the request. */
 export function requestFaults(protocol: Protocol, body: unknown): readonly string[] {
   return [...checks[protocol](body as Fields), ...wellFormed(body as Fields)]
 }

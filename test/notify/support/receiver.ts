@@ -1,4 +1,4 @@
-/** Who is told: an HTTP server that keeps what it receives. */
+/** The one who is told: an HTTP server that keeps what it receives. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -11,7 +11,7 @@ export interface Received {
 /** An HTTP server that answers with these statuses in turn, and 200 afterwards. */
 export class Receiver implements AsyncDisposable {
   readonly received: Received[] = []
-  /** From now on it does not answer. */
+  /** True: the server does not answer from now on. */
   hangs = false
   readonly #server = createServer((request, response) => {
     let body = ''

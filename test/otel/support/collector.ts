@@ -26,7 +26,7 @@ interface Sent {
 
 export interface CollectedSpan extends Omit<SentSpan, 'attributes'> {
   readonly attributes: Readonly<Record<string, unknown>>
-  /** Which of those that sent something it came from: the last part of the address. */
+  /** Which sender the spans came from: the last part of the address. */
   readonly from: string
 }
 

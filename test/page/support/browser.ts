@@ -15,6 +15,6 @@ export async function startBrowser(): Promise<Browser | null> {
   if (!(await findProgram(names, path))) await installDebianPackage('chromium', path, tell)
   const executablePath = await findProgram(names, path)
   if (executablePath === undefined) return null
-  // The tests may run as root, where its sandbox does not work. It sees pages of the tests alone.
+  // The tests may run as root, where the sandbox of chromium does not work. Chromium sees only pages of the tests.
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
 }

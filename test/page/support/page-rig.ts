@@ -16,12 +16,12 @@ interface Asked {
 }
 
 export class PageRig {
-  /** Before the first test they are there. */
+  /** Set before the first test. */
   folder!: string
   api!: TestApi
   #browser: Browser | null = null
   #context!: BrowserContext
-  /** What no page of the tests may do: ask another host, break its policy, throw. */
+  /** What pages did that no page of the tests may do: ask another host, break its policy, throw. */
   readonly #complaints: string[] = []
 
   constructor() {
@@ -49,7 +49,7 @@ export class PageRig {
     await rm(this.folder, { recursive: true, force: true })
   }
 
-  /** A test on a page of its own. */
+  /** A test that runs on a page of its own. */
   inBrowser(run: (page: Page) => Promise<void>) {
     return async ({ skip }: TestContext) => {
       if (this.#browser === null) return skip('there is no chromium on the PATH, and no apt to install it')
@@ -89,7 +89,7 @@ export class PageRig {
     return (await this.api.get('/v1/approvals?limit=200')).body.approvals
   }
 
-  /** Its state, once that is known for good. */
+  /** The state of the session, once it is known for good. */
   async endOf(session: string): Promise<string> {
     return (await this.api.get(`/v1/sessions/${session}/result?wait=60`)).body.status
   }

@@ -11,7 +11,7 @@ import { TerminalError } from '../../../src/core/errors.ts'
 import { appendLine, type LedgerLine } from '../../support/fault/ledger.ts'
 import type { NodeOrder } from './node-order.ts'
 
-/** What the ledger says of a call. */
+/** A note in the ledger about a call. */
 export interface EffectNote {
   readonly tool: string
   readonly label: string

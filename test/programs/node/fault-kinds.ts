@@ -16,9 +16,9 @@ export interface TreeInput {
 
 export interface BlockInput {
   readonly ms: number
-  /** With all the processor's time, or waiting in a call. */
+  /** `busy` takes all the processor's time; `waiting` waits in a call. */
   readonly how: 'busy' | 'waiting'
-  /** At the first start only; else at each. */
+  /** True: at the first start only; otherwise at each start. */
   readonly once?: boolean
 }
 
@@ -102,7 +102,7 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
-    /** Two runs of it are in progress at once. Each says when it begins and when it is about to end; `parkMs`: in between it is parked. */
+    /** A kind whose gate lets two runs be in progress at once. Each says when it begins and when it is about to end; `parkMs`: in between it is parked. */
     gated: defineWorker({
       concurrency: { most: gatedMost },
       async receive(message, self) {
@@ -117,7 +117,7 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
-    /** Takes its node down while it is told to; answers otherwise. */
+    /** Takes its node down while it is told to, and answers otherwise. */
     deadly: defineWorker({
       receive(message, self) {
         write('deadly', self, message.value)
@@ -127,7 +127,7 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
-    /** Three steps. The first time, its node dies in the second one. */
+    /** Takes three steps. The first time, its node dies in the second one. */
     stepper: defineWorker({
       async receive(_, self) {
         const values: unknown[] = []
@@ -143,7 +143,7 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
-    /** Blocks its process: no timer, no reply and no signal is seen meanwhile, by any turn of it. */
+    /** Blocks its process: meanwhile no turn of the process sees a timer, a reply or a signal. */
     blocker: defineWorker({
       receive(message, self) {
         const { ms, how, once } = message.value as BlockInput
@@ -156,7 +156,7 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
-    /** Spawns the child that it is told to and replies what became of it. */
+    /** Spawns the child that it is told to, and replies how it ended. */
     'parent-of': defineWorker({
       receive(message, self) {
         if (message.kind !== 'input') return self.reply(describe(message))
@@ -165,7 +165,7 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
-    /** Gives birth to a deadly worker and replies what became of it. */
+    /** Spawns a deadly worker, and replies how it ended. */
     'deadly-parent': defineWorker({
       receive(message, self) {
         if (message.kind === 'input') self.spawn('deadly', message.value)
@@ -210,7 +210,7 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
-    /** Sends what it is sent to the worker that it is told, each in a run of its own. */
+    /** Passes each value on to the worker that it is told, each in a run of its own. */
     forwarder: defineWorker({
       receive(message, self) {
         const { to, value } = message.value as { to: string | null; value: number }
@@ -221,7 +221,7 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
-    /** Asks, and replies with the answer; after `ms` without one with `nobody`. */
+    /** Asks, and replies with the answer, or with `nobody` if no answer comes within `ms`. */
     asker: defineWorker({
       receive(message, self) {
         const { ms } = (message.value ?? {}) as { readonly ms?: number }
@@ -237,7 +237,7 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
-    /** Spawns as many as it is told, each of which does the same, until it is refused; replies how many runs went well below it. */
+    /** Spawns as many children as it is told, each of which does the same, until a spawn is refused; replies how many runs went well below it. */
     bomb: defineWorker<{ done: number }>({
       initial: { done: 0 },
       receive(message, self) {

@@ -1,6 +1,5 @@
 /**
- * Posts a message to a worker between the last look of its turn and its ending commit: the moment at which a wake-up is lost where the
- * end does not look again. No wake-up is rung for it.
+ * A wake-up is lost at that moment if the end of the turn does not look again. Nobody sends a wake-up for the message.
  */
 import { connectInternal } from '../../../src/client/client.ts'
 import { RedisTurnStore } from '../../../src/store/turn/turn-store.ts'

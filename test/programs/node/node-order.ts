@@ -8,7 +8,7 @@ export interface NodeOrder {
   readonly ledger: string
   readonly concurrency: number
   readonly policy: Partial<Policy>
-  /** Where the fake provider is, for programs that host agents. */
+  /** The address of the fake provider, for programs that host agents. */
   readonly providerUrl?: string | undefined
   /** Before every ending commit a message is posted to the worker, until it was sent this many. */
   readonly lateMessages?: number | undefined

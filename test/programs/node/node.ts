@@ -1,6 +1,6 @@
 /**
- * A node in a process of its own, to be killed, frozen and told to stop: it hosts the kinds of fault-kinds.ts. SIGTERM drains it, a
- * second one gives its turns back at once. It ends with the process that started it.
+ * A node in a process of its own, to be killed, frozen and told to stop: it hosts the kinds of fault-kinds.ts. SIGTERM drains it; a second SIGTERM
+ * releases its turns at once. It ends with the process that started it.
  */
 import { startInternalNode } from '../../../src/compose.ts'
 import { stderrLogger } from '../../../src/log.ts'

@@ -21,7 +21,7 @@ function aroundScripts(): void {
     const name = all[0].file.replace('.lua', '')
     passes(`${name}.before`)
     const answer = call.apply(this, all)
-    // By then it was handed to the socket: whether Redis gets it is open, as with any death.
+    // By then the request was handed to the socket: whether Redis gets it is open, as with any death.
     if (isAt(`${name}.asked`)) setImmediate(() => passes(`${name}.asked`))
     const reply = await answer
     passes(`${name}.answered`)

@@ -37,7 +37,7 @@ RedisTurnStore.prototype.commit = function (this: RedisTurnStore, request) {
 
 function ofAgent(request: CommitRequest): CommitRequest {
   const words = (request.stateJson ?? '').split(' ')
-  // Behind the eight that are known, of which zeros at the end are not written.
+  // The unknown number stands behind the eight that are known, of which zeros at the end are not written.
   while (words.length < 9) words.push('0')
   return { ...request, stateJson: [...words, '1'].join(' ') }
 }

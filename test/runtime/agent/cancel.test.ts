@@ -49,7 +49,7 @@ const talker = defineWorker({ instructions, model: recordedModel('test/talker', 
 const placesOf = async (session: Session) =>
   (await session.report()).workers.map(({ status, run }) => `${status} ${run}`)
 
-/** `<kind of the worker>: <results of each of its calls>`. */
+/** Lists the workers as `<kind of the worker>: <results of each of its calls>`. */
 async function results(troupe: TestTroupe, session: Session): Promise<string[]> {
   const { workers } = await session.report()
   const lines = workers.map(async ({ id, kind }) => {
@@ -169,7 +169,7 @@ describe('a cancel', () => {
       'completed',
       'cancelled',
     ])
-    // Its slot is free again.
+    // The slot of the cancelled worker is free again.
     expect(await troupe.run('patient')).toMatchObject({ status: 'completed' })
   })
 

@@ -19,7 +19,7 @@ const results = async (troupe: TestTroupe, workerId: string) =>
 class Act {
   runs = 0
   readonly asked: unknown[] = []
-  /** What the model was sent at last. */
+  /** The last prompt that the model got. */
   preview = ''
 
   tool(input: z.ZodType, reconciled?: Reconciled): Tool {
@@ -33,9 +33,9 @@ class Act {
     return defineTool({ ...definition, input, ...(reconciled && { reconcile }) })
   }
 
-  /** Its node is stopped while the first tool runs, and another takes over with the second ones. What came of the call. */
+  /** Stops the node while the first tool runs; another node takes over with the second tools. Returns what came of the call. */
   async takenOver(first: Tool, second: readonly Tool[], meanwhile = () => {}) {
-    // Like a model that reads what it is told: it mends arguments that are refused, and asks again.
+    // The model behaves like one that reads what it is told: it mends arguments that are refused, and asks again.
     const model = recordedModel('test/m', ({ messages }) => {
       this.preview = JSON.stringify(messages)
       const last = JSON.stringify(messages.at(-1))

@@ -71,7 +71,7 @@ describe('the cost of a session', () => {
     await expect(troupe.client.usage({ by: ['hour'], days: 2 })).rejects.toThrow('days or of hours')
     const [today = ''] = await troupe.redis.keys(`${troupe.tag}:usage:*`)
     expect(await troupe.redis.pttl(today)).toBeGreaterThan(399 * 86_400_000)
-    // Yesterday, at one and at two o'clock; and what another program wrote.
+    // Two usages of yesterday, at one and at two o'clock; and a value that another program wrote.
     const yesterday = usageKey(troupe.tag, Number(today.split(':').at(-1)) - 1)
     await troupe.redis.hset(yesterday, {
       '1 boss test/m': '1 2 3 4 0',

@@ -384,7 +384,7 @@ describe('a Model written by the author', () => {
       cacheReadTokens: 0,
       cacheWriteTokens: 0,
       reasoningTokens: 0,
-      // Nobody knows a price of it.
+      // Nobody knows a price of this model.
       unpricedModelCalls: 1,
       costMicroUsd: 0,
     })

@@ -20,10 +20,10 @@ const noUsage = { inputTokens: 0, outputTokens: 0 }
 
 const holds = (type: string) => (request: CommitRequest) => request.entries.some((entry) => entry.includes(`"${type}"`))
 
-/** From now on the lease of this turn is not trusted. */
+/** Lets this turn distrust its lease from now on. */
 const loseTrustIn = (turn: Turn) => void vi.spyOn(turn.lease, 'isTrusted').mockReturnValue(false)
 
-/** What a turn began whose lease was no longer trusted when the answer to this commit came. */
+/** The calls that a turn began whose lease was no longer trusted when the answer to this commit came. */
 async function begunUntil(effect: Effect, isLast: ((request: CommitRequest) => boolean) | null) {
   const store = new HeldStore()
   const begun: string[] = []

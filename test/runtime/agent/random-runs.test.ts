@@ -95,7 +95,7 @@ const model = scriptedModel('test/random', ({ messages, idempotencyKey }, number
 const agent = defineWorker({ instructions: 'x', model, tools, spawns: ['helper'], onUnknown: 'tell', asks: true })
 const helper = defineWorker({ receive: (_message, self) => self.reply('helped') })
 
-/** Answers each open ask, whatever becomes of it meanwhile. */
+/** Answers each open ask, whatever happens to it meanwhile. */
 async function answerAll({ client }: TestTroupe): Promise<void> {
   const open = await client.asks.list({ limit: 500 })
   const answers = await Promise.allSettled(open.map(({ id }) => client.asks.answer(id, 'go on')))

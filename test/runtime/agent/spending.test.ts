@@ -212,7 +212,7 @@ describe('tool calls', () => {
     await using troupe = await TestTroupe.start({ workers: { parent, child: agentOf(model) }, concurrency: 1 })
     const session = await troupe.create('parent', 'go', { limits: { toolCalls: 7 } })
     await session.result()
-    // One call of the parent, and three each of two children. Those of the third count, but do not run.
+    // The parent called once, and two of its children three times each. The calls of the third child count, but do not run.
     expect(ran).toHaveLength(6)
     expect(await used(troupe, session)).toMatchObject({ toolCalls: 10 })
   })
@@ -224,7 +224,7 @@ describe('a tree of agents', () => {
     await using troupe = await TestTroupe.start({ workers: parentWithChildren(model, 5), concurrency: 1 })
     const session = await troupe.create('parent', 'go', { limits: { modelCalls: 8 } })
     expect(await session.result()).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
-    // One slot, so no two think at the same time: 1 of the parent, and 3, 3 and 1 of its children.
+    // There is one slot, so no two agents think at the same time: the parent calls its model once, its children 3, 3 and 1 times.
     expect(model.requests).toHaveLength(7)
     expect(await used(troupe, session)).toMatchObject({ modelCalls: 8, written: '8 0 6' })
     const { workers } = await session.report()

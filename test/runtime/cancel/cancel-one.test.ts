@@ -1,4 +1,4 @@
-/** Cancelling one worker, or one run, on real nodes: its subtree ends, its parent gets one result, everything beside it goes on. */
+/** One worker, or one run, is cancelled on real nodes: its subtree ends, its parent gets one result, everything beside it goes on. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { RuntimeError } from '../../../src/core/errors.ts'
@@ -49,7 +49,7 @@ const childOf = async (troupe: TestTroupe, sessionId: string, name: string) => {
 
 /**
  * Notes what Redis lets workers do that were cancelled, or whose parents were, before Redis was asked: starts, and steps that are recorded. Code of a
- * worker that had started before may begin a moment later, and nothing of it is recorded.
+ * worker that had started before may begin a moment later, but nothing of it is recorded.
  */
 function noting(late: string[], stopped: ReadonlySet<string>, parents: ReadonlyMap<string, string | null>) {
   return (turns: TurnStore): TurnStore => {

@@ -1,4 +1,7 @@
-/** A cancel is finished in batches. What breaks if another cancel comes between two batches? Nothing may be left out. */
+/**
+ * A cancel is finished in batches; nothing may be left out if another cancel comes between two batches. What breaks if another cancel comes between
+ * two batches? Nothing may be left out.
+ */
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'

@@ -10,7 +10,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const asked = (value: unknown) => value as { readonly children: number }
 
-/** Spawns as many children as it is asked for, and replies with their results. */
+/** A parent that spawns as many children as it is asked for, and replies with their results. */
 const parentOf = (childrenAtOnce: number, more: { await?: 'all' | 'each'; limits?: { children?: number } } = {}) =>
   defineWorker<readonly unknown[]>({
     ...more,
@@ -27,7 +27,7 @@ const parentOf = (childrenAtOnce: number, more: { await?: 'all' | 'each'; limits
     },
   })
 
-/** Children that end when they are told to, and how many ran at once. */
+/** Holds children that end when they are told to, and counts how many run at once. */
 class Held {
   readonly started: number[] = []
   readonly #ends = new Map<number, () => void>()
@@ -47,7 +47,7 @@ class Held {
     },
   })
 
-  /** As they started; the first ones, which start together, in the order of their numbers. */
+  /** The children as they started; the first ones, which start together, in the order of their numbers. */
   order(together: number): number[] {
     return [...this.started.slice(0, together).sort((a, b) => a - b), ...this.started.slice(together)]
   }

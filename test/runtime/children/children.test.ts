@@ -15,7 +15,7 @@ const brief = ({ call, status, value, failure, name }: ResultMessage) => ({
   code: failure?.code,
 })
 
-/** Spawns the children it is told to and replies what came back, in the order it came. */
+/** Spawns the children that it is told to, and replies what came back, in the order in which it came. */
 const parent = defineWorker<unknown[]>({
   initial: [],
   receive(message, self) {

@@ -23,7 +23,7 @@ function parentOf(gather: 'each' | 'all', timerMs?: number) {
   })
 }
 
-/** Children that end when they are told to. */
+/** Makes children that end when they are told to. */
 function gates(numbers: readonly number[]) {
   const all = new Map(numbers.map((number) => [number, Promise.withResolvers<void>()]))
   const child = defineWorker({
@@ -62,7 +62,7 @@ describe('a parent that waits for all results', () => {
       expect(await session.result()).toMatchObject({ status: 'completed', value: [1, 2, 3] })
       const { commit, version } = await rootRecord(troupe, session.rootId)
       expect(Number(commit?.split(':')[0])).toBe(turns)
-      // All results in one commit, with the reply: what only it sees of one waits for the next that is there.
+      // All results come in one commit, with the reply: a step that only takes a result waits for the next result that is there.
       expect(version).toBe(String(turns))
       await expectInvariants(troupe.redis, troupe.namespace)
     },
@@ -100,7 +100,7 @@ describe('a parent that waits for all results', () => {
         parent: parentOf('all'),
         child: defineWorker({
           async receive(message, self) {
-            // The first comes last.
+            // The first child comes last.
             if (message.value === values[0])
               await waitUntil('its siblings have ended', async () => ended === values.length - 1)
             self.reply(message.value)
@@ -113,7 +113,7 @@ describe('a parent that waits for all results', () => {
     let ended = 0
     const session = await troupe.create('parent', values)
     expect(await session.result()).toMatchObject({ status: 'completed', value: values })
-    // One turn spawned them, and each other one took two.
+    // One turn spawned the children, and each further turn took two of them.
     expect((await rootRecord(troupe, session.rootId)).commit).toMatch(/^5:/)
     expect(await troupe.redis.exists(`${troupe.tag}:w:${session.rootId}:mail:large`)).toBe(0)
     await expectInvariants(troupe.redis, troupe.namespace)

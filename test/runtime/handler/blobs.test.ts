@@ -8,7 +8,7 @@ import { TestTroupe } from '../../support/test-troupe.ts'
 const short = mediaBlock(Buffer.from('short'), { filename: 'a.txt' })
 const long = mediaBlock(Buffer.alloc(900_000, 'long'), { filename: 'b.txt' })
 
-/** Reads the blocks of its message, or what it names. */
+/** A handler that reads the blocks of its message, or of the blob that the message names. */
 const reader = defineWorker({
   async receive(message, self) {
     const { content = [], names = [] } = message.value as { content?: MediaPart[]; names?: string[] }

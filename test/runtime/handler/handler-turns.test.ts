@@ -1,4 +1,4 @@
-/** Turns of handlers by hand: what their commits say when one run ends within them and the next begins. */
+/** Turns of handlers, made by hand: what their commits say when one run ends within them and the next begins. */
 
 import { describe, expect, test } from 'vitest'
 import { defineWorker, type HandlerDefinition, type Self } from '../../../src/core/definition/define-worker.ts'
@@ -46,7 +46,7 @@ const accepted = {
   approval: defaultApproval,
 } as const
 
-/** What the turn commits, when all of it is accepted. */
+/** The commits of the turn, if the store accepts all of them. */
 async function commitsOf(definition: HandlerDefinition, assignment: Partial<Assignment>): Promise<CommitRequest[]> {
   const store = new HeldStore()
   const turn = new Turn(assignmentByHand({ isJob: false, ...assignment }), store.host())

@@ -7,7 +7,7 @@ import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-/** Longer than a test lasts. */
+/** Longer than a test takes. */
 const hourMs = 3_600_000
 
 /** Once so many messages stand in its history, and it rests: the last failure. */

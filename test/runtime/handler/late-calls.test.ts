@@ -1,4 +1,4 @@
-/** Code that goes on after its `receive` has returned, and a `receive` that returns without a result: only their own run is concerned. */
+/** Code that goes on after its `receive` has returned, and a `receive` that returns without a result, concern only their own run. */
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { defineWorker, type HandlerWorker, type Self } from '../../../src/core/definition/define-worker.ts'

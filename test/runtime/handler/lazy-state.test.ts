@@ -1,4 +1,4 @@
-/** The state is parsed when `receive` reads it: a large state costs nothing where nobody looks at it. */
+/** The state is parsed when `receive` reads it: a large state costs nothing if nobody looks at it. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorker, type Self } from '../../../src/core/definition/define-worker.ts'

@@ -6,7 +6,7 @@ import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-/** Asks once, and replies with the answer as it came. */
+/** A handler that asks once, and replies with the answer as it came. */
 const asker = defineWorker({
   receive(message, self) {
     if (message.kind === 'input') self.ask('May I?', { options: ['yes', 'no'] })

@@ -1,4 +1,4 @@
-/** Which node runs what: kinds nobody hosts yet, pools, and kinds that nobody hosts any more. */
+/** Which node runs what: kinds that nobody hosts yet, pools, and kinds that nobody hosts any more. */
 import { describe, expect, test } from 'vitest'
 import { startNode } from '../../../src/compose.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
@@ -305,7 +305,7 @@ describe('a node', () => {
 })
 
 describe('a wake-up', () => {
-  /** A node that is rung by hand, with a turn that goes on until the gate opens. */
+  /** A node that the test wakes by hand, with a turn that goes on until the test opens the gate. */
   async function busyNode(troupe: TestTroupe, concurrency: number) {
     const gate = Promise.withResolvers<void>()
     const seen: unknown[] = []
@@ -366,7 +366,7 @@ describe('a burst of short turns', () => {
       await Promise.all(Array.from({ length: 40 }, (_, number) => troupe.run('echo', number)))
       return await waitUntil('the share is known', () => troupe.redis.get(workersPerWake))
     }
-    // Turns are not short where a busy machine held some of them up.
+    // Turns are not short if a busy machine held some of them up.
     await waitUntil('a burst was one of short turns', async () => Number(await shareOfBurst()) > 1)
   })
 })

@@ -1,4 +1,4 @@
-/** A kind whose definition names another pool than before: what there is of it goes on there. */
+/** If the definition of a kind names another pool than before, its workers go on in that pool. */
 import { expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { partitionKeys } from '../../../src/store/keys.ts'

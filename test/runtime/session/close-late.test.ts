@@ -19,7 +19,7 @@ test('ends', async () => {
   const first = await troupe.startNode({ echo }, { policy: shortLeases })
   const session = await troupe.create('echo', 1, { keepOpen: true })
   await waitUntil('it runs', async () => (await session.root.report()).status === 'running')
-  // As if that node had died.
+  // Leaves the worker as if its node had died.
   await troupe.redis.hset(`${troupe.tag}:w:${session.rootId}`, 'token', '1:dead')
   await waitUntil('it is given up', () => first.busy === 0)
   await first.stop({ force: true })

@@ -1,4 +1,4 @@
-/** What is told of the turns of a worker while they go on: each thing once, in its order, with what a watcher needs to know of it. */
+/** The events of a worker's turns while these go on: each comes once, in its order, with what a watcher needs to know. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Session } from '../../../src/client/session/session.ts'
@@ -12,7 +12,7 @@ import { TestTroupe } from '../../support/test-troupe.ts'
 const soon = { retryAfterMs: 1 }
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
-/** Of its root, without what comes to it from outside. */
+/** The events of the root, without what comes to it from outside. */
 async function toldOf(session: Session): Promise<unknown[]> {
   const told: unknown[] = []
   const following = session.events({ after: '0-0', transient: false, signal: AbortSignal.timeout(20_000) })
@@ -130,7 +130,7 @@ test('the events of an agent name its model, its tools, its children, its attemp
     ['worker.spawned', { id: childId(rootId, 1, 2), kind: 'echo', name: 'echo-2', parent: rootId, detached: true }],
     ['message.consumed', { kind: 'result', from: childId(rootId, 1, 1) }],
     replied(4, 0, [3, 4], { finishReason: 'length' }),
-    // What who waits for a job's result need not ask for.
+    // The event holds what somebody who waits for a job's result would otherwise ask for.
     ['run.completed', { value: { text: 'done', finishReason: 'length' } }],
     ['session.completed', {}],
   ])

@@ -10,7 +10,7 @@ const tree: TreeInput = { children: 4, steps: 3, stepMs: 100 }
 /** They would wait for their turns for longer than anybody waits for them. */
 const settings = { concurrency: 10, policy: { drainMs: 600_000 } }
 const stuckTurns = 4
-/** Who was killed twice is a suspect, and suspects run one after the other: up to 80 of them, 2 s each. */
+/** A worker that was killed twice is a suspect, and suspects run one after the other: up to 80 of them, 2 s each. */
 const resultMsMax = 300_000
 
 export const unheededStopRow: Row = {

@@ -69,7 +69,7 @@ async function handlers(stage: Stage, kills: number): Promise<undefined> {
 const isAgent = ({ data = '' }: WorkerSnapshot['record']) => data.startsWith('a ')
 const isUnknown = ({ type }: { readonly type: string }) => type === 'observed'
 
-/** Has an older node gone on behind what it does not know? */
+/** Tells whether an older node has gone on after an entry that it does not know. */
 function wasReadOn({ history }: WorkerSnapshot): boolean {
   const unknown = history.findIndex(isUnknown)
   return unknown >= 0 && history.slice(unknown).some(({ v }) => v === 1)
@@ -108,7 +108,7 @@ class Pair {
     const begun = async () => (await this.#harness.redis.keys(`${this.#harness.tag}:w:*:log`)).length >= 5
     await waitUntil('the newer one is at work', begun)
     await this.#kill(newer)
-    // What there is now the older one has to read: alone, or the newer one might be faster with all of it.
+    // The older node has to read what there is now, alone: the newer one might be faster with all of it.
     const older = await this.#start('older')
     const hasReadOn = async () => {
       const { workers } = await takeSnapshot(this.#harness.redis, this.#harness.namespace)
@@ -145,7 +145,7 @@ class Pair {
       )
       assert.deepEqual({ result, failures }, { result: { status: 'completed', run: 1, value }, failures: [] })
     })
-    // Told by who waits for all of them.
+    // Whoever waits for all of the ends is told of this error.
     end.catch(() => {})
     return end
   }
@@ -157,7 +157,7 @@ class Pair {
     assert.ok(mixed.some(wasReadOn), 'no older node went on behind what it does not know')
     for (const { id, record, history } of workers.values()) {
       const replies = history.filter(({ type }) => type === 'assistant').length
-      // Counted by each version from what the other one had counted.
+      // Each version goes on with the counts of the other one.
       if (isAgent(record))
         assert.equal(decodeTally(record.data ?? '')?.modelCalls, replies, `what worker ${id} has used`)
     }

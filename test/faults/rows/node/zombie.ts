@@ -25,7 +25,7 @@ const longer = { policy: { leaseMs: 3_000, renewEveryMs: 300, leaseMarginMs: 500
 async function frozenHandler(stage: Stage): Promise<undefined> {
   await using harness = await stage.open()
   const zombie = await harness.start('zombie', longer)
-  // It has not come to its end before it stands still, nor has the heir while it lives lost its lease.
+  // The worker has not ended before its node stands still, and the heir has not lost its own lease.
   const session = await harness.client.sessions.create({ kind: 'slow', input: { ms: 5_000, deaf: true } })
   await waitUntil('its handler runs', () => harness.ledger.lines('begun').length === 1)
   await pause(500 * stage.random())

@@ -42,7 +42,7 @@ test.each([
   ['real', 'real', 'real'],
   ['real/inner', 'real', 'real/inner'],
   ['real/..name', 'real', 'real/..name'],
-  // As it is named, where that is within by its name; else as the assigned folder calls it.
+  // The folder as it is named, if that is within the assigned one by its name; else as the assigned folder calls it.
   ['real/to-inner', 'real', 'real/to-inner'],
   ['link/inner', 'link', 'link/inner'],
   ['real', 'link', 'link'],

@@ -197,7 +197,7 @@ describe('a conversation with long results of tools', () => {
     expect(cleared.split('a long line of a file. a long').length).toBeLessThan(200)
     const types = (await one.troupe.history(one.session.rootId)).map(({ type }) => type)
     expect(types.filter((type) => type === 'cleared' || type === 'compacted')).toEqual(['cleared'])
-    // The prefix stays as it is until something is cleared or summarised again.
+    // The prefix stays as it is until something else is cleared or summarised.
     const next = await one.read(5)
     expect(next.startsWith(cleared.slice(0, -1))).toBe(true)
     await one.session.idle({ signal: AbortSignal.timeout(15_000) })

@@ -5,7 +5,7 @@ import type { Assignment } from '../../../../src/core/ports/ports.ts'
 import { HistoryCache, type KnownHistory } from '../../../../src/runtime/agent/history-cache.ts'
 import type { TurnOutcome } from '../../../../src/runtime/turn/turn-state.ts'
 
-// Another file may have loaded the cache, without the mock.
+// Another file may have loaded the cache without the mock.
 vi.hoisted(() => void vi.resetModules())
 vi.mock('node:v8', { spy: true })
 

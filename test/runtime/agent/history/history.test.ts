@@ -36,7 +36,7 @@ describe('a conversation', () => {
     await first.stop()
     await session.root.send('second')
     expect(await session.result({ run: 2 })).toMatchObject({ value: { text: 'two was sent 3' } })
-    // The first again, as a new node of the same definitions, beside one that has seen both.
+    // Starts the first node again, as a new node of the same definitions, beside a node that has seen both.
     const third = await troupe.startNode(one.workers)
     await second.stop()
     await session.root.send('third')
@@ -63,7 +63,7 @@ describe('a conversation', () => {
       say('done'),
       { content: [] },
       ...[1, 2, 3].map(() => call('fine')),
-      // Of these none is run: no model would read their results.
+      // None of these calls is run: no model would read their results.
       together(call('fine'), call('fine'), call('fine')),
     ])
     const limits = { iterations: 4 }

@@ -19,9 +19,9 @@ import { assignmentByHand, HeldStore, silentLog, unspent } from '../../support/h
 class OneNode {
   readonly workerId = newId(0)
   readonly log: string[] = []
-  /** From which place on the history was read. */
+  /** The places from which on the history was read. */
   readonly reads: number[] = []
-  /** Of which its answers are made. */
+  /** The word of which the node's answers are made. */
   readonly word: string
   /** How many entries each warning says could not be read. */
   readonly unread: unknown[] = []
@@ -41,7 +41,7 @@ class OneNode {
     this.word = word
   }
 
-  /** One run, in one turn. Gives what the next assignment says of its end. */
+  /** Does one run in one turn; returns what the next assignment says about its end. Gives what the next assignment says of its end. */
   async run(number: number, more: Partial<Assignment>): Promise<Pick<Assignment, 'commitId' | 'version'>> {
     const store = new HeldStore()
     const host = store.host()
@@ -76,7 +76,7 @@ class OneNode {
     return { commitId: turn.outcome.commitId, version: turn.outcome.version }
   }
 
-  /** Texts of the last request. */
+  /** The texts of the last request. */
   get preview(): string {
     return JSON.stringify(this.model.requests.at(-1)?.messages)
   }
@@ -150,7 +150,7 @@ test('a node reads everything if its kept history is no longer the beginning of 
   const node = new OneNode()
   await node.run(1, {})
   const last = node.log.length - 1
-  // As a server has it that lost its last writes, on which another node went on.
+  // Leaves the history as a server has it that lost its last writes, after which another node went on.
   node.log.splice(1, last, said('told to another', 1))
   await node.run(2, { commitId: '2:other:1', version: 9 })
   expect(node.reads).toEqual([last, 0])

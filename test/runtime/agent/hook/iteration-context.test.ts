@@ -1,4 +1,4 @@
-/** What code of a kind sees of each iteration, and what those who follow a session are told of it. */
+/** What code of a kind sees of each iteration, and what followers of a session are told of it. */
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import type { AgentWorker } from '../../../../src/core/definition/agent/define-agent.ts'
@@ -200,7 +200,7 @@ describe('onIteration', () => {
     const onIteration = (context: IterationContext) => void seen.push(context)
     await using troupe = await TestTroupe.start({
       workers: { agent: defineWorker({ instructions: 'x', model, tools: [look], onIteration }) },
-      // A turn for each step.
+      // Each step has a turn of its own.
       policy: { turnSliceSteps: 0.5 },
     })
     expect(await troupe.run('agent')).toMatchObject({ status: 'completed' })
@@ -238,7 +238,7 @@ test('those who follow a session are told of each iteration with its trace, and 
   const told: unknown[] = []
   for await (const event of session.events({ signal: AbortSignal.timeout(20_000) })) {
     const { type, details, transient } = event
-    // Its node knows by then that somebody follows.
+    // By then the node knows that somebody follows.
     if (transient) following.resolve()
     if (type === 'run.completed') await session.root.send('second')
     if (type === 'iteration.completed' && details.run === 2) told.push({ type, transient, ...details })

@@ -66,7 +66,7 @@ describe('a processor', () => {
       { by: 'look', did: 'continue', ms: expect.any(Number) },
       { by: 'wrap', did: 'transform', ms: expect.any(Number) },
     ])
-    // What was sent stands in the history as it came.
+    // The history has the input as it was sent.
     expect(made.history[0]).toMatchObject({ type: 'user', content: [{ text: 'hello' }] })
     await expectSound(made.troupe)
   })

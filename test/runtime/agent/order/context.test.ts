@@ -1,4 +1,4 @@
-/** What a model is told that nobody said: files of the folder before the conversation, and the time and facts with each input. */
+/** What a model is told that nobody said: the files of the folder before the conversation, and the time and facts with each input. */
 import { mkdir, mkdtemp, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

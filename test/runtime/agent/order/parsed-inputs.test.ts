@@ -15,7 +15,7 @@ interface Seen {
   readonly prompt: string
 }
 
-/** What a tool, the folder, the instructions and the model get for this input. */
+/** The input as a tool, the folder, the instructions and the model get it. */
 async function seenOf(input: z.ZodType, sent: unknown): Promise<{ seen: Seen; result: object }> {
   const seen: { -readonly [Name in keyof Seen]: Seen[Name] } = { tool: 0, folder: 0, instructions: 0, prompt: '' }
   const look = defineTool({

@@ -64,7 +64,7 @@ test('a message that cannot be read fails its run before a model is asked', asyn
   const user = [{ ...(mail as Mail), malformed: 'no JSON' }]
   const { request, asked } = await firstCommit({ mail: { signals: [], results: [], inbox: user } })
   expect(request).toMatchObject({ inputsConsumed: 1, failure: { code: 'input_invalid' } })
-  // Who follows the events sees each run begin that ends.
+  // A follower of the events sees each run begin that ends.
   expect(request?.event).toMatch(/run\.started.*worker\.failed/)
   expect(asked).toBe(0)
 })
@@ -79,7 +79,7 @@ test('a result for which nothing waits is consumed and counted, and the model ne
     { type: 'assistant', ...head, id: 'm1', model: 'test/m', content, finishReason: 'tool-calls', usage },
     { type: 'delegated', ...head, toolCallId: 'c1', spawned: [{ call: 2, id: newId(0), kind: 'reader', name: 'r' }] },
   ]
-  // Of a child that was awaited before, and has reported twice.
+  // The result of a child that was awaited before, and that reported twice.
   const told = { kind: 'result', id: newId(0), from: newId(0), name: 'r', workerKind: 'reader', call: 1 } as const
   const message = { ...told, status: 'completed', value: 'twice' } as unknown as Mail['message']
   const results = [{ lane: 'results', position: 1, message }] as const
@@ -107,7 +107,7 @@ test.each([
   })
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('agent', unfit, { keepOpen: true, permissions: { folder: tmpdir() } })
-  // In the same turn as the first one, and in a later one.
+  // The second run is in the same turn as the first one, the third in a later one.
   for (let run = 2; run <= 3; run++) {
     await session.root.send({ folder: tmpdir() })
     if (run === 2) await troupe.startNode({ agent })

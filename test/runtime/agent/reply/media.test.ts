@@ -113,7 +113,7 @@ test('media that are too long for a message are blobs of their session, and the 
   expect(said).toMatchObject({
     content: [text, { type: 'image', url: expect.stringMatching(/^blob:[0-9a-f]{32}$/), bytes: large.length }],
   })
-  // A name of no blob is a note, and the conversation goes on.
+  // A name that no blob has becomes a note, and the conversation goes on.
   await session.root.send([{ type: 'image', mediaType: 'image/png', url: `blob:${'0'.repeat(32)}` }])
   await session.result({ run: 3, signal: AbortSignal.timeout(20_000) })
   expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toContain(

@@ -1,5 +1,5 @@
 /**
- * What a provider signs, names or numbers goes back to it unchanged, under whatever name it answers, and to no other (SDK-PROMPT-2,
+ * What a provider signs, names or numbers goes back to that provider unchanged, under whatever name it answers, and to no other (SDK-PROMPT-2,
  * CALL-ID-1, CALL-ID-2). Over HTTP, through the history.
  */
 import type { ServerResponse } from 'node:http'

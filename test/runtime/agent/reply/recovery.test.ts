@@ -6,7 +6,7 @@ import { call, type ScriptedReply, say, scriptedModel } from '../../../../src/mo
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { runOnce, tool } from '../../../support/provider/run-agent.ts'
 
-/** A model whose calls with these numbers begin a reply and never end it, and that replies from the script else. */
+/** A model whose calls with these numbers begin a reply and never end it; to its other calls it replies from the script. */
 function slowModel(slow: (number: number) => boolean, script: Parameters<typeof scriptedModel>[1]) {
   const model = scriptedModel('test/m', script)
   const requests: ModelRequest[] = []

@@ -1,4 +1,4 @@
-/** Tasks that an agent starts in the background: it is told of their ends once, lists them, and runs one of a name at a time. */
+/** Tasks that an agent starts in the background: it is told once how each ends, lists them, and runs one of a name at a time. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../../../src/core/definition/define-worker.ts'
 import type { Model, ModelRequest } from '../../../../../src/core/definition/model.ts'
@@ -42,7 +42,7 @@ async function scene(background = true) {
         return say('ok')
     }
   })
-  /** Called before the model replies. */
+  /** The test sets what is called before the model replies. */
   const asked = { before: async () => {} }
   const watched: Model = {
     id: model.id,

@@ -21,7 +21,7 @@ function tool(value: unknown, more: Partial<ToolDefinition> = {}) {
   return defineTool({ name: 'fetch', description: 'x', effect: 'pure', input: z.unknown(), run: () => value, ...more })
 }
 
-/** Calls `fetch`, then what `next` makes of its result, then says so. */
+/** The model calls `fetch`, then the tool that `next` makes of the result, then says so. */
 async function life(
   value: unknown,
   next: ((text: string) => Record<string, unknown>[]) | null,

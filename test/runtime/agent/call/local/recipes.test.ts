@@ -24,7 +24,7 @@ const double = defineTool({
 })
 const broken = tool('broken', () => Promise.reject(new Error('no paper')))
 
-/** What the model reads of the one call, when it has been run. */
+/** What the model reads about the one call, when the call has been run. */
 async function outputOf(tools: readonly Tool[], input = {}, more: Partial<AgentWorker> = {}) {
   const model = scripted(call('report', input, 'r'), say('Done.'))
   const made = await runOnce({ instructions: 'x', model, tools, ...more })

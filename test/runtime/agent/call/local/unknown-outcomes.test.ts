@@ -17,9 +17,9 @@ type Reconcile = NonNullable<ToolDefinition<unknown>['reconcile']>
 interface Case {
   readonly reconcile?: Reconcile
   readonly onUnknown?: 'fail' | 'tell'
-  /** What the history says of the call, when its turn goes on and when another takes over. */
+  /** The status of the call in the history, when its own turn goes on and when another takes over. */
   readonly status: readonly [sameTurn: string, nextTurn: string]
-  /** Part of the failure; none where the run goes on. */
+  /** A part of the failure's message; absent if the run goes on. */
   readonly fails?: string
   /** How often it is run when another turn takes over. */
   readonly runs: number
@@ -30,7 +30,7 @@ const cases: readonly [string, Case][] = [
   ['that nobody can ask about', { status: unknown, fails: 'tool "pay" has no reconcile function', runs: 1 }],
   ['that nobody can ask about, where the model is to be told', { onUnknown: 'tell', status: unknown, runs: 1 }],
   ['that took effect', { reconcile: async () => ({ done: true, output: 'paid' }), status: ['ok', 'ok'], runs: 1 }],
-  // The model may ask for it again; who takes over runs it.
+  // The model may ask for the call again; the node that takes over runs it.
   ['that took no effect', { reconcile: async () => ({ done: false }), status: ['error', 'ok'], runs: 2 }],
   [
     'of which even its author knows nothing',

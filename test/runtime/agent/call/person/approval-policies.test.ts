@@ -1,4 +1,4 @@
-/** What a session says of approvals: its policy, and what happens where nobody answers. */
+/** What a session says about approvals: its policy, and what happens if nobody answers. */
 import { describe, expect, test } from 'vitest'
 import type { CreateSession } from '../../../../../src/client/submission/submission.ts'
 import { defineWorker } from '../../../../../src/core/definition/define-worker.ts'

@@ -18,10 +18,10 @@ const instructions = 'Ask.'
 const ask = (question: string, id: string, options?: string[]) =>
   call('ask_person', { question, ...(options && { options }) }, id)
 
-/** A model that says this; each call of it sees the results of the calls before. */
+/** A model that gives these replies; each call sees the results of the calls before. */
 const scripted = (...replies: readonly (ScriptedReply | Error)[]) => recordedModel('test/m', replies)
 
-/** What the newest request tells of the calls before it. */
+/** What the newest request tells the model about the calls before it. */
 function told(model: RecordedModel): unknown[] {
   const messages = model.requests.at(-1)?.messages ?? []
   return messages.flatMap((message) =>

@@ -17,7 +17,7 @@ function paying(ran: string[], during: () => Promise<unknown> = () => Promise.re
       ran.push('look')
     },
   })
-  // Its start is recorded before it runs, and so before the model asks to pay.
+  // The start of this tool is recorded before it runs, and so before the model asks to pay.
   const stamp = defineTool({
     name: 'stamp',
     description: 'Stamps.',
