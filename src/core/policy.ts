@@ -243,6 +243,8 @@ export const policy = {
   stepPartsMax: 6_000,
   /** The size of all that one `receive` passes, if that is all: inputs, messages, timers, asks, the state and the reply; and of all tasks in one call of an agent. Bytes count as parts. */
   stepBytesMax: 3_145_728,
+  /** How many timers and asks of one run may be open at once. The end of the run drops them in one script. */
+  openSignalsMax: 2_500,
   /** How many messages a session may begin with. One script writes them. */
   givenMessagesMax: 50_000,
   /** The size of all messages with which a session begins. */

@@ -69,6 +69,8 @@ export interface SelfContext {
   /** How many children this run had spawned before this receive. */
   readonly calls: number
   readonly openChildren: number
+  /** Its open timers and asks before this receive, without the one that it receives. */
+  readonly signalsOpen: number
   /** The state before this receive; or the state that this JSON stands for, as the next receive would see it. Throws if it does not fit. */
   readState(json: string | undefined): unknown
   readonly definition: Pick<HandlerDefinition, 'state' | 'spawns' | 'output' | 'limits' | 'childrenAtOnce'>
@@ -117,7 +119,7 @@ export class HandlerSelf implements Self<unknown> {
 
   constructor(context: SelfContext) {
     this.#context = context
-    this.#bounds = new ReceiveBounds(context.assignment.kind, this.requests)
+    this.#bounds = new ReceiveBounds(context.assignment.kind, this.requests, context.signalsOpen)
   }
 
   get id(): string {

@@ -50,7 +50,7 @@ import { HandlerState } from './handler-state.ts'
 import { consumed, fitsKind, interruptedStep, isInterrupted, isSteer } from './handler-steers.ts'
 import { HandlerSteps } from './handler-steps.ts'
 import { type ReceiveTimeout, timeoutOf } from './receive-timeout.ts'
-import { nameOfMail, pendingAfter, type RecordedMail, toRecord } from './recorded-mail.ts'
+import { nameOfMail, openBeside, pendingAfter, type RecordedMail, toRecord } from './recorded-mail.ts'
 
 export function handlerBehaviour(definition: HandlerDefinition): Behaviour {
   return (turn) => new HandlerTurn(turn, definition).advance()
@@ -188,7 +188,7 @@ class HandlerTurn {
       run: position.run,
       attempt,
       calls: position.calls,
-      openChildren: pendingAfter(mail, position).length,
+      ...openBeside(mail, position),
       readState: (json) => this.#state.read(json ?? stateBefore),
       definition: this.#definition,
       limits: limitsWithin(assignment.limits, this.#definition),

@@ -100,6 +100,7 @@ function selfOf({ turn, position, stateJson, definition, isAgent }: CancelledRun
     attempt: 1,
     calls: position.calls,
     openChildren: position.pendingCalls.length,
+    signalsOpen: position.signalsOpen,
     readState: (json) => state.read(json ?? stateBefore),
     definition,
     limits: assignment.limits,

@@ -11,18 +11,22 @@ const partOf: Readonly<Partial<Record<string, Part>>> = { spawn: 'spawn', send: 
 export class ReceiveBounds {
   readonly #kind: string
   readonly #requests: Parts
+  /** Timers and asks of the run that were open before this receive, without the one that it receives. */
+  readonly #openBefore: number
   /** How many bytes the handler has passed so far, and how many of them are the state. */
   #bytes = 0
   #stateBytes = 0
 
-  constructor(kind: string, requests: Parts) {
+  constructor(kind: string, requests: Parts, openBefore: number) {
     this.#kind = kind
     this.#requests = requests
+    this.#openBefore = openBefore
   }
 
   /** Throws if the receive has already asked for as much as it may. */
   checkOneMore(call: 'spawn' | 'send' | 'ask' | 'after'): void {
     this.#check(call, this.#bytes, 0)
+    if (call === 'ask' || call === 'after') this.#checkOpen(call)
   }
 
   /** Counts the bytes of what a call passes. The bytes of a refused call are not counted. */
@@ -39,6 +43,15 @@ export class ReceiveBounds {
     this.#check('setState', others, bytes)
     this.#bytes = others + bytes
     this.#stateBytes = bytes
+  }
+
+  #checkOpen(call: string): void {
+    const open = this.#openBefore + this.#requests.timers.length + this.#requests.asks.length
+    if (open < policy.openSignalsMax) return
+    throw new LimitError(
+      'signals_exceeded',
+      `self.${call} was called when a run of ${this.#kind} had ${open} open timers and asks; the limit is ${policy.openSignalsMax}: wait until some of them have fired or ended, or let children wait (self.spawn).`,
+    )
   }
 
   #check(call: string, before: number, bytes: number): void {

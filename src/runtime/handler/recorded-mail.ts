@@ -40,3 +40,9 @@ export function pendingAfter(mail: Mail | null, { pendingCalls }: RunPosition): 
       return pendingCalls
   }
 }
+
+/** What the run still waits for beside this message. */
+export function openBeside(mail: Mail, position: RunPosition): { openChildren: number; signalsOpen: number } {
+  const signalsOpen = position.signalsOpen - (mail.lane === 'signals' ? 1 : 0)
+  return { openChildren: pendingAfter(mail, position).length, signalsOpen }
+}

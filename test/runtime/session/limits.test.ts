@@ -193,6 +193,21 @@ describe('limits', () => {
     },
   )
 
+  test('open timers and asks: so many at once in one run, however many steps set them', async () => {
+    const waiting = defineWorker({
+      receive(message, self) {
+        for (let number = 0; number < 1_000; number++) self.after(3_600_000, null)
+        if (message.kind === 'input') for (let number = 0; number < 250; number++) self.ask('May I?')
+        self.after(0, 'more')
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { waiting } })
+    expect(await troupe.run('waiting')).toMatchObject({
+      status: 'failed',
+      failure: { code: 'signals_exceeded', message: expect.stringContaining('had 2500 open timers and asks') },
+    })
+  })
+
   test('parts of a step: what costs Redis more counts more, and a mix has one limit', async () => {
     const mixed = defineWorker({
       receive(message, self) {
