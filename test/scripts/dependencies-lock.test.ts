@@ -171,7 +171,7 @@ describe('the lock of npm ci', () => {
     await project.write('slow')
     const first = project.install({ renewMs: 20 })
     await waitUntil('npm runs', async () => (await project.runs()) === 1)
-    // As Ctrl+Z in a terminal does.
+    // Ctrl+Z in a terminal sends this signal.
     first.child.kill('SIGSTOP')
     const second = project.install({ untouchedMs: 2_000 })
     await waitUntil('the second has waited for too long', () => second.printed.stderr.split('\n').length > 2)

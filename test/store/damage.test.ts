@@ -1,4 +1,4 @@
-/** What somebody wrote over, and whom it stops: who needs it, and no other. Nothing is written in part. */
+/** Somebody wrote over a key: it stops only those who need that key, and nothing is written in part. */
 import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { encodeInput, encodeResult } from '../../src/core/worker/message/message.ts'
@@ -54,7 +54,7 @@ describe('renew with one damaged turn among others', () => {
   })
 })
 
-/** Of a root that is parked until its child has reported. */
+/** The record of a root that is parked until its child has reported. */
 const uncounted: [what: string, field: 'results' | 'wait', text: string][] = [
   ['count of results', 'results', 'some'],
   ['wait', 'wait', 'results:some'],

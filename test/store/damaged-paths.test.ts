@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { childAndOther } from './support/damage-scenes.ts'
 import { Place } from './support/place.ts'
 
-/** Each would be taken for something else: a worker without commits, or a root. */
+/** Each field would be taken for something else: a worker without commits, or a root. */
 describe.each<[what: string, fields: Record<string, string>, says: string]>([
   ['last commit', { commit: '1:n:1x' }, 'field commit of KEY should end with the number of commits'],
   ['depth', { depth: 'deep' }, 'field depth of KEY should be a whole number'],

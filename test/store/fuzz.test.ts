@@ -1,6 +1,6 @@
 /**
- * Input under attack: whatever a script is given, and whatever it finds stored, an error means that it has written nothing. So do the
- * answers that refuse.
+ * Input under attack: whatever a script is given, and whatever it finds stored, an error means that it has written nothing. An answer that refuses
+ * means the same.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as scripts from '../../src/store/script/scripts.ts'
@@ -26,7 +26,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-/** How a script answered; of one that answers several calls, the word that it has for all of them. */
+/** The word of a script's answer; if the answer is one of several calls, the word that all of them have. */
 function wordOf(reply: unknown): string {
   if (!Array.isArray(reply)) return ''
   const [first] = reply as unknown[]

@@ -13,7 +13,7 @@ import { RedisServer } from '../support/redis/redis-server.ts'
 import { resultOf } from './support/calls/call-scenes.ts'
 import { Place } from './support/place.ts'
 
-/** Of the processor, for all that one call does. */
+/** How long the processor of Redis may work for all that one call does. */
 const processorMsMax = 1_500
 
 let server: RedisServer

@@ -22,7 +22,7 @@ function understood(reply: Reply, call: Call): unknown {
     if (item === 'again') return 'ok'
     if (!Array.isArray(item)) return item
     if (item[0] === 'assigned') return decodeAssignment(item, 0)
-    // Of several turns, or sessions.
+    // A script that answers several turns, or sessions, gives a list.
     if (item[0] === 'ok' || item[0] === 'again') return understood(item, call)
     // A slot that was given nothing leaves, whatever word it hears.
     return item[0] === 'empty' ? null : item
@@ -232,7 +232,7 @@ describe('an old duplicate that arrives much later', () => {
     await node.upkeep.finishCancelled()
     const last = place.wire.last
     await place.sessions.cancel(id, 'enough')
-    // It goes on with what was cancelled since, and finishes nothing of it.
+    // The script goes on with what was cancelled since, and finishes nothing of it.
     await place.wire.again(last)
     expect(await place.session(id)).toMatchObject({ state: 'cancelling', endFrom: '2' })
     await node.upkeep.finishCancelled()

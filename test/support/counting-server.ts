@@ -19,7 +19,10 @@ export class CountingServer implements AsyncDisposable {
     return new CountingServer(server)
   }
 
-  /** How many have connected. One that was begun before this call is on its way within a turn or two, and is accepted before our second. */
+  /**
+   * How many connections were made. A connection that was begun before this call is on its way within a turn or two, and is accepted before our
+   * second one.
+   */
   async connections(): Promise<number> {
     await this.#connect()
     await this.#connect()

@@ -16,7 +16,7 @@ import { hasFunctions } from './redis/redis-functions.ts'
 declare module 'vitest' {
   export interface ProvidedContext {
     redisUrl: string
-    /** Of this run: for what its processes share. It goes with it. */
+    /** The folder of this run, for files that its processes share; it is removed when the run ends. */
     folder: string
     /** false: it is Redis 6.2. */
     hasFunctions: boolean

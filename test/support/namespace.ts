@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 
 const made = new Set<string>()
 
-/** Those of this test file, and of the files before it in the same process. */
+/** The namespaces of this test file, and of the files before it in the same process. */
 export function namespacesMade(): ReadonlySet<string> {
   return made
 }

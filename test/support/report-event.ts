@@ -4,7 +4,7 @@ import { partitionKeys, sessionChannels, tagOf } from '../../src/store/keys.ts'
 interface Reported {
   readonly namespace: string
   readonly partition?: number
-  /** The session, of its root. */
+  /** The session that the event is about, by its root. */
   readonly about: string
   readonly notes: string
 }

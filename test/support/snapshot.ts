@@ -29,10 +29,10 @@ export interface Snapshot {
   /** Ids in the run queue of any pool. */
   readonly queued: readonly string[]
   readonly leased: readonly string[]
-  /** `<worker>:<timer>`. */
+  /** The timers, each as `<worker>:<timer>`. */
   readonly timers: readonly string[]
   readonly cancelling: readonly string[]
-  /** Inputs that were put aside; of one that was put back, the worker has another. */
+  /** Inputs that were quarantined; if one was put back, the worker has another one. */
   readonly dead: readonly { readonly worker: string; readonly mail: Mail; readonly isRedriven: boolean }[]
 }
 
@@ -64,7 +64,7 @@ export async function takeSnapshot(redis: Redis, namespace: string): Promise<Sna
     cancelling: await redis.smembers(keys.cancelling),
     dead: (await redis.xrange(keys.dead, '-', '+')).flatMap(([id, flat]) => {
       const field = (name: string) => flat[flat.indexOf(name) + 1] as string
-      // Without a mail it is evidence alone: what was received stands in the history.
+      // A letter without a mail is evidence alone: the message that was received stands in the history.
       if (!flat.includes('mail')) return []
       const mail = decodeMail('inbox', 0, field('mail'))
       return [{ worker: field('worker'), mail, isRedriven: redriven.some((mark) => mark.startsWith(`${id} `)) }]

@@ -105,7 +105,7 @@ describe('onCancel of a handler', () => {
     })
     const session = await troupe.create('kind')
     await waitUntil('it runs', () => seen.length === 1)
-    // Nobody tells the node: the commit of the step finds the cancel.
+    // Nobody tells the node of the cancel: the commit of the step finds it.
     await troupe.redis.sadd(`${troupe.tag}:s:${session.id}:cancelled`, `${session.rootId}:*`)
     await troupe.redis.hset(`${troupe.tag}:w:${session.rootId}`, 'cancelCount', '1', 'cancel', '"quiet"')
     await troupe.redis.sadd(`${troupe.tag}:cancelling`, session.id)
@@ -184,7 +184,7 @@ describe('onCancel of a handler', () => {
     await using troupe = await TestTroupe.start({ workers: { kind } })
     const session = await troupe.create('kind', 'hotel', { keepOpen: true })
     await waitUntil('it waits', async () => (await session.report()).workers[0]?.state === 'waiting')
-    // As after leases that ended: six starts since the last commit.
+    // Leaves the worker as if leases had ended: six starts since the last commit.
     await troupe.redis.hset(`${troupe.tag}:w:${session.rootId}`, 'token', '7:')
     await session.root.cancelRun('enough')
     expect(await session.result({ run: 1 })).toEqual({ status: 'cancelled', run: 1 })

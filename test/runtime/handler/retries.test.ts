@@ -214,7 +214,7 @@ describe('a receive that throws', () => {
         of: 1,
         error: 'a slip',
       },
-      // It is not tried again: who reads the log waits for nothing.
+      // The worker is not tried again, so the line names no wait.
       { msg: 'receive failed', kind: 'known', attempt: 1, of: 1, error: 'on purpose' },
     ])
     expect(told().map(({ stack }) => stack)).toEqual([

@@ -141,7 +141,7 @@ describe('schemas', () => {
   })
 })
 
-/** Fits null, which is the first state of each; of anything else it calls the check. */
+/** A schema that null fits, the first state of each worker; for any other value it calls the check. */
 const unlessNull = (check: (value: unknown) => boolean | Promise<boolean>) =>
   z.unknown().refine((value) => value === null || check(value))
 

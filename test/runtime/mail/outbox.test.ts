@@ -20,7 +20,7 @@ function keyIn(partition: number, of = partitions): string {
   ) as string
 }
 
-/** Sends each number up to its input to the worker that it is told. */
+/** A handler that sends each number up to its input to the worker that it is told. */
 const sender = defineWorker({
   receive(message, self) {
     const { to, count } = message.value as { to: string; count: number }
@@ -70,7 +70,7 @@ test('messages that two nodes bring at the same time, and again later, come once
   const there = await createIn(1, 'collector')
   const { received } = outboxKeys(tagOf(troupe.namespace, 1))
   const outKey = outboxKeys(tagOf(troupe.namespace, 0)).out('1')
-  // As long as it is no hash, nothing can be brought.
+  // While this key is no hash, no node can bring a message.
   await troupe.redis.set(received, 'damaged')
   const here = await createIn(0, 'sender', { to: there.rootId, count: 20 })
   await here.result({ run: 1 })
@@ -79,7 +79,7 @@ test('messages that two nodes bring at the same time, and again later, come once
   expect(lines).toHaveLength(20)
   await troupe.redis.del(received)
   await Promise.all([outboxOf(0).carry(), outboxOf(0).carry(), outboxOf(0).carry()])
-  // Its answer was lost: the mails are still there.
+  // The answer of that script was lost, so the mails are still there.
   await troupe.redis.rpush(outKey, ...lines)
   await outboxOf(0).carry()
   expect(await troupe.redis.exists(outKey)).toBe(0)
@@ -100,7 +100,7 @@ test('messages for a partition of which a node has not learned wait until it has
   const there = await createAt(newest, 'collector')
   const here = await createAt(0, 'sender', { to: there.rootId, count: 2 })
   expect(await here.result({ run: 1 })).toMatchObject({ value: 'sent' })
-  // The node learns of the partition soon. One that has not yet:
+  // The node learns of the partition soon. One node that has not learned of it yet:
   const { sent, out } = outboxKeys(tagOf(troupe.namespace, 1))
   await troupe.redis.hset(sent, String(newest), '1')
   await troupe.redis.rpush(out(String(newest)), `1\t${here.rootId}\t${there.rootId}\t\t`)

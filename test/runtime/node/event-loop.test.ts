@@ -1,4 +1,4 @@
-/** Code that keeps the event loop to itself is told as what it is: who, how long, and what the node gave up for it. */
+/** If code keeps the event loop to itself, the log says who did, for how long, and what the node gave up for it. */
 import { performance } from 'node:perf_hooks'
 import { pino } from 'pino'
 import { expect, test, vi } from 'vitest'

@@ -31,7 +31,7 @@ const resolveIt = defineTool({
   run: (_, { workspace }) => workspace?.root ?? 'no folder',
 })
 
-/** What an agent that names the folder of its input gets to see, under a node of these permissions and a session of those. */
+/** The folder that an agent gets which names the folder of its input, under a node with this ceiling and a session with these permissions. */
 async function looked(ceiling: Permissions, input: string | null, permissions: Permissions) {
   const model = recordedModel('test/m', [call('look'), say('done')])
   const agent = defineWorker({

@@ -148,7 +148,7 @@ test('a node that stops while BullMQ alone has lost its connection leaves none o
   const copies = duplicates.mock.results.map(({ value }) => value as Redis)
   expect(copies.length).toBeGreaterThan(0)
   for (const copy of copies) {
-    // Nobody listens there.
+    // Nobody listens at this port.
     copy.options.port = 1
     copy.disconnect(true)
   }
@@ -167,9 +167,9 @@ test('a node that Redis gives no further connections does not start, and says so
     { quick },
     {
       redisUrl: proxy.url,
-      // What it asked before is answered in this time on a busy machine, too.
+      // A busy machine, too, answers in this time what the node asked before.
       policy: { leaseMs: 3_000 },
-      // Its first connection is open by now, and it goes on to open the others.
+      // Its first connection is open by now, and the node goes on to open the others.
       aroundTurns(turns) {
         proxy.holdNew()
         return turns

@@ -81,7 +81,7 @@ describe('loadWorkers', () => {
 
   test('names a file that waits at its top level for what never comes', () =>
     inFolder({ 'a.ts': worker }, async (folder) => {
-      // Its file, and what both import, are there from now on: nothing but the other takes long.
+      // The file and its imports are loaded before: now only the second file takes long.
       await loadWorkers(folder)
       await writeFile(join(folder, 'stuck.ts'), `await new Promise(() => {})\n${worker}`)
       await expect(loadWorkers(folder, 500)).rejects.toThrow(
@@ -184,7 +184,7 @@ describe('readWorkers', () => {
     }))
 })
 
-/** Like a pipe, it is a file that nobody can load. */
+/** A socket is, like a pipe, a file that nobody can load. */
 function listenAt(path: string): Promise<void> {
   const server = createServer()
   onTestFinished(() => void server.close())

@@ -13,7 +13,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 /** What began, in order. The pause writes its own line when it is acknowledged. */
 const acknowledged = 'acknowledged'
 
-/** Each root does so many rounds; each round spawns children, waits for a timer, and goes on. */
+/** Each root does as many rounds as its input says; each round spawns children, waits for a timer, and goes on. */
 function load(log: string[]) {
   const child = defineWorker({
     async receive(message, self) {
@@ -55,7 +55,7 @@ describe('session.pause', () => {
       log.push(acknowledged)
       expect((await session.summary()).paused).toMatchObject({ why: 'look first', by: 'ada' })
       const at = log.length
-      // All that ran has ended: whatever could begin would have begun.
+      // Everything that ran has ended: whatever could begin would have begun.
       await waitUntil('nothing runs', async () => (await troupe.redis.zcard(`${troupe.tag}:leases`)) === 0)
       await troupe.client.nodes()
       expect(log.slice(at)).toEqual([])

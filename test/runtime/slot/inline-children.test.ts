@@ -15,7 +15,7 @@ afterEach(() => {
 })
 
 describe('a slot that runs children itself', () => {
-  /** Its turns end when the test says so. */
+  /** A batch whose turns end when the test says so. */
   function batch(names: readonly string[], inlineMs = 1_000_000) {
     const done: string[] = []
     const open = new Map<string, () => void>()
@@ -154,7 +154,7 @@ describe('a slot that runs children itself', () => {
     const running = children.run({ areToBegin: true })
     now += 5
     children.noteEnding(turn('a'))
-    // As the store does with a commit, which is made next.
+    // The turn leaves in the next pass of the event loop, as after a commit.
     setImmediate(() => done.push('a leaves'))
     await settled()
     expect(done).toEqual(['a runs', 'a leaves', 'b runs'])

@@ -1,4 +1,4 @@
-/** What is told of a worker that is quarantined: what it was doing, how often it was started, and what was put aside of it. */
+/** What is told of a worker that is quarantined: what it was doing, how often it was started, and which messages were put aside. */
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { Session } from '../../../src/client/session/session.ts'
@@ -15,7 +15,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 /** Longer than a test lasts: it fires when the test makes it due. */
 const hourMs = 3_600_000
 
-/** Makes the next claim of a root that rests the one for its failing end: five starts came to nothing before it. */
+/** Makes the next claim of a resting root the one that ends its run as failed: five starts came to nothing before it. */
 async function poison(troupe: TestTroupe, { root, rootId }: Session, place: 'idle' | 'parked'): Promise<void> {
   await waitUntil('it rests', async () => (await root.report()).status === place)
   const { record } = workerKeys(troupe.tag, rootId)
@@ -23,14 +23,14 @@ async function poison(troupe: TestTroupe, { root, rootId }: Session, place: 'idl
   await troupe.redis.hset(record, { token: `${epoch + 5}:`, isolated: 3, crashes: 4 })
 }
 
-/** What it was parked for comes now. */
+/** Makes the event come that the worker was parked for. */
 async function wake(troupe: TestTroupe): Promise<void> {
   const { timers } = partitionKeys(troupe.tag)
   const [due = ''] = await troupe.redis.zrange(timers, 0, '-1')
   await troupe.redis.zadd(timers, 'XX', 1, due)
 }
 
-/** How a run ended that was quarantined: its failure, its letter, its entries and the events of its root since its end. */
+/** How a quarantined run ended: its failure, its letter, its entries and the events of its root since its end. */
 async function endOf(troupe: TestTroupe, session: Session, run: number) {
   const result = await session.result({ run, signal: AbortSignal.timeout(20_000) })
   const [letter, ...more] = await troupe.client.deadLetters()
@@ -106,7 +106,7 @@ test('a handler that had no message is quarantined with evidence that names none
   await poison(troupe, session, 'parked')
   const { record } = workerKeys(troupe.tag, session.rootId)
   const { run } = partitionKeys(troupe.tag)
-  // As a sweep leaves one whose lease has ended.
+  // Leaves the worker as a sweep does after its lease has ended.
   await troupe.redis.hset(record, 'status', 'queued')
   await troupe.redis.zadd(run('default'), 1, session.rootId)
   const { failure, letter, entries } = await endOf(troupe, session, 1)

@@ -50,10 +50,10 @@ function gatedKind() {
   return { gate, gated }
 }
 
-/** No child is released because another one takes long, however busy this machine is. */
+/** The slot releases no child because another one takes long, however busy this machine is. */
 const patient = { inlineChildrenMs: 600_000 }
 
-/** What is not taken out of the busy wake-ups stays there. */
+/** A busy wake-up that nobody takes out stays there. */
 const neverStale = { leaseMs: 600_000, renewEveryMs: 600_000, leaseMarginMs: 1_000 }
 
 /** Children that slots took last without a claim, and that have committed. */

@@ -62,7 +62,7 @@ async function suspectOf(troupe: TestTroupe) {
   await session.result({ run: 1 })
   const { record } = workerKeys(troupe.tag, session.rootId)
   await waitUntil('it is idle', async () => (await session.root.report()).status === 'idle')
-  // Claimed three times, and the commit of its run was made under the first: two starts without one.
+  // The worker was claimed three times, and the commit of its run was made under the first claim: two starts without a commit.
   await troupe.redis.hset(record, 'token', '3:')
   return { session, token: () => troupe.redis.hget(record, 'token') }
 }
@@ -97,7 +97,7 @@ test('a node claims no suspect while a cancelled handler goes on, not even with 
       return ended.promise
     },
   })
-  // One slot: what the suspect waits for first is the end of the cancelled turn, whose commit claims for the slot.
+  // There is one slot, so the suspect first waits for the end of the cancelled turn, whose commit claims for the slot.
   await using troupe = await TestTroupe.start({ workers: { echo, deaf }, concurrency: 1 })
   const { session, token } = await suspectOf(troupe)
   const cancelled = await troupe.create('deaf')
@@ -125,7 +125,7 @@ test('a node claims no suspect while a handler goes on whose turn was taken from
   })
   const lines: string[] = []
   const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
-  // After its first renewal a turn hears of its lease by a hint alone: no renewal puts back the one that is taken away here.
+  // After its first renewal only a hint tells a turn of its lease: no renewal puts back the lease that the test takes away.
   const policy = { leaseMs: 600_000, renewEveryMs: 600_000 }
   await using troupe = await TestTroupe.start({ workers: { echo, deaf }, logger, policy })
   const { leases, cancelNotices, busy } = partitionKeys(troupe.tag)
@@ -139,7 +139,7 @@ test('a node claims no suspect while a handler goes on whose turn was taken from
   await waitUntil('the node gives its first turn up', () => lines.some((line) => line.includes('a turn was given up')))
 
   await suspect.root.send('two')
-  // They stand in line behind it: who claims them has passed it by.
+  // These workers stand in the run queue behind the suspect: a slot that claims them has passed it by.
   for (const number of [1, 2, 3]) expect(await troupe.run('echo', number)).toMatchObject({ value: number })
   expect(await suspect.root.report()).toMatchObject({ status: 'queued', mailbox: { pending: 1 } })
   expect(await token()).toBe('3:')

@@ -58,7 +58,7 @@ describe('a published wake-up', () => {
     await other.stop()
     const queue = queueOf(troupe)
     await troupe.create('other')
-    // Its own job, and nobody else is there who could end it.
+    // The job is the only one of this session, and no other node is there that could end it.
     await waitUntil('it was sent again and again', async () => Number(await troupe.redis.get(queue.toKey('id'))) > 8)
     await waitUntil('it is sent no more', async () => (await queue.getJobCountByTypes('wait', 'active')) === 0)
     expect(await troupe.run('echo', 'beside')).toMatchObject({ value: 'beside' })

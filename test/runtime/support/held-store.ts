@@ -1,4 +1,4 @@
-/** An assignment and a node by hand: what a turn asks of its store is kept, and the test answers it. */
+/** An assignment and a node, made by hand: the test sees what a turn asks of its store, and answers it. */
 
 import { newId } from '../../../src/core/ids.ts'
 import { defaultSpending, defaultWorkerLimits, policy } from '../../../src/core/policy.ts'
@@ -8,7 +8,7 @@ import { defaultApproval } from '../../../src/core/worker/ask/session-approval.t
 import type { TurnHost } from '../../../src/runtime/turn/turn-host.ts'
 import { MemoryBlobs } from '../../../src/testing/memory-blobs.ts'
 
-/** Of a session that says nothing of it. */
+/** The spending of a session that says nothing about limits. */
 export const unspent: SessionSpending = { spent: null, allowed: defaultSpending }
 
 export const silentLog = { debug() {}, info() {}, warn() {}, error() {} }

@@ -41,7 +41,7 @@ test('the first value is published at once, then the newest one after each pause
 
 test('a timer that fired late because the tool computed publishes nothing before the next pause is over', () => {
   for (const value of [1, 2]) gate.push(value)
-  // No timer fires meanwhile.
+  // No timer fires while the test counts time.
   now += 50
   gate.push(3)
   gate.push(4)

@@ -209,7 +209,7 @@ test('a workspace folder that is a link is resolved when it is opened', async ()
   symlinkSync('outside', linked)
   expect(workspace.root).toBe(root)
   await expect(workspace.resolve(join(linked, 'secret.txt'))).rejects.toThrow(InputError)
-  // Its name stands for the folder it named when it was opened.
+  // The name of the workspace stands for the folder that it named when the workspace was opened.
   expect(await workspace.resolve(join(linked, 'file.txt'))).toBe(join(root, 'file.txt'))
   rmSync(linked)
   symlinkSync('jail', linked)

@@ -1,4 +1,4 @@
-/** Steps that go out together: how many of them may, and what one commit says of them all. */
+/** Steps that go out together: how many of them may, and what one commit says of all of them. */
 import { describe, expect, test } from 'vitest'
 import type { RunPosition } from '../../../src/core/ports/ports.ts'
 import type { Failure } from '../../../src/core/worker/run/failure.ts'

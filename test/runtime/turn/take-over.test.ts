@@ -16,7 +16,7 @@ const handler = defineWorker({
 })
 const agent = defineWorker({ instructions: 'x', model: recordedModel('test/m', () => say('done')) })
 
-/** A session whose root was started and interrupted so often. Nobody else has it. */
+/** Leaves a session whose root was started and interrupted as often as `starts` says. No other node holds it. */
 async function interrupted(troupe: TestTroupe, kind: string, starts: number, lastWords?: string) {
   const session = await troupe.create(kind, 'one')
   const keys = workerKeys(troupe.tag, session.rootId)

@@ -1,4 +1,4 @@
-/** The commits of a turn, one by one: what goes out together and when, and what is done with each answer. */
+/** The commits of a turn, one by one: what goes out together and when, and what the turn does with each answer. */
 
 import { performance } from 'node:perf_hooks'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
@@ -24,7 +24,7 @@ const ok: CommitAnswer = {
 const refusal: Refusal = { reason: 'depth_exceeded', limit: 5, id: 'a child' }
 const open: RunPosition = { ...afterRun(0), open: true, runState: 'ProcessingUserMessage' }
 const step = (name: string, more: Partial<Step> = {}): Step => ({ ...emptyStep(open), entries: [name], ...more })
-/** All that is due in this turn of the event loop is done. */
+/** Resolves when everything is done that is due in this turn of the event loop. */
 const soon = () => new Promise((resolve) => setImmediate(resolve))
 
 let store: HeldStore

@@ -30,7 +30,7 @@ interface More extends Partial<Pick<Renewal, 'wasAsked' | 'renewedAt'>> {
 }
 
 class Scene {
-  /** Turns whose slots heard that their wake-ups are busy. */
+  /** The turns whose slots heard that their wake-ups are busy. */
   readonly busy: Turn[] = []
   readonly asked: RenewRequest[][] = []
   readonly sentWakeups: Wakeup[] = []

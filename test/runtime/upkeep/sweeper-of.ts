@@ -22,7 +22,7 @@ export type Sweep = UpkeepStore['sweep']
 
 export const poolLoads = () => [{ pool: 'default', kinds: ['echo'], free: 2, workersPerWake: 0 }]
 
-/** The same store, with something around each sweep. There is always something to do. */
+/** Returns the same store, with something around each sweep. The store says that there is always something to do. */
 export function sweepingBy(
   store: UpkeepStore,
   around: (sweep: () => ReturnType<Sweep>) => ReturnType<Sweep>,

@@ -62,7 +62,7 @@ describe('one sweep', () => {
     const store = sweepingBy(place.node().upkeep, async (sweep) => {
       const swept = await sweep()
       const ids = await place.redis.zrange(run('default'), '0', '-1')
-      // Enough to tell one that would never end.
+      // Twenty sweeps are enough to tell a sweeper that would never end.
       if (++sweeps < 20) for (const id of ids) await place.redis.zadd(run('unhosted'), 1, id)
       return swept
     })
@@ -194,7 +194,7 @@ describe('a sweep that has finished a batch of cancels', () => {
       sessions.push(id)
       await place.sessions.cancel(id, 'enough')
     }
-    // As the notice of the last cancel does.
+    // The notice of the last cancel calls this.
     sweeper.finishSoon()
     await waitUntil('all are finished', async () => (await place.redis.scard(place.keys.cancelling)) === 0)
     await sweeper.stop()

@@ -7,7 +7,7 @@ import { completion, runFailure } from '../support/hand-node.ts'
 import { gathered } from '../support/large-checks.ts'
 import { Place } from '../support/place.ts'
 
-/** No read changes anything. */
+/** Checks that no read changes anything. */
 let after: (() => Promise<void>) | null = null
 afterEach(async () => {
   await after?.()

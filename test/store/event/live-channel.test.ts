@@ -211,7 +211,7 @@ describe('a publisher', () => {
 })
 
 describe('an announcement', () => {
-  /** What the nodes of the namespace receive. */
+  /** Collects the announcements about followers that the nodes of the namespace receive. */
   async function announced(answers: boolean[]) {
     const scene = await opened()
     const said: [sessionId: string, isNew: boolean][] = []

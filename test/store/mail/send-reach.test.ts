@@ -4,7 +4,7 @@ import { commonPermissions, isWithinSend, type Permissions } from '../../../src/
 import { sender, sent } from '../support/mail/send-checks.ts'
 import { Place } from '../support/place.ts'
 
-/** A root and two children, one of which has a child, beside another session. The middle child sends. */
+/** A root and two children, one of which has a child, beside another session. The middle child is the one that sends. */
 async function family(permissions: string) {
   const place = await Place.open()
   const { turn, root, other, node } = await sender(place)

@@ -1,4 +1,4 @@
-/** Who is next: no session waits for long, whatever others have queued. */
+/** Which worker is next: no session waits for long, whatever others have queued. */
 import { expect, test } from 'vitest'
 import { Place } from '../support/place.ts'
 import { nothingHidesBehindOthersKinds } from '../support/queue/fair-checks.ts'

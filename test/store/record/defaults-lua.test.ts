@@ -17,7 +17,7 @@ test('scripts and readers take an absent field for the same', async () => {
   const said = await runLua<string | null>(redis, ['record/defaults'], 'atStart[case]', all)
   const ofScripts = new Map(all.flatMap((name, index) => (said[index] == null ? [] : [[name, said[index]]])))
   for (const { name, absent } of table) {
-    // Scripts write limits and allowances as they come, and read them where they need one by one.
+    // Scripts write limits and allowances as they come, and read them one by one where they need them.
     const isOfReaders = absent === null || name === 'limits' || name === 'caps'
     expect([name, ofScripts.get(name) ?? null]).toEqual([name, isOfReaders ? null : absent])
   }
@@ -30,7 +30,7 @@ test('scripts spell no default beside the table', () => {
       .filter(([, name]) => names.has(name as string) && name !== 'commit')
       .map(([all]) => all),
   )
-  // `commit` has no default of its own: its parts have.
+  // `commit` has no default of its own: its parts have defaults.
   expect(spelled).toEqual([])
 })
 

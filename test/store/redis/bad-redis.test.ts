@@ -29,7 +29,7 @@ async function outcome(call: () => Promise<unknown>): Promise<TransientError | '
 
 describe('a Redis that is full', () => {
   let server: RedisServer
-  /** As many as tests run beside each other, each of which has one filled. */
+  /** As many servers as tests run beside each other, because each of them fills one. */
   let servers: RedisServer[]
   beforeAll(async () => {
     servers = await Promise.all(Array.from({ length: 5 }, () => RedisServer.start({ durability: 'none' })))

@@ -11,7 +11,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { connectTo } from '../support/connect-to.ts'
 import { Place } from '../support/place.ts'
 
-/** Longer than a test: what no waiting mends is told at once. */
+/** Longer than a test takes: an error that no waiting mends must come at once. */
 const tooLong = { deadlineMs: 600_000 }
 
 describe('a Redis that may not be used', () => {
@@ -66,7 +66,7 @@ describe('a Redis that may not be used', () => {
     await using place = await Place.open()
     await place.redis.hset(place.keys.meta, 'partitions', 1, 'schema', schema)
     await expect(checkRedis(place.redis, place.namespace, undefined)).rejects.toThrow(told)
-    // Nothing else that is said of it would help.
+    // Of all errors about this namespace only this one helps.
     await expect(checkRedis(place.redis, place.namespace, 2)).rejects.toThrow(told)
     await place.redis.hset(place.keys.meta, 'partitions', 'x')
     await expect(checkRedis(place.redis, place.namespace, undefined)).rejects.toThrow(told)
@@ -121,7 +121,7 @@ describe('a Redis that may not be used', () => {
     await using place = await Place.open()
     const { redis, namespace } = place
     await checkRedis(redis, namespace, 2)
-    // As it was read before.
+    // The process reads what was there before the first one wrote.
     using _ = vi.spyOn(redis, 'hmget').mockResolvedValueOnce([null, null])
     await expect(checkRedis(redis, namespace, 3)).rejects.toThrow(/has 2 partitions, not 3/)
     expect(await checkRedis(redis, namespace, undefined)).toBe(2)

@@ -83,7 +83,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
     const made = await place.create()
     await using proxy = await TcpProxy.start(server.url)
     await using client = await clientOf(place, proxy)
-    // Connections of its own that the read needs are open from here on.
+    // From here on the connections are open that the read needs.
     await read(client, made)
     const answer = await begunWhileBusy(someReply(proxy), () => read(client, made))
     expect(answer).toMatchObject(expected)
@@ -158,7 +158,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
       redis = openRedis(proxy.url)
       return redis.get('any')
     }
-    // Who was refused connects again.
+    // A client that was refused connects again.
     expect(await begunWhileBusy(() => proxy.opened > 1, ask)).toBe(null)
     redis?.disconnect()
   })

@@ -6,7 +6,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const never = new Promise<never>(() => {})
 
-/** Computes, and does nothing else, for so long. */
+/** Keeps the process busy for so long. */
 function compute(ms: number): void {
   const until = performance.now() + ms
   while (performance.now() < until);
@@ -23,7 +23,7 @@ describe('a deadline', () => {
     const deadlines = new Deadlines()
     const told: string[] = []
     const tell = (error: Error) => void told.push(error.message)
-    // One look counts 100 ms at most: no two of them come due at the same look.
+    // One look counts 100 ms at most: no two of these are due at the same look.
     await Promise.all([
       deadlines.within(never, 250.4).catch(tell),
       deadlines.within(never, 30).catch(tell),

@@ -56,7 +56,7 @@ test('a port that is asked to speak TLS, and does not, keeps silent: that is sai
   })
 })
 
-/** What stands in for a Redis that does this to each connection. */
+/** A server that stands in for a Redis, and does this to each connection. */
 async function standIn(serve: (socket: Socket) => void): Promise<string> {
   const server: Server = createServer((socket) => serve(socket.on('error', () => {})))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

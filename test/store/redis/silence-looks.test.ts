@@ -39,7 +39,7 @@ function connected(): Connection {
   return connection
 }
 
-/** So many looks, with so many bytes before each. */
+/** Makes as many looks, with as many bytes before each. */
 function pass(connection: Connection, looks: number, bytes = 0): void {
   for (let look = 0; look < looks; look++) {
     connection.stream.bytesRead += bytes

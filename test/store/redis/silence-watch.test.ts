@@ -7,7 +7,7 @@ import { RedisServer } from '../../support/redis/redis-server.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-/** Where it is lost; where it stays, it may be silent for so much longer that no busy machine makes it so. */
+/** A lost connection is found after this time; one that stays may be silent for so much longer that no busy machine reaches it. */
 const lostAfterMs = 1_500
 const stayingMs = 8_000
 

@@ -1,4 +1,4 @@
-/** Where a key may be of another sort that is told; any other error is none that may be passed over. */
+/** A read of a key of another sort gives something else; any other error is passed on. */
 import type { ChainableCommander } from 'ioredis'
 import { expect, test } from 'vitest'
 import { orElse, repliesOf } from '../../../src/store/script/replies.ts'

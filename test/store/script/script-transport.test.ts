@@ -68,7 +68,7 @@ async function start(...settings: string[]): Promise<void> {
   })
 }
 
-/** One who calls as a user of these rules. */
+/** A caller whose Redis user has these rules. */
 async function callerWith(...rules: string[]): Promise<ScriptCaller> {
   await admin.acl('SETUSER', 'some', 'on', '>secret', '~*', '&*', '+@all', ...rules)
   const redis = openRedis(server.url.replace('//', '//some:secret@'))
@@ -254,7 +254,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     for (let time = 0; time < 30; time++) expect(await postTo(caller)).toEqual(['not_found'])
     const { 'function|load': loads, ...calls } = await callsOf(admin)
     expect(calls).toMatchObject({ evalsha: 30, eval: 1 })
-    // Its own and, once a second, that of the caller.
+    // The count holds the load of this test, and one load a second of the caller.
     expect(loads).toBeLessThan(5)
   })
 
@@ -262,7 +262,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     await admin.config('SET', 'maxmemory', '1')
     const caller = new ScriptCaller(admin)
     for (let time = 0; time < 30; time++) expect(await postTo(caller)).toEqual(['not_found'])
-    // Not with each call.
+    // The caller does not load the scripts with each call.
     expect((await callsOf(admin))['function|load']).toBeLessThan(5)
     await admin.config('SET', 'maxmemory', '0')
     await waitUntil('it was given it', async () => {
@@ -339,7 +339,7 @@ test.each([
     onTestFinished(() => redis.disconnect())
     const sessions = new SessionStore(redis, new ScriptCaller(redis), place.keys, 0, place.policy, 20_000)
     network.delay(10)
-    // None waits for the answer to another: when the first is answered that it is not there, hundreds are on their way.
+    // No call waits for the answer to another: when the first call is answered that the function is not there, hundreds are on their way.
     const answered: string[] = []
     const calls: Promise<unknown>[] = []
     while (answered.length === 0 && calls.length < 3_000) {

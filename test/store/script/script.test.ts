@@ -14,7 +14,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { Place } from '../support/place.ts'
 
 describe('storeError', () => {
-  /** As Redis 7 says it, and as Redis 6.2 does from within a script. */
+  /** The error as Redis 7 says it, and as Redis 6.2 says it from within a script. */
   const phrasings = (text: string) => [
     text,
     `${text} script: 0123456789abcdef, on @user_script:12.`,

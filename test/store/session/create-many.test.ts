@@ -6,7 +6,7 @@ import { createSessionsScript } from '../../../src/store/script/scripts.ts'
 import { type CreateOptions, Place } from '../support/place.ts'
 import { aSession } from '../support/session/create-checks.ts'
 
-/** Of each kind one, and some that are alike. */
+/** One session of each kind, and some that are alike. */
 const wishes: readonly CreateOptions[] = [
   { label: 'plain' },
   { label: 'twin' },
@@ -24,7 +24,7 @@ const sorted = (lines: readonly string[]) => lines.toSorted((one, other) => one.
 
 async function stored(place: Place) {
   const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|wakeups)/.test(key))
-  // In a dump those of one millisecond are sorted by their labels.
+  // A dump sorts the wake-ups of one millisecond by their labels.
   return Object.fromEntries(
     dump.map(([key, value]) => [key, key.startsWith('s:') ? {} : Array.isArray(value) ? sorted(value) : value]),
   )

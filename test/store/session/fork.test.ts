@@ -8,7 +8,7 @@ import { forked, live } from '../support/session/fork-checks.ts'
 
 class Died extends Error {}
 
-/** The same store, whose client dies at this call: before Redis hears of it, or before it hears the answer. */
+/** Wraps a store so that its client dies at this call: before Redis hears of the call, or before the client hears the answer. */
 function dyingAt(store: ForkStore, at: number, when: 'before' | 'after'): ForkStore {
   let calls = 0
   return new Proxy(store, {
@@ -57,7 +57,7 @@ describe('a fork', () => {
         })
         isOver = copyId !== null
         const sessions = await place.redis.zrange(place.keys.sessions, 0, '-1')
-        // Where the answer to the last call was lost, the copy is there, as a whole.
+        // If the answer to the last call was lost, the copy is there, as a whole.
         const left = sessions.length === 1 ? await lasting(place) : before
         expect([sessions.length <= 2, left]).toEqual([true, before])
         expect(at).toBeLessThan(20)

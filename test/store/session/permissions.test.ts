@@ -144,9 +144,9 @@ describe('the permissions of a child', () => {
     ['folder /d', 'folder /d/..'],
     ['folder /d', 'folder /d/e/../../f'],
     ['folder C:\\d', 'folder C:\\d\\..\\e'],
-    // Where folders are told apart by a slash, this one is beside /d and not below it.
+    // Where a slash parts folders, this folder is beside /d and not below it.
     ['folder /d', 'folder /d\\e'],
-    // What a newer troupe restricts, an older one cannot give.
+    // An older troupe cannot give what a newer one restricts.
     ['models small', 'tools a'],
   ])('%j may not give %j', async (own, given) => {
     await using scene = await started(own)

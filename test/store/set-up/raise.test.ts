@@ -15,7 +15,7 @@ const tally = defineWorker<number>({
 })
 const keys = Array.from({ length: 12 }, (_, number) => `key ${number}`)
 
-/** A client that starts now. */
+/** Makes a client that starts now. */
 async function another({ redisUrl, namespace }: TestTroupe): Promise<Troupe> {
   return connectInternal({ redisUrl, namespace })
 }
@@ -67,7 +67,7 @@ test('a raise that ended half way is finished by the same, and no other is begun
   await redis.hset(metaOf(0), 'raising', '4')
   await redis.hset(metaOf(1), 'partitions', '4')
   await expect(client.partitions.raise(8)).rejects.toThrow(/a raise to 4 partitions was begun: finish it/)
-  // Who starts meanwhile knows the old number, and begins nothing under a key that may lead elsewhere.
+  // A client that starts meanwhile knows the old number, and begins nothing under a key that may lead elsewhere.
   const key = keys.find((one) => partitionOfKey(one, 2) === 1) as string
   const begun = client.sessions.create({ kind: 'tally', input: 1, idempotencyKey: key })
   await expect(begun).rejects.toThrow(/raised to 4 partitions.* raise 4` again/)

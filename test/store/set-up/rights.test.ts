@@ -15,10 +15,10 @@ const read = (file: string) => readFileSync(new URL(file, folder), 'utf8')
 const texts = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.lua') && file !== 'rights.lua')
   .map(read)
-// By its name, or from a table by the sort of a key.
+// A command is called by its name, or from a table by the sort of a key.
 const calls = /redis\.p?call\('([A-Z]+)'|\b(?:list|bytes|hash|set|zset|string) = '([A-Z]+)'/g
 const called = new Set(texts.flatMap((text) => namesIn(text, calls)))
-// Those that tell the sorts of keys apart.
+// These commands tell the sorts of keys apart.
 for (const name of ['HLEN', 'LLEN', 'SCARD', 'ZCARD', 'XLEN', 'STRLEN']) called.add(name)
 const tried = namesIn(read('rights.lua'), /(?:\{ |pcall\()'([A-Z]+)'/g)
 
@@ -99,7 +99,7 @@ describe('the rights of a user', () => {
     await expect(open('create', place.namespace)).rejects.toThrow('may not call HSET, XADD, which')
     await expect(open('change', place.namespace)).rejects.toThrow('may not call HSET, XADD, which')
     await (await open('look', place.namespace)).close()
-    // Nothing is there to change.
+    // There is nothing to change.
     const namespace = newNamespace()
     await (await open('change', namespace)).close()
     expect(await place.redis.keys(`{${namespace}.*`)).toEqual([])

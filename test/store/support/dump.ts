@@ -125,7 +125,7 @@ async function dumpValue(redis: Redis, key: string, now: number, words: Words): 
       const scored = pairs(await redis.zrange(key, 0, '-1', 'WITHSCORES')).map(([member, score]) => ({
         line: text(Number(score) < 0 ? `${member} goes on since ${Number(score) + 4e15}` : `${member} ${score}`),
       }))
-      // What came in one millisecond has no order.
+      // Notes of one millisecond have no order.
       return scored.map(({ line }) => line).sort()
     }
     case 'stream':
@@ -147,7 +147,7 @@ async function dumpValue(redis: Redis, key: string, now: number, words: Words): 
   }
 }
 
-/** Of the view of a hash: what it would be if the hash were new. */
+/** The view that a hash would have if it were new. */
 const starts = new WeakMap<object, Dump>()
 
 function viewOf(key: string, fields: Record<string, string>): Record<string, string> {
@@ -163,8 +163,7 @@ function pairs(flat: readonly string[]): [string, string][] {
 }
 
 /**
- * What differs: of a hash the fields that changed, of a stream the new entries, of anything else the value afterwards. What is
- * gone is null.
+ * What differs: of a hash the fields that changed, of a stream the new entries, of anything else the value afterwards. A key or field that is gone is null.
  */
 export function changes(before: Dump, after: Dump): Dump {
   const changed: Record<string, unknown> = {}

@@ -8,7 +8,7 @@ import type { Random } from '../../support/fault/fault-settings.ts'
 import { functionOf, type Sent } from './wire.ts'
 
 export interface Attack {
-  /** What was spoiled, for who has to find out why. */
+  /** The parts that were spoiled, for whoever has to find out why. */
   readonly what: readonly string[]
   readonly reply: unknown
   /** Set when the script answered with an error. */
@@ -70,7 +70,7 @@ export class FuzzScene {
     return new FuzzScene(redis, sent, keys)
   }
 
-  /** The same, with another call. */
+  /** The same scene with another call. */
   with(sent: Sent): FuzzScene {
     return new FuzzScene(this.#redis, sent, this.#keys)
   }

@@ -15,9 +15,9 @@ export interface HandNodeOptions {
   readonly id?: string
   /** Kinds by pool. */
   readonly kinds?: Readonly<Record<string, readonly string[]>>
-  /** Those of them that spawn nothing. */
+  /** The kinds among them that spawn nothing. */
   readonly childless?: readonly string[]
-  /** Those of them that have `onCancel`. */
+  /** The kinds among them that have `onCancel`. */
   readonly withOnCancel?: readonly string[]
   readonly slots?: number
 }

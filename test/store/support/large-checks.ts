@@ -79,7 +79,7 @@ export const aCopyHasLargeResults: Check = async (place) => {
   const copy = await written(place, session)
   const copied = await place.redis.hgetall(place.workerKeys(copy.root).large)
   expect(Object.keys(copied).toSorted()).toEqual(['1', '2'])
-  // They come from the children of the copy.
+  // The copies of the results come from the children of the copy.
   const ids = await place.redis.lrange(place.sessionKeys(copy.id).workers, 0, -1)
   expect(ids.map((id) => copied[1]?.includes(id) || copied[2]?.includes(id))).toEqual([true, true])
 }

@@ -33,7 +33,7 @@ export class LossyProxy implements AsyncDisposable {
     this.#losing = true
   }
 
-  /** How many answers were lost. */
+  /** How many answers the proxy lost. */
   get lost(): number {
     return this.#lost
   }

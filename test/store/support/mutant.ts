@@ -13,15 +13,15 @@ import type { Check } from './turn/checks.ts'
 type AnyScript = Pick<Script<string, string, string>, 'sha' | 'file'>
 
 export type TakenOut =
-  /** The line goes. */
+  /** The whole line goes. */
   | 'line'
   /** The line comes last in its function. */
   | 'order'
   /** A call that is protected is made without protection: `pcall(f, x)` becomes `true, f(x)`. */
   | 'protection'
-  /** What stands between `if` and `then`, or the last number of a `for`. */
+  /** The condition between `if` and `then`, or the last number of a `for`. */
   | { readonly condition: string }
-  /** What stands behind ` = ` or `return`. */
+  /** The value behind ` = ` or `return`. */
   | { readonly value: string }
   /** The operand behind the nth `and` or `or` of the line, or before it. */
   | { readonly operandAfter: number }

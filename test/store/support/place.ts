@@ -33,11 +33,11 @@ export interface PlaceOptions {
   readonly wireUrl?: string
   /** false: as with Redis 6.2, which has no functions. Absent: as it is. */
   readonly hasFunctions?: boolean
-  /** Of calls from outside a turn; those of nodes last a lease. */
+  /** The deadline of calls from outside a turn; calls of nodes may take a lease. */
   readonly deadlineMs?: number
   /** Its scripts are called as in a cluster. */
   readonly isInCluster?: boolean
-  /** That of another place, whose keys are looked at; they stay. */
+  /** The namespace of another place, whose keys are looked at; they stay. */
   readonly namespace?: string
 }
 
@@ -48,7 +48,7 @@ export interface CreateOptions {
   readonly pool?: string
   readonly mode?: 'job' | 'conversation'
   readonly limits?: Partial<SessionLimits>
-  /** As the record has it. */
+  /** The permissions as the record has them. */
   readonly permissions?: string
   readonly approval?: string
   readonly turnShare?: string
@@ -73,7 +73,7 @@ export class Place implements AsyncDisposable {
   readonly wire: Wire
   readonly keys: PartitionKeys
   readonly policy: Policy
-  /** Of calls from outside a turn. */
+  /** The deadline of calls from outside a turn. */
   readonly deadlineMs: number
   readonly caller: ScriptCaller
   readonly sessions: SessionStore
@@ -128,7 +128,7 @@ export class Place implements AsyncDisposable {
     return madeBy(await this.sessions.create(this.#order(options)))
   }
 
-  /** In few scripts; the test fails where one of them is not created. */
+  /** Creates all in few scripts; the test fails if one of them is not created. */
   async createMany(all: readonly CreateOptions[]): Promise<MadeSession[]> {
     const results = await this.sessions.createMany(all.map((options) => this.#order(options)))
     return results.map((result) => {
@@ -158,7 +158,7 @@ export class Place implements AsyncDisposable {
     }
   }
 
-  /** A message from outside, under this idempotency key of a caller; else under one that is made, of the text. */
+  /** Posts a message from outside, under this idempotency key of a caller, or under a key that is made of the text. */
   post(workerId: string, text: string, given?: string, when?: SendTime): Promise<PostAnswer> {
     const key = given ?? text
     const mail = encodeInput(null, JSON.stringify(text))

@@ -151,7 +151,7 @@ export class Simulation {
       })
   }
 
-  /** What this turn commits next. */
+  /** What the turn commits next. */
   #wish(kind: 'step' | 'finish' | 'chain' | 'again' | 'spawn', held: Held, actor: Actor, pick: number): CommitWish {
     const { assignment } = held.turn
     const idle = { open: false, runState: 'Idle' } as const
@@ -177,7 +177,7 @@ export class Simulation {
     return { ...consumed, spawns: [child], pendingCalls: [call], end: { wait: `result:${child.id}`, next: null } }
   }
 
-  /** The end of a child's first run is told to its parent. */
+  /** The parent is told of the end of a child's first run. */
   #resultOf({ turn: { assignment }, used }: Held): CommitWish {
     if (assignment.call === null || used > 0) return {}
     const child = { id: assignment.workerId, name: assignment.name, kind: assignment.kind }

@@ -170,7 +170,7 @@ describe('packing', () => {
     const left = async () => [await raw(place, long), await raw(place, short)]
     expect(await one.packSome()).toMatchObject({ done: false })
     expect(await left()).toEqual([4, 0])
-    // What was appended meanwhile is for the next walk.
+    // The entries that were appended meanwhile are for the next walk.
     await place.redis.rpush(long.log, ...oldEntries(2))
     for (const expected of [4, 2]) {
       expect(await one.packSome()).toMatchObject({ packed: 1, done: false })
@@ -203,7 +203,7 @@ async function auditOf(place: Place) {
   return audit([new AuditStore(place.redis, place.caller, place.keys, 0, place.deadlineMs)])
 }
 
-/** What clients and the audit are shown of them. */
+/** The texts of these histories as clients and the audit are shown them. */
 async function readings(
   place: Place,
   all: readonly { readonly id: string; readonly root: string }[],

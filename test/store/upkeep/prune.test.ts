@@ -8,7 +8,7 @@ import { Place } from '../support/place.ts'
 
 const day = 86_400_000
 
-/** As if the session had been created, and had finished, so long ago. */
+/** Dates a session as if it had been created, and had finished, so long ago. */
 async function age(place: Place, sessionId: string, createdAgo: number, finishedAgo?: number): Promise<void> {
   const now = await place.now()
   await place.redis.zadd(place.keys.sessions, 'XX', now - createdAgo, sessionId)
@@ -25,7 +25,7 @@ async function finished(place: Place, label: string): Promise<string> {
   return id
 }
 
-/** Ended long enough ago, and kept: something of it is still being cancelled. */
+/** A session that ended long enough ago, and that is kept: something of it is still being cancelled. */
 async function kept(place: Place, label: string, finishedAgo: number): Promise<string> {
   const id = await finished(place, label)
   await age(place, id, 40 * day, finishedAgo)
@@ -212,7 +212,7 @@ describe('prune', () => {
     await age(place, id, 9 * day, 8 * day)
     const before = await place.dump()
     expect(await place.sessions.prune(7 * day)).toBe(0)
-    // All that it leaves is how far it has looked.
+    // The pass leaves nothing but how far it has looked.
     const changed = { 's:<old>': { resting: '40' } }
     expect(changes(before, await place.dump())).toEqual(changed)
     expect(await place.sessions.prune(7 * day)).toBe(0)

@@ -10,7 +10,7 @@ export interface Evidence {
   readonly histories: ReadonlyMap<string, WatchedHistory>
   readonly journal: readonly JournalLine[]
   readonly ledger: readonly LedgerLine[]
-  /** When nodes died, by process. */
+  /** When nodes died, by the ids of their processes. */
   readonly kills: ReadonlyMap<number, number>
   /** Processes of nodes that may have lost leases while they lived. */
   readonly stalled: ReadonlySet<number>
@@ -19,7 +19,7 @@ export interface Evidence {
 /** Watching and the provider are two processes with one clock, read by the millisecond. */
 const slackMs = 30
 
-/** One line for each broken rule. */
+/** Returns one line for each broken rule. */
 export function agentFaults(evidence: Evidence): string[] {
   const lines: string[] = []
   for (const [worker, history] of evidence.histories) {
@@ -87,7 +87,7 @@ function repeatFaults(
   return lines
 }
 
-/** Effects are those of recorded calls; those of `once` tools happened once; repeats carry the same key. */
+/** Effects are those of recorded calls; those of `once` tools happened once; a repeated effect carries the same key. */
 function effectFaults(worker: string, entries: readonly Entry[], ledger: readonly LedgerLine[]): string[] {
   const lines: string[] = []
   const calls = new Map(

@@ -5,7 +5,7 @@ import { get, type IncomingMessage } from 'node:http'
 export interface Cut {
   readonly chars: number
   readonly ms: number
-  /** As the system does for a process that was killed with data unread. */
+  /** True: the connection is reset, as the system does for a process that was killed with data unread. */
   readonly isReset: boolean
 }
 

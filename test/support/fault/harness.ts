@@ -24,7 +24,7 @@ export interface HarnessOptions {
   /** How the test itself reaches Redis, when its nodes go another way. */
   readonly clientRedisUrl?: string
   readonly client?: Partial<InternalConnectOptions>
-  /** What the namespace is called; default: the file of the test. */
+  /** The name of the namespace; default: the file of the test. */
   readonly name?: string
   /** A Redis of its own, to be killed and restarted. */
   readonly ownRedis?: RedisServerOptions
@@ -41,15 +41,15 @@ export interface NodeSettings {
   readonly crashAt?: string
   /** Before every ending commit a message is posted to the worker, up to this number of each (programs/node/node.ts). */
   readonly lateMessages?: number
-  /** Its path to Redis goes through this proxy. */
+  /** The path of the node to Redis goes through this proxy. */
   readonly proxy?: TcpProxy
-  /** What is loaded into its process first. */
+  /** A module that the process loads first. */
   readonly preload?: Preload
 }
 
 interface Preload {
   readonly program: URL
-  /** What that reads from its environment. */
+  /** The environment that this module reads. */
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -134,7 +134,7 @@ export class Harness implements AsyncDisposable {
     return this.server.restart()
   }
 
-  /** All of it, however long it is: one call gives no more than a page. */
+  /** Returns the whole history, however long it is: one call gives no more than a page. */
   async history(workerId: string): Promise<Entry[]> {
     const worker = this.client.workers.get(workerId)
     const entries: Entry[] = []
@@ -210,7 +210,7 @@ export class NodeProcess {
     return this.#child.pid as number
   }
 
-  /** What it logged. */
+  /** The text that the process logged. */
   get output(): string {
     return this.#output
   }
@@ -234,7 +234,7 @@ export class NodeProcess {
     return this.gone
   }
 
-  /** SIGKILL; resolves when it has ended. Safe to call twice. */
+  /** Sends SIGKILL; resolves when the process has ended. Safe to call twice. */
   kill(): Promise<number | NodeJS.Signals> {
     this.signal('SIGKILL')
     return this.gone

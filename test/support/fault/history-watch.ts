@@ -13,7 +13,7 @@ export interface WatchedHistory {
 }
 
 export class HistoryWatch implements AsyncDisposable {
-  /** What was not appended to, in words. */
+  /** The histories that changed in another way than by an append, in words. */
   readonly faults: string[] = []
   looks = 0
   readonly #redis: Redis
@@ -37,7 +37,7 @@ export class HistoryWatch implements AsyncDisposable {
     return this.#histories
   }
 
-  /** Ends with a last look. */
+  /** Looks a last time, then ends. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true
     await this.#watching

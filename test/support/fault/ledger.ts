@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 export interface LedgerLine {
-  /** What happened: words of the test's own. */
+  /** The thing that happened, in words of the test's own. */
   readonly what: string
   readonly worker: string
   readonly run: number
   readonly attempt: number
-  /** Name of the node. */
+  /** The name of the node. */
   readonly node: string
   readonly pid: number
   readonly at: number

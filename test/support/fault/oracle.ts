@@ -32,7 +32,7 @@ export async function expectInvariants(redis: Redis, namespace: string, restMsMa
   return atRest
 }
 
-/** What the audit finds, a line for each; also that every message is accounted for (I16). */
+/** The findings of the audit, a line for each; also that every message is accounted for (I16). */
 export async function auditLines(redis: Redis, namespace: string): Promise<string[]> {
   const report = await auditOf(redis, namespace)
   const { accepted, ...ends } = report.counts.all
@@ -66,7 +66,7 @@ async function isAtRest(redis: Redis, namespace: string): Promise<boolean> {
   return lengths.every((length) => length === 0)
 }
 
-/** What only holds at rest, one line for each violation. */
+/** Returns one line for each violation of what only holds at rest. */
 function restRules({ workers, sessions, timers }: Snapshot): string[] {
   const lines: string[] = []
   for (const { id, record } of workers.values()) {

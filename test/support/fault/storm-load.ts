@@ -15,14 +15,14 @@ export interface Tree {
   readonly session: Session
   readonly at: number
   readonly isToBeCancelled: boolean
-  /** When its cancel was acknowledged. */
+  /** When the cancel of the tree was acknowledged. */
   cancelledAt: number | null
 }
 
 /** A conversation that is sent numbers in their order, each with the time of its acknowledgement. */
 export interface Talk {
   readonly session: Session
-  /** Numbers come by way of this one, of another partition. */
+  /** The worker of another partition by way of which the numbers come. */
   readonly by: Session | null
   readonly sent: Map<number, number>
 }
@@ -75,7 +75,7 @@ export class StormLoad {
   async #cancel(tree: Tree): Promise<void> {
     await pause(500 * this.#random())
     const isTaken = await untilTaken(() => tree.session.cancel('storm')).catch((error: unknown) => {
-      // It was lost.
+      // The session was lost.
       if (error instanceof NotFoundError) return false
       throw error
     })

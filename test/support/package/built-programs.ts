@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { bundle, packageEntries } from '../../../scripts/bundle.ts'
 
-/** What every node loads. Of `zod` a worker file may have one of its own beside it, as users may. */
+/** The modules that every node loads. A worker file may have a `zod` of its own beside it, as users may. */
 const inside = ['bullmq', 'commander', 'ioredis', 'pino', 'uuid', 'zod']
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
 

@@ -42,7 +42,7 @@ export async function packedPackage(): Promise<string> {
   return tarball
 }
 
-/** A copy is built: the repository's own dist is left as it is. */
+/** A copy is built, because the repository's own dist must stay as it is. */
 async function build(folder: string, tarball: string): Promise<void> {
   const copy = await mkdtemp(join(folder, 'copy-'))
   for (const part of parts) await cp(join(repository, part), join(copy, part), { recursive: true })

@@ -59,12 +59,12 @@ export class PackedProject implements AsyncDisposable {
     await writeFile(join(this.folder, path), text)
   }
 
-  /** Where the package was put. */
+  /** The folder in which the package was installed. */
   get package(): string {
     return join(this.folder, 'node_modules', 'troupe')
   }
 
-  /** `troupe …`, to its end. */
+  /** Runs `troupe …` to its end. */
   troupe(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CommandEnd> {
     return this.node([join('node_modules', 'troupe', 'dist', 'cli', 'main.js'), ...args], env)
   }

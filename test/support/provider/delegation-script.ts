@@ -6,7 +6,7 @@ import { type WireMessage, wireText } from './provider-journal.ts'
 
 export interface ScriptInput {
   readonly n: number
-  /** Where the node dies, once: `<kind>/<tool or step>/<when>`. */
+  /** Where the node dies, once, as `<kind>/<tool or step>/<when>`. */
   readonly plan: string
 }
 
@@ -17,7 +17,7 @@ export interface ScriptCall {
 
 export type ScriptReply = { readonly text: string } | { readonly calls: readonly ScriptCall[] }
 
-/** What the root of `n` ends with. */
+/** The number that the root of `n` ends with. */
 export function delegationResult(n: number): string {
   return `value ${9 * n + 45}`
 }

@@ -12,9 +12,9 @@ type News = { readonly port: number } | { readonly error: string } | { readonly 
 
 export class FakeProvider implements AsyncDisposable {
   readonly url: string
-  /** What went wrong in the provider itself. */
+  /** The errors of the provider itself. */
   readonly errors: string[] = []
-  /** When it killed which process. */
+  /** When the provider killed which process. */
   readonly kills = new Map<number, number>()
   readonly #child: ChildProcess
   readonly #folder: string
@@ -46,7 +46,7 @@ export class FakeProvider implements AsyncDisposable {
     return new FakeProvider(child, folder, port)
   }
 
-  /** Resolves when it has heard what was sent to it before. */
+  /** Resolves when the provider has heard what was sent to it before. */
   async heeded(): Promise<void> {
     await (await fetch(this.url)).text()
   }

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http'
 export interface SaidCall {
   readonly id: string
   readonly name: string
-  /** As it is sent, JSON or not. */
+  /** The arguments as they are sent, JSON or not. */
   readonly args: string
 }
 
@@ -16,7 +16,7 @@ export interface Said {
   readonly ends?: string
 }
 
-/** What a request shows of the conversation, whatever its protocol. */
+/** The parts of a conversation that a request shows, whatever its protocol. */
 export interface Shown {
   /** Texts of results by the id of their call. */
   readonly results: readonly { readonly id: string; readonly text: string }[]

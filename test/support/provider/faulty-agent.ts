@@ -24,7 +24,7 @@ const quick = { retryBackoffMs: 1, retryBackoffMsMax: 2 }
 export interface Ran {
   readonly result: RunResult
   readonly history: readonly Entry[]
-  /** What each request of the first run showed. */
+  /** The parts of the conversation that each request of the first run showed. */
   readonly preview: readonly Shown[]
   readonly session: Session
 }

@@ -24,7 +24,7 @@ export interface JournalLine {
   readonly pid: number
   readonly kind: string
   readonly worker: string
-  /** Which reply is asked for: the number of replies in the conversation. */
+  /** The number of the reply that is asked for: how many replies the conversation has. */
   readonly step: number
   readonly messages: readonly WireMessage[]
   /** Headers whose name speaks of idempotency. */

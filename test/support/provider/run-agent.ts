@@ -5,7 +5,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { defineTool, type Effect } from '../../../src/core/definition/tool/define-tool.ts'
 import { TestTroupe } from '../test-troupe.ts'
 
-/** Retries without waits. */
+/** A policy that retries without waits. */
 const quick = { retryBackoffMs: 1, retryBackoffMsMax: 2 }
 
 /** A tool that takes any arguments. */

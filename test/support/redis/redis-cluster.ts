@@ -24,7 +24,7 @@ interface Member {
 
 export interface RedisClusterOptions extends Pick<RedisServerOptions, 'durability' | 'settings'> {
   readonly primaries?: number
-  /** Of each primary. */
+  /** The number of replicas of each primary. */
   readonly replicas?: number
 }
 
@@ -63,7 +63,7 @@ export class RedisCluster implements AsyncDisposable {
     return this.#members.map(({ server }) => server)
   }
 
-  /** Names some of its servers. */
+  /** An address that names some of the servers. */
   get url(): string {
     return `redis://${this.servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
   }
@@ -92,7 +92,7 @@ export class RedisCluster implements AsyncDisposable {
     await waitUntil('the cluster is whole', () => this.isWhole(), wholeMsMax)
   }
 
-  /** All slots are served, and each replica that runs follows its primary. */
+  /** Tells whether all slots are served, and each replica that runs follows its primary. */
   async isWhole(): Promise<boolean> {
     return all(this.#members, async ({ server }) => {
       if (server.isAway) return true
@@ -107,7 +107,7 @@ export class RedisCluster implements AsyncDisposable {
     return (await this.#ownerOf(slotOf(key))).server
   }
 
-  /** Another primary than that of this key. */
+  /** Finds another primary than that of this key. */
   async otherPrimary(key: string): Promise<RedisServer> {
     const { server } = await this.#ownerOf(slotOf(key))
     const other = (await this.primaries()).find((one) => one !== server)
@@ -122,7 +122,7 @@ export class RedisCluster implements AsyncDisposable {
     return running.filter((_, index) => String(roles[index]?.[0]) === 'master')
   }
 
-  /** A server that follows this one. */
+  /** Finds a server that follows this one. */
   async replicaOf({ port }: RedisServer): Promise<RedisServer> {
     for (const server of this.servers) {
       if (server.isAway) continue
@@ -208,7 +208,7 @@ async function all<Item>(items: readonly Item[], is: (item: Item) => Promise<boo
   return (await Promise.all(items.map(is))).every(Boolean)
 }
 
-/** Refused as long as it has not heard of that server. */
+/** The server refuses this as long as it has not heard of that server. */
 async function follow(server: RedisServer, id: string): Promise<boolean> {
   const answer = ask(server, (redis) => redis.call('CLUSTER', 'REPLICATE', id))
   return answer.then(

@@ -65,7 +65,7 @@ export class RedisServer implements AsyncDisposable {
     await this.#end('SIGKILL')
   }
 
-  /** Ends it in good order, and returns when it is gone. Safe to call twice. */
+  /** Ends the server in good order, and returns when it is gone. Safe to call twice. */
   async stop(): Promise<void> {
     await this.#end('SIGTERM')
   }

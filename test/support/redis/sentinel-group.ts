@@ -27,7 +27,7 @@ export class SentinelGroup implements AsyncDisposable {
   static async start(): Promise<SentinelGroup> {
     await using started = new AsyncDisposableStack()
     const keep = async (starting: Promise<RedisServer>) => started.use(await starting)
-    // Else a replica waits five seconds for others before it is filled.
+    // Without this a replica waits five seconds for others before it is filled.
     const settings = ['repl-diskless-sync-delay 0']
     const primary = await keep(RedisServer.start({ settings }))
     const replica = () => keep(RedisServer.start({ settings: [...settings, `replicaof 127.0.0.1 ${primary.port}`] }))

@@ -1,2 +1,2 @@
-/** Cannot be loaded. */
+/** A module that cannot be loaded. */
 throw new Error('broken on purpose')

@@ -63,7 +63,7 @@ test('a folder that became a link while its call waited for a thread is not open
   const folder = join(top, 'assigned', 'own')
   await symlink(join(top, 'outside'), folder)
   const { parts, stop } = callParts({ folder, bounds: [join(top, 'assigned')] })
-  // As it was when the node looked at it.
+  // The workspace as it was when the node looked at it.
   const workspace = { root: folder } as Workspace
   const call = { tool: tools.whereTool, input: {}, parts }
   const attempt = await pool.attempt(call, stop.signal, workspace, () => {})
@@ -148,7 +148,7 @@ test('a tool that ends when its signal fires keeps its thread', async () => {
   await began(seen)
   seen.stop.abort(new Error('the node stops'))
   expect(await outcome).toEqual({ kind: 'aborted' })
-  // This one lasts longer than the grace of the first, and ends by its own time alone.
+  // This call lasts longer than the grace of the first, and ends only by its own time limit.
   const next = threaded('obedient', '../support/threaded-tools.ts', { timeoutMs: 3_300 })
   expect(await run(next)).toMatchObject({ kind: 'unfinished' })
   expect(idOf(await run(tools.whereTool))).toBe(before)
@@ -359,7 +359,7 @@ test('a thread can run TypeScript sources if its process can, and an idle thread
     ways.map(({ args, env }) =>
       promisify(execFile)(process.execPath, [...args, program], {
         env: { ...process.env, NODE_OPTIONS: '', ...env },
-        // One that is kept alive is killed.
+        // A process that an idle thread keeps alive is killed after this time.
         timeout: 300_000,
       }),
     ),

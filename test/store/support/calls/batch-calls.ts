@@ -29,7 +29,7 @@ export const batchCalls: readonly Call[] = [
     name: 'commits of children that end, and claim what there is',
     prepare: async (place) => {
       const { node, children } = await siblings(place, ['a', 'b', 'c', 'd'])
-      // The last one goes on, so the parent does not wake: who came to the line first is certain.
+      // The last child goes on, so the parent does not wake: it is certain who came to the queue first.
       for (const label of ['two', 'three']) await place.create({ label })
       const requests = children.slice(0, 3).map((child, index) => {
         const next = node.next({ slot: String(index + 1), wakeup: `mine${index}`, keepWakeup: true })

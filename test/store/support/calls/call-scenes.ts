@@ -8,7 +8,7 @@ export interface Call {
   readonly name: string
   /** Sets the stage and gives the call. */
   readonly prepare: (place: Place) => Promise<() => Promise<unknown>>
-  /** The wake-ups of a lost answer are not given again: they go stale, and a sweep puts new ones. */
+  /** The wake-ups of a lost answer are not given again: they go stale, and a sweep sends new ones. */
   readonly forgetsWakeups?: true
   /** The answer counts what this very call did. */
   readonly counts?: true

@@ -1,4 +1,4 @@
-/** What the count of what tokens give must not let happen; a mutant of each guard fails here. */
+/** How the count of what tokens give must not err; a mutant of each guard fails here. */
 import { expect } from 'vitest'
 import { AllowanceStore, type GiveOrder } from '../../../../src/store/allowance-store.ts'
 import { allowanceKeys } from '../../../../src/store/keys.ts'
@@ -43,7 +43,7 @@ export const whatWasGivenMoreThanAnHourAgoCountsNoMore: Check = async (place) =>
   await place.redis.del(given)
   await place.redis.hset(given, String(Number(minute) - 60), String(four))
   const over = await give(place, 'another')
-  // It counts until the whole of its minute is more than an hour ago.
+  // A request counts until the whole of its minute is more than an hour ago.
   expect(over).toMatchObject({ kind: 'over', given: 100 })
   expect(over.kind === 'over' && over.roomMs).toBeGreaterThan(0)
   expect(over.kind === 'over' && over.roomMs).toBeLessThanOrEqual(60_000)

@@ -94,7 +94,7 @@ export const aLetterIsDismissedByItsOwnWorker: Check = async (place) => {
   const { dismiss } = await withLetter(place)
   const other = await place.create({ label: 'two' })
   expect(await dismiss(other.root)).toEqual({ kind: 'no_letter' })
-  // One that is not there is not one that names nobody.
+  // A letter that is not there is not the same as a letter that names nobody.
   expect(await place.sessions.dismiss('', '1-1')).toEqual({ kind: 'no_letter' })
 }
 
@@ -221,7 +221,7 @@ export const aCommitThatFailsWritesNothing: Check = async (place) => {
   expect(await place.changed(() => commit().catch(() => {}))).toEqual({})
 }
 
-/** Of a child whose root is damaged, and of a worker of another session. */
+/** Renews a child whose root is damaged, and a worker of another session. */
 export const aDamagedRootEndsOneTurn: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node({ slots: 3 })

@@ -103,7 +103,7 @@ export async function anExpiredAskTakesNoAnswer(place: Place): Promise<void> {
 export async function anAnsweredAskDoesNotExpire(place: Place): Promise<void> {
   const { answer, mails, id, turn } = await ask(place, 600_000)
   await answer('yes')
-  // As after a fail-over that lost the removal of the timer alone.
+  // Leaves Redis as a fail-over does that lost the removal of the timer alone.
   await place.redis.zadd(place.keys.timers, 1, `${turn.worker}:ask:${id}`)
   await place.node().upkeep.fire()
   expect(await mails()).toHaveLength(1)

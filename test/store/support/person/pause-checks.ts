@@ -1,4 +1,4 @@
-/** What a pause must not let happen; a mutant of each guard fails here. */
+/** Checks of what may not happen in a pause; a mutant of each guard fails here. */
 import { expect } from 'vitest'
 import type { HandTurn } from '../hand-node.ts'
 import type { Place } from '../place.ts'

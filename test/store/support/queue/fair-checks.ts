@@ -17,7 +17,7 @@ async function resting(place: Place, label: string, turnShare?: string): Promise
   return root
 }
 
-/** Of the next turn: whose it is. It ends at once. */
+/** Lets the next turn run and end; returns its worker. */
 async function next(place: Place, turnMs = 0): Promise<string> {
   const turn = await place.node().claim()
   await turn.complete({ end: { wait: 'any', next: null, turnMs } })
@@ -36,7 +36,7 @@ async function turnsOf(place: Place, root: string, count: number, turnMs = 0): P
   }
 }
 
-/** Else who comes new would always be in front of who has worked for long. */
+/** Without this a worker that comes new would always be in front of one that has worked for long. */
 export const whoHasWorkedForLongIsNotPassedByAllThatAreNew: Check = async (place) => {
   const old = await resting(place, 'old')
   await turnsOf(place, old, 9)
@@ -114,7 +114,7 @@ export const whatANodeCannotRunGoesToTheQueueOfItsKind: Check = async (place) =>
   expect(await place.redis.zcard(place.keys.run(pool))).toBe(0)
 }
 
-/** Also behind work of its own that came later. */
+/** This holds also behind work of its own that came later. */
 export const whoHostsAKindRunsItsQueue: Check = async (place) => {
   const [first, second] = await queueByKind(place)
   await place.create({ label: 'later' })
@@ -163,7 +163,7 @@ export const aWakeupGoesOnToWhoHostsTheKind: Check = async (place) => {
   expect(await place.node().ask()).toEqual({ kind: 'unfit' })
 }
 
-/** Of a worker that is gone, or waits in a paused session: nobody would take it out of the set of kinds again. */
+/** Only a worker that is gone, or one of a paused session, is in the queue: nobody else would take the kind out of the set again. */
 export const anEmptyQueueOfAKindIsForgotten: Check = async (place) => {
   await queueByKind(place)
   const node = place.node({ id: 'node-b', ...foreign })

@@ -7,14 +7,14 @@ import type { Place } from '../place.ts'
 import { resultsOf } from '../turn/cancel-checks.ts'
 import type { Check } from '../turn/checks.ts'
 
-/** So many runs at once; a key makes a gate of its own. */
+/** A gate that lets so many runs be in progress at once; a key makes a gate of its own. */
 export const atOnce = (most: number, key: string | null = null): GateOrder => ({
   sort: 'runs',
   id: gateIdOf(key),
   key,
   most,
 })
-/** So many runs within an hour: no test waits for its end, each puts the beginnings back. */
+/** A gate that lets so many runs begin within an hour: no test waits for the end of it, each puts the beginnings back. */
 export const within = (most: number, key: string | null = null): GateOrder => ({
   ...atOnce(most, key),
   sort: 'rate',
@@ -114,7 +114,7 @@ export const noMoreRunsBeginWithinATime: Check = async (place) => {
   const [a, b, c] = (await claimed(place, ['a', 'b', 'c'])) as [HandTurn, HandTurn, HandTurn]
   const gate = within(1)
   expect(await enter(a, gate)).toEqual({ kind: 'in' })
-  // That it has ended changes nothing.
+  // The end of this run changes nothing.
   await a.complete()
   expect(await enter(b, gate)).toMatchObject({ kind: 'waits', opensInMs: expect.any(Number) })
   expect(await enter(c, gate)).toMatchObject({ kind: 'waits' })
@@ -127,7 +127,7 @@ export const noMoreRunsBeginWithinATime: Check = async (place) => {
   expect(await statusOf(place, b.worker)).toBe('queued')
 }
 
-/** As if the clock had been set back by an hour since a run began within a minute: the gate opens a minute from now, or two. */
+/** Leaves a gate as if the clock had been set back by an hour since a run began within a minute: the gate opens a minute from now, or two. */
 export const aGateOpensAfterTheClockWasSetBack: Check = async (place) => {
   const [a, b] = (await claimed(place, ['a', 'b'])) as [HandTurn, HandTurn]
   const [gate, hourMs, minuteMs] = [{ ...within(1), perMs: 60_000 }, 3_600_000, 60_000]
@@ -163,7 +163,7 @@ export const aRunBeginsOnce: Check = async (place) => {
   expect(await place.redis.llen(gateOf(place, gate).begun)).toBe(1)
 }
 
-/** A call that comes once more, late: the turn has ended the run with a step, and goes on. */
+/** An `enter` arrives once more, late: the turn has ended the run with a step, and goes on. */
 export const aRunThatHasEndedDoesNotBeginAgain: Check = async (place) => {
   const [turn] = (await claimed(place, ['a'])) as [HandTurn]
   const gate = atOnce(1)

@@ -107,7 +107,7 @@ export class GateLives {
     await turn.node.sweep({ free: 0 })
   }
 
-  /** Of one that runs: its node ends it. */
+  /** Cancels a run that is in progress: its node ends it. */
   async cancel(turn: HandTurn): Promise<void> {
     this.#turns.delete(turn.worker)
     await this.#place.sessions.cancel(turn.assignment.sessionId, 'enough')
@@ -119,7 +119,7 @@ export class GateLives {
     for (const gate of gates) await expectInOrder(this.#place, gate, this.#waited.get(gate) ?? [])
   }
 
-  /** Everybody begins and ends. */
+  /** Lets every run begin and end. */
   async drain(): Promise<void> {
     for (let round = 0; round < 200; round++) {
       for (const turn of Array.from(this.#turns.values())) await this.end(turn)

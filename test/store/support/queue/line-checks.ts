@@ -40,7 +40,7 @@ export const aSweepRemembersItsPools: Check = async (place) => {
   expect(await place.redis.smembers(place.keys.pools)).toEqual(['old'])
 }
 
-/** No node ever was there. */
+/** No node was ever there. */
 export const queueingAWorkerRegistersItsPool: Check = async (place) => {
   await place.create({ pool: 'gpu', kind: 'mover' })
   expect(await place.redis.smembers(place.keys.pools)).toEqual(['gpu'])
@@ -65,7 +65,7 @@ export const aSweepNoticesThatItsNodeWasGone: Check = async (place) => {
   expect(await node.sweep()).toMatchObject({ wasGone: false })
 }
 
-/** As another program could leave it: the worker is there, and the register is not. */
+/** Leaves the keys as another program could: the worker is there, and the register is not. */
 export const anUnknownRunQueueIsSeen: Check = async (place) => {
   const { id, root } = await place.create({ pool: 'gpu', kind: 'mover' })
   await place.redis.del(place.keys.pools)
@@ -168,7 +168,7 @@ export const aPassOfPruningOutlivesItsNode: Check = async (place) => {
   expect(await redis.zscore(keys.ends, left)).toBe('5')
 }
 
-/** All that are in line but one have run, in a moment. */
+/** Every queued worker but one has run, in a moment. */
 async function restBut(place: Place, one?: string): Promise<void> {
   const line = await place.redis.zrange(place.keys.run('default'), 0, '-1')
   const resting = place.redis.pipeline()
@@ -177,7 +177,7 @@ async function restBut(place: Place, one?: string): Promise<void> {
   await resting.exec()
 }
 
-/** Of a run that is not the root's: it is marked where all of the session look. */
+/** The run that ends is not the root's: the script marks it where all of the session look. */
 export const grandchildrenOfAnEndedRunAreCancelled: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node({ slots: 3 })

@@ -5,7 +5,7 @@ import { defaultSessionLimits } from '../../../../src/core/policy.ts'
 import type { CreateAnswer } from '../../../../src/store/session/create-sessions.ts'
 import type { Check } from '../turn/checks.ts'
 
-/** All but its id. */
+/** The fields of a new session, without its id. */
 export const aSession = {
   kind: 'echo',
   name: 'echo',
@@ -77,7 +77,7 @@ export const aKeyGivenTwiceInOneCallIsOneSession: Check = async (place) => {
   expect(await place.redis.zcard(place.keys.sessions)).toBe(2)
 }
 
-/** RAISE-2. What a key began here before is answered, whoever asks. */
+/** RAISE-2. A request is answered that its key made here before, whoever asks. */
 export const whoKnowsFewerPartitionsBeginsNoSession: Check = async (place) => {
   const { id } = await place.create()
   const order = { ...aSession, keyDigest: 'before', partitions: 1, sessionId: id.replace(/^./, 'd') }

@@ -17,7 +17,7 @@ interface Written {
   readonly order: AppearOrder
 }
 
-/** All of a copy but its appearance. */
+/** All facts of a copy but its appearance. */
 export async function written(place: Place, { id }: MadeSession, isDryRun = false): Promise<Written> {
   const { forks } = place.sessions
   const copyId = place.label(newId(0), 'copy')

@@ -167,7 +167,7 @@ export const theParentOfAChildThatNeverRanGetsAResult: Check = async (place) => 
 
 const careful = (place: Place) => place.node({ withOnCancel: ['echo'] })
 
-/** What the next claim gives, after sweeps have finished what they may: the run and the purpose; else what the claim says. */
+/** The run and the purpose of the next claim, after sweeps have finished what they may; if it gives none, the word of its answer. */
 async function finished(place: Place) {
   const node = careful(place)
   await node.upkeep.finishCancelled()

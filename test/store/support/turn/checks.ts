@@ -133,7 +133,7 @@ export const aPostToAnIdleWorkerAddsAWakeup: Check = async (place) => {
   expect(await place.post(root, 'second')).toMatchObject({ wakeups: [{ pool: 'default' }] })
 }
 
-/** Wake-ups rung by a post with so many queued, slots, busy ones and stale ones. */
+/** Checks how many wake-ups a post brings with so many workers queued, slots, busy wake-ups and stale ones. */
 const wakeupsAre =
   (
     expected: number,

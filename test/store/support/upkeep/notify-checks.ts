@@ -43,7 +43,7 @@ export const aResultIsToldOnce: Check = async (place) => {
   expect(await timer()).toBeNull()
 }
 
-/** Its first end was delivered, and before the node said so it was retried and ended again. */
+/** The first end of the session was delivered, and before the node said so the session was retried and ended again. */
 export const aLaterEndIsTold: Check = async (place) => {
   const { root, node, turn } = await told(place)
   const notice = `${root}:notify`
@@ -118,7 +118,7 @@ export const aDeadLetterIsHeard: Check = async (place) => {
   expect(await noticesIn(place)).toEqual([`${turn.worker}:notify:${letter?.[0]}`])
 }
 
-/** Enabling it once more changes nothing: it is told of what happened in between. */
+/** Enabling an endpoint once more changes nothing: it is told of what happened in between. */
 export const aListenerStays: Check = async (place) => {
   const endpoints = endpointsOf(place)
   await endpoints.listen('one', true)
@@ -127,7 +127,7 @@ export const aListenerStays: Check = async (place) => {
   expect(await endpoints.listeners(0)).toEqual(new Map([['one', 1]]))
 }
 
-/** As if the clock had been set back by an hour since it listens. */
+/** Leaves an endpoint as if the clock had been set back by an hour since it listens. */
 export const aListenerIsToldAfterTheClockWasSetBack: Check = async (place) => {
   const endpoints = endpointsOf(place)
   const { since } = endpointKeys(place.keys.tag)

@@ -29,12 +29,12 @@ export async function rested(place: Place, entries = oldEntries(6), label = 'one
   return { id, root, log, record, entries }
 }
 
-/** One that has ended. */
+/** A session that has ended. */
 export async function ended(place: Place, entries: readonly string[], label: string): Promise<Rested> {
   const { id, root } = await place.create({ history: entries, label })
   await (await place.node().claim()).complete({ entries: oldEntries(2) })
   const { log, record } = place.workerKeys(root)
-  // It ended an hour ago.
+  // The session ended an hour ago.
   await place.redis.zadd(place.keys.ends, 'XX', (await place.now()) - 3_600_000, id)
   return { id, root, log, record, entries: [...entries, ...oldEntries(2)] }
 }

@@ -1,17 +1,17 @@
-/** What a node without work asks, and what it is told. */
+/** Questions of a node without work, and the answers. */
 import { expect } from 'vitest'
 import { formerKey, gatesKey } from '../../../../src/store/keys.ts'
 import type { RedisUpkeepStore } from '../../../../src/store/upkeep-store.ts'
 import type { Place } from '../place.ts'
 
-/** What there may be to do, as little of it as there can be, and how it goes away. */
+/** The things that there may be to do, as little of each as there can be, and how it goes away. */
 const works: readonly ((place: Place) => Promise<() => Promise<unknown>>)[] = [
   (place) => added(place, place.keys.leases),
   (place) => added(place, place.keys.run('default')),
   (place) => added(place, place.keys.run('gpu')),
   (place) => added(place, place.keys.run('unhosted')),
   (place) => added(place, gatesKey(place.keys.tag)),
-  // Long due.
+  // A timer that is long due.
   (place) => added(place, place.keys.timers),
   async (place) => {
     await place.redis.sadd(place.keys.cancelling, 'one')
@@ -150,7 +150,7 @@ export async function aKindThatIsHostedAgainIsRememberedAnew(place: Place): Prom
   expect(await upkeep.forgetKinds()).toEqual({ kinds: [], pools: [] })
 }
 
-/** In each queue in which work may wait. */
+/** Puts work into each queue in which work may wait. */
 export async function aKindStaysWhileWorkOfItWaits(place: Place): Promise<void> {
   const upkeep = await formerKinds(place)
   await longAgo(place)
@@ -164,7 +164,7 @@ export async function aKindStaysWhileWorkOfItWaits(place: Place): Promise<void> 
   await redis.zrem(keys.run('gpu'), root)
   await redis.zadd(keys.run('unhosted'), 1, root)
   expect((await upkeep.forgetKinds()).kinds).toEqual([])
-  // Nobody can say what stands behind so many.
+  // Nobody can say what stands behind so many entries.
   await redis.zrem(keys.run('unhosted'), root)
   const many = Array.from({ length: 501 }, (_, index) => [index, root.slice(0, -3) + index] as const)
   await redis.zadd(keys.run('gpu'), ...many.flat())
