@@ -7,8 +7,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { connect, defineTool, defineWorker, startNode, type Troupe } from 'troupe'
 import { z } from 'zod'
+import { startInternalNode } from '../src/compose.ts'
 import { policy } from '../src/core/policy.ts'
 import { say, scriptedModel } from '../src/models/local/scripted-model.ts'
+import { openModels } from '../src/models/model-source.ts'
+import { KindMaker } from '../src/runtime/node/kind-maker.ts'
 import { HistoryPacker } from '../src/store/history/history-packer.ts'
 import { partitionKeys, tagOf } from '../src/store/keys.ts'
 import { ScriptCaller } from '../src/store/script/script.ts'
@@ -64,6 +67,8 @@ const reader = defineWorker({
 })
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 const workers = { reader, echo }
+const maker = new KindMaker(openModels({ env: {} }))
+const kinds = Object.entries(workers).map(([kind, definition]) => maker.make(kind, definition))
 
 function tell(figure: string, values: Readonly<Record<string, number>>): void {
   const rounded = Object.entries(values).map(([name, value]) => [name, Math.round(value * 1000) / 1000])
@@ -115,7 +120,9 @@ async function compare(
   const place = { redisUrl: server.url, namespace: 'cold' }
   await using troupe = await connect(place)
   {
-    await using node = await startNode({ ...place, workers, concurrency: 50 })
+    // Packs nothing by itself, however long this takes.
+    const never = { coldAfterMs: Number.MAX_SAFE_INTEGER }
+    await using node = await startInternalNode({ ...place, kinds, concurrency: 50, policy: never })
     await make(troupe)
     void node
   }
