@@ -66,7 +66,7 @@ export class CliProject {
   }
 
   async waitForEnd(sessionId: string): Promise<void> {
-    await this.project.run(['session', 'result', sessionId, '--wait'])
+    await this.project.ask(['session', 'result', sessionId, '--wait'])
   }
 }
 

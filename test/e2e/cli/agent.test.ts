@@ -55,7 +55,7 @@ describe.concurrent('an agent', () => {
         ['session', 'show', sessionId],
         ['session', 'tree', sessionId],
         ['worker', 'show', workerId],
-      ].map((args) => project.run(args)),
+      ].map((args) => project.ask(args)),
     )
     expect(history?.stdout).toMatch(/run 1 {2}user: look at it$/m)
     expect(history?.stdout).toMatch(/run 1 {2}assistant \(offline\/rules, \d+ in, \d+ out\): \[calls look \{\}\]$/m)

@@ -17,10 +17,10 @@ async function withRedis<Result>(use: (redis: Redis) => Promise<Result>): Promis
 }
 
 const auditIn = (namespace: string, ...args: string[]) =>
-  cli.project.run(['audit', ...args, '--json', '--namespace', namespace])
+  cli.project.ask(['audit', ...args, '--json', '--namespace', namespace])
 
 async function submitted(namespace: string): Promise<string> {
-  const { objects } = await cli.project.run(['submit', 'echo', 'x', '--json', '--namespace', namespace])
+  const { objects } = await cli.project.ask(['submit', 'echo', 'x', '--json', '--namespace', namespace])
   return String(objects[0]?.sessionId)
 }
 
@@ -70,7 +70,7 @@ describe.concurrent('troupe audit', () => {
   })
 
   it('exits with 69 without Redis', async () => {
-    const { code } = await cli.project.run(['audit', '--redis-url', 'redis://127.0.0.1:1'])
+    const { code } = await cli.project.ask(['audit', '--redis-url', 'redis://127.0.0.1:1'])
     expect(code).toBe(69)
   })
 })

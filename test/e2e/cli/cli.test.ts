@@ -10,8 +10,8 @@ const cli = new CliProject('use', { withNode: true })
 describe.concurrent('troupe run', () => {
   it('prints text as text, and any other value as JSON', async () => {
     const [text, json] = await Promise.all([
-      cli.project.run(['run', 'echo', 'hello']),
-      cli.project.run(['run', 'echo', '{"a": [1]}']),
+      cli.project.ask(['run', 'echo', 'hello']),
+      cli.project.ask(['run', 'echo', '{"a": [1]}']),
     ])
     expect(text).toMatchObject({ code: 0, stdout: 'hello\n' })
     expect(text.stderr).toMatch(/^\d\d:\d\d:\d\d {2}echo {2}done/m)
@@ -21,8 +21,8 @@ describe.concurrent('troupe run', () => {
   it('escapes its result, unless --raw asks for the unchanged text', async () => {
     const text = 'a\u001b[2J\u200b'
     const [escaped, raw] = await Promise.all([
-      cli.project.run(['run', 'echo', text]),
-      cli.project.run(['run', 'echo', text, '--raw']),
+      cli.project.ask(['run', 'echo', text]),
+      cli.project.ask(['run', 'echo', text, '--raw']),
     ])
     expect([escaped.stdout, raw.stdout]).toEqual(['a\\e[2J\\u200b\n', `${text}\n`])
   })
@@ -37,7 +37,7 @@ describe.concurrent('troupe run', () => {
   })
 
   it('prints events and the result as one object per line', async () => {
-    const { code, objects } = await cli.project.run(['run', 'parent', '--json'])
+    const { code, objects } = await cli.project.ask(['run', 'parent', '--json'])
     expect(code).toBe(0)
     expect(objects[0]).toMatchObject({ type: 'session.created', details: { kind: 'parent' } })
     expect(objects.map(({ type }) => type)).toContain('worker.spawned')
@@ -49,16 +49,16 @@ describe.concurrent('troupe run', () => {
     const file = await cli.project.write('input.json', '[1, 2]\n')
     const [piped, read, none] = await Promise.all([
       cli.project.run(['run', 'echo', '-', '--json'], { stdin: 'from stdin\n' }),
-      cli.project.run(['run', 'echo', '--file', file, '--json']),
-      cli.project.run(['run', 'echo', '--json']),
+      cli.project.ask(['run', 'echo', '--file', file, '--json']),
+      cli.project.ask(['run', 'echo', '--json']),
     ])
     expect([piped, read, none].map(({ objects }) => objects.at(-1)?.value)).toEqual(['from stdin', [1, 2], null])
   })
 
   it('exits with 1 when the run failed, and escapes control characters of the failure', async () => {
     const [human, json] = await Promise.all([
-      cli.project.run(['run', 'fails']),
-      cli.project.run(['run', 'fails', '--json']),
+      cli.project.ask(['run', 'fails']),
+      cli.project.ask(['run', 'fails', '--json']),
     ])
     expect(human).toMatchObject({
       code: 1,
@@ -88,7 +88,7 @@ export default defineWorker({ receive(message, self) { self.log.info('shouting',
   })
 
   it('says which options are ignored, because a live node hosts the kind', async () => {
-    const { code, stdout, stderr } = await cli.project.run([
+    const { code, stdout, stderr } = await cli.project.ask([
       'run',
       'echo',
       'x',
@@ -103,7 +103,7 @@ export default defineWorker({ receive(message, self) { self.log.info('shouting',
   })
 
   it('exits with 2 for an unknown kind, and names the known kinds', async () => {
-    const { code, stdout, stderr } = await cli.project.run(['run', 'ecko', 'x', '--json'])
+    const { code, stdout, stderr } = await cli.project.ask(['run', 'ecko', 'x', '--json'])
     expect(code).toBe(2)
     expect(stderr).toMatch(
       /^troupe: there is no kind "ecko"; there are: .*babbles, echo, fails.*\. Did you mean echo\?\n$/,
@@ -166,7 +166,7 @@ export default defineWorker({ receive(message, self) {
     expect(stderr).toContain('interrupted')
     expect(objects.at(-1)).toMatchObject({ type: 'result', status: 'cancelled' })
     const { sessionId } = objects.at(-1) as { sessionId: string }
-    const { objects: reports } = await cli.project.run(['session', 'show', sessionId, '--json'])
+    const { objects: reports } = await cli.project.ask(['session', 'show', sessionId, '--json'])
     expect(reports[0]).toMatchObject({ session: { state: 'cancelled' } })
     // Its run was cancelled, and a job ends with its run.
     const details = expect.objectContaining({ what: 'run', reason: 'interrupted at the command line' })
@@ -230,7 +230,7 @@ describe.concurrent('input', () => {
 describe.concurrent('troupe submit, send and session result', () => {
   it('hold a conversation', async () => {
     const { sessionId, workerId } = await cli.submit('tally', 'abc', '--keep-open', '--name', 'counting')
-    const first = await cli.project.run(['session', 'result', sessionId, '--wait', '--run', '1', '--json'])
+    const first = await cli.project.ask(['session', 'result', sessionId, '--wait', '--run', '1', '--json'])
     expect(first.objects).toEqual([{ type: 'result', sessionId, status: 'completed', run: 1, value: { total: 3 } }])
 
     const sent = await cli.project.ask(['send', workerId, 'de', '--json', '--key', 'once'])
@@ -238,7 +238,7 @@ describe.concurrent('troupe submit, send and session result', () => {
     expect((await cli.project.ask(['send', workerId, 'de', '--key', 'once'])).stdout).toContain(
       `accepted by worker ${workerId}`,
     )
-    const second = await cli.project.run(['session', 'result', sessionId, '--wait', '--run', '2'])
+    const second = await cli.project.ask(['session', 'result', sessionId, '--wait', '--run', '2'])
     expect(second).toMatchObject({ code: 0, stdout: '{\n  "total": 5\n}\n' })
     expect((await cli.project.ask(['session', 'result', sessionId])).stdout).toContain('"total": 5')
   })
@@ -313,7 +313,7 @@ describe.concurrent('output', () => {
   })
 
   it('has colours only on demand', async () => {
-    expect((await cli.project.run(['doctor'])).stdout).not.toContain('\u001b')
+    expect((await cli.project.ask(['doctor'])).stdout).not.toContain('\u001b')
     expect((await cli.project.run(['doctor'], { env: { FORCE_COLOR: '1' } })).stdout).toContain('\u001b[32m')
   })
 
@@ -353,7 +353,7 @@ describe.concurrent('output', () => {
     const manifest = JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8')) as {
       version: string
     }
-    expect(await cli.project.run(['--version'])).toMatchObject({
+    expect(await cli.project.ask(['--version'])).toMatchObject({
       code: 0,
       stdout: `${manifest.version}\n`,
     } satisfies Partial<Ended>)

@@ -13,7 +13,7 @@ export default defineWorker({ retries: 0, receive(message, self) {
 describe.concurrent('troupe session follow', () => {
   it('shows a session from its beginning, as lines that name their worker, and prints its result', async () => {
     const { sessionId } = await cli.submit('parent')
-    const { code, stdout, stderr } = await cli.project.run(['session', 'follow', sessionId])
+    const { code, stdout, stderr } = await cli.project.ask(['session', 'follow', sessionId])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'both have ended\n' })
     expect(stderr).toMatch(/^\d\d:\d\d:\d\d {2}parent {2}spawned echo, fails/m)
     expect(stderr).toMatch(/^\d\d:\d\d:\d\d {2}fails second {2}failed: handler_failed/m)
@@ -22,7 +22,7 @@ describe.concurrent('troupe session follow', () => {
 
   it('shows the histories of its workers on request, each entry once and in order', async () => {
     const { sessionId } = await cli.submit('parent')
-    const { code, stdout, stderr } = await cli.project.run(['session', 'follow', sessionId, '--history'])
+    const { code, stdout, stderr } = await cli.project.ask(['session', 'follow', sessionId, '--history'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'both have ended\n' })
     const entriesOf = (name: string) =>
       stderr.split('\n').flatMap((line) => new RegExp(`^${name} {2,}(\\d+ {2}\\d\\d:.*)`).exec(line)?.[1] ?? [])
@@ -36,7 +36,7 @@ describe.concurrent('troupe session follow', () => {
   it('prints history entries as JSON lines on request, also of a session that has ended', async () => {
     const { sessionId } = await cli.submit('parent')
     await cli.waitForEnd(sessionId)
-    const { objects } = await cli.project.run(['session', 'follow', sessionId, '--json', '--history'])
+    const { objects } = await cli.project.ask(['session', 'follow', sessionId, '--json', '--history'])
     const entries = objects.filter(({ type }) => type === 'history.entry')
     expect(new Set(entries.map(({ workerId }) => workerId)).size).toBe(3)
     expect(entries).toContainEqual({
@@ -52,7 +52,7 @@ describe.concurrent('troupe session follow', () => {
   it('prints events and the result as JSON lines, also of a session that has ended', async () => {
     const { sessionId } = await cli.submit('fails')
     await cli.waitForEnd(sessionId)
-    const { code, objects } = await cli.project.run(['session', 'follow', sessionId, '--json'])
+    const { code, objects } = await cli.project.ask(['session', 'follow', sessionId, '--json'])
     expect(code).toBe(1)
     expect(objects[0]).toMatchObject({ type: 'session.created' })
     expect(objects.at(-1)).toMatchObject({ type: 'result', status: 'failed', sessionId })
@@ -67,7 +67,7 @@ describe.concurrent('troupe session follow', () => {
     await project.write('is-mended', '')
     const { stdout: retried } = await project.ask(['session', 'retry', sessionId])
     expect(retried).toBe(`session ${sessionId} goes on in run 1 with message inbox-0 (input)\n`)
-    const { code, objects } = await project.run(['session', 'follow', sessionId, '--json'])
+    const { code, objects } = await project.ask(['session', 'follow', sessionId, '--json'])
     expect(code).toBe(0)
     const types = objects.map(({ type }) => String(type)).filter((type) => /^(session|result)/.test(type))
     expect(types).toEqual(['session.created', 'session.failed', 'session.retried', 'session.completed', 'result'])
@@ -89,7 +89,7 @@ describe.concurrent('troupe session follow', () => {
   })
 
   it('refuses a session that does not exist with one sentence', async () => {
-    const { code, stderr } = await cli.project.run(['session', 'follow', unknownId])
+    const { code, stderr } = await cli.project.ask(['session', 'follow', unknownId])
     expect(code).toBe(1)
     expect(stderr.trim().split('\n')).toHaveLength(1)
   })

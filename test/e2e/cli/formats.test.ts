@@ -33,7 +33,7 @@ afterAll(() => project[Symbol.asyncDispose]())
 
 describe('a conversation of another program', () => {
   it('goes on in a new session, and back', async () => {
-    const made = await project.run([
+    const made = await project.ask([
       'session',
       'import',
       'chat.json',
@@ -46,8 +46,8 @@ describe('a conversation of another program', () => {
     expect(made).toMatchObject({ code: 0, objects: [{ type: 'imported', format: 'openai-chat', messages: 4 }] })
     expect(made.stderr).toContain('calls without a result got one that says so: 1.')
     const sessionId = String(made.objects[0]?.sessionId)
-    await project.run(['session', 'result', sessionId, '--run', '1', '--wait'])
-    const exported = await project.run(['session', 'export', sessionId, '--format', 'openai-chat'])
+    await project.ask(['session', 'result', sessionId, '--run', '1', '--wait'])
+    const exported = await project.ask(['session', 'export', sessionId, '--format', 'openai-chat'])
     expect(exported.code).toBe(0)
     const { messages } = JSON.parse(exported.stdout) as typeof chat
     expect(messages.slice(0, 3)).toEqual(chat.messages)
@@ -57,10 +57,10 @@ describe('a conversation of another program', () => {
       { role: 'assistant', content: expect.stringContaining('offline') as string },
     ])
     expect(exported.stderr).toMatch(/when messages were said \(2 times\): left out\./)
-    const own = await project.run(['session', 'export', sessionId, '--output', 'own.jsonl', '--json'])
+    const own = await project.ask(['session', 'export', sessionId, '--output', 'own.jsonl', '--json'])
     expect(own).toMatchObject({ code: 0, objects: [{ type: 'exported', format: 'troupe', messages: 6, warnings: [] }] })
-    const again = await project.run(['session', 'import', 'own.jsonl', '--kind', 'clerk', '--json'])
-    const back = await project.run(['session', 'export', String(again.objects[0]?.sessionId)])
+    const again = await project.ask(['session', 'import', 'own.jsonl', '--kind', 'clerk', '--json'])
+    const back = await project.ask(['session', 'export', String(again.objects[0]?.sessionId)])
     const lines = (text: string) => text.trim().split('\n').slice(1)
     expect(lines(back.stdout)).toEqual(lines(await readFile(join(project.folder, 'own.jsonl'), 'utf8')))
   })
@@ -69,7 +69,7 @@ describe('a conversation of another program', () => {
     await project.write('odd.json', JSON.stringify([{ role: 'user', content: 'hi' }, { role: 'tool' }, { role: 5 }]))
     const away = ['--kind', 'clerk', '--redis-url', 'redis://127.0.0.1:1']
     const refused = async (...args: string[]) => {
-      const { code, stderr } = await project.run(['session', 'import', ...args, ...away])
+      const { code, stderr } = await project.ask(['session', 'import', ...args, ...away])
       return [code, stderr.trim()]
     }
     expect(await refused('odd.json', '--format', 'flat')).toEqual([2, 'troupe: [2].role must be a text, not 5.'])
@@ -79,17 +79,17 @@ describe('a conversation of another program', () => {
   })
 
   it('goes to a database of Amazon Q, and comes from there by its folder', async () => {
-    const made = await project.run(['session', 'import', 'chat.json', '--kind', 'clerk', '--json'])
+    const made = await project.ask(['session', 'import', 'chat.json', '--kind', 'clerk', '--json'])
     const id = String(made.objects[0]?.sessionId)
     const write = (...more: string[]) =>
-      project.run(['session', 'export', id, '--format', 'amazon-q-row', '--output', 'q.sqlite3', ...more])
+      project.ask(['session', 'export', id, '--format', 'amazon-q-row', '--output', 'q.sqlite3', ...more])
     expect(await write('--folder', '/srv/one')).toMatchObject({ code: 0, stdout: '4 messages in q.sqlite3\n' })
     expect((await write('--folder', '/srv/two')).code).toBe(0)
     expect((await write('--folder', '/srv/two')).stderr).toContain(
       'has a conversation of the folder /srv/two; add --force',
     )
     const from = (...more: string[]) =>
-      project.run(['session', 'import', 'q.sqlite3', '--kind', 'clerk', '--json', ...more])
+      project.ask(['session', 'import', 'q.sqlite3', '--kind', 'clerk', '--json', ...more])
     expect((await from()).stderr).toContain(
       'holds 2 conversations. Name one of these (--conversation): /srv/one, /srv/two.',
     )
@@ -99,14 +99,14 @@ describe('a conversation of another program', () => {
   })
 
   it('is not written over a file, and a worker without one says so', async () => {
-    const made = await project.run(['session', 'import', 'chat.json', '--kind', 'clerk', '--json'])
+    const made = await project.ask(['session', 'import', 'chat.json', '--kind', 'clerk', '--json'])
     const id = String(made.objects[0]?.sessionId)
-    expect(await project.run(['session', 'export', id, '--output', 'chat.json'])).toMatchObject({
+    expect(await project.ask(['session', 'export', id, '--output', 'chat.json'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('it exists; add --force') as string,
     })
-    const empty = await project.run(['submit', 'later', 'hi', '--json'])
-    expect(await project.run(['session', 'export', String(empty.objects[0]?.sessionId)])).toMatchObject({
+    const empty = await project.ask(['submit', 'later', 'hi', '--json'])
+    expect(await project.ask(['session', 'export', String(empty.objects[0]?.sessionId)])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('has no conversation') as string,
     })

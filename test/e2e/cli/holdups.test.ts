@@ -40,7 +40,7 @@ describe('the views of a session', () => {
     const doctor = await project.ask(['doctor'])
     expect(doctor.stdout.replaceAll(/\s+/g, ' ')).toMatch(sentence)
     expect(doctor.stdout.replaceAll(/\s+/g, ' ')).toContain(command)
-    await project.run(['ask', 'answer', String(asked?.askId), 'yes'])
+    await project.ask(['ask', 'answer', String(asked?.askId), 'yes'])
     expect(await running.ended).toMatchObject({ code: 0 })
     const after = await cli.both('session', 'show', sessionId)
     expect(after.text).not.toMatch(/^(held up|to go on)/m)
@@ -50,7 +50,7 @@ describe('the views of a session', () => {
   it('say what a conversation, a timer and a kind that nobody hosts wait for', async () => {
     const { project } = cli
     const talk = await cli.submit('echo', 'hello', '--keep-open')
-    await project.run(['session', 'result', talk.sessionId, '--run', '1', '--wait'])
+    await project.ask(['session', 'result', talk.sessionId, '--run', '1', '--wait'])
     const shown = async (id: string) => (await cli.both('session', 'show', id)).text
     expect(await shown(talk.sessionId)).toMatch(/^held up +echo waits for its next message, for /m)
     expect(await shown(talk.sessionId)).toContain(`troupe send ${talk.sessionId} <text>`)

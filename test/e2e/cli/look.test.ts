@@ -73,12 +73,12 @@ describe.concurrent('troupe session', () => {
   it('shows a failure once, and the whole of it', async () => {
     const { sessionId: failed } = await cli.submit('babbles')
     await cli.waitForEnd(failed)
-    const { stdout: text } = await cli.project.run(['session', 'show', failed])
+    const { stdout: text } = await cli.project.ask(['session', 'show', failed])
     expect(text.split('no luck '.repeat(60).trim())).toHaveLength(2)
     expect(text).toMatch(/ +as above$/m)
-    const { stdout: list } = await cli.project.run(['worker', 'list', '--session', failed])
+    const { stdout: list } = await cli.project.ask(['worker', 'list', '--session', failed])
     expect(Math.max(...list.split('\n').map((line) => line.length))).toBeLessThan(200)
-    const { stdout: worker } = await cli.project.run(['worker', 'show', failed])
+    const { stdout: worker } = await cli.project.ask(['worker', 'show', failed])
     expect(worker).toContain('no luck '.repeat(60).trim())
   })
 
@@ -130,7 +130,7 @@ describe.concurrent('troupe session', () => {
 
   it('closes a conversation, which then accepts no more messages', async () => {
     const idle = await cli.submit('tally', 'abc', '--keep-open')
-    await cli.project.run(['session', 'result', idle.sessionId, '--wait', '--run', '1'])
+    await cli.project.ask(['session', 'result', idle.sessionId, '--wait', '--run', '1'])
     const { text, objects } = await cli.both('session', 'close', idle.sessionId)
     expect(text).toBe(`session ${idle.sessionId} is completed\n`)
     expect(objects).toEqual([{ type: 'closeRequested', sessionId: idle.sessionId, state: 'completed' }])
@@ -149,7 +149,7 @@ describe.concurrent('troupe session', () => {
     const { code, stdout } = await cli.project.ask(['session', 'cancel', waiting, '--reason', 'enough'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^session \S+ is cancell/)
-    const result = await cli.project.run(['session', 'result', waiting, '--wait'])
+    const result = await cli.project.ask(['session', 'result', waiting, '--wait'])
     expect(result).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('was cancelled') })
     // An empty reason comes from a shell variable that was never set.
     const { sessionId: unsaid } = await cli.submit('nobody')
@@ -216,8 +216,8 @@ describe.concurrent('troupe worker and mailbox', () => {
     expect((await cli.both('worker', 'show', sessionId)).objects).toMatchObject([{ workerId }])
     expect((await cli.both('worker', 'history', sessionId)).objects).toHaveLength(4)
     expect((await cli.both('mailbox', 'list', sessionId)).objects).toEqual([])
-    expect(await cli.project.run(['mailbox', 'redrive', sessionId])).toMatchObject({ code: 0 })
-    const late = await cli.project.run(['send', sessionId, 'x', '--json'])
+    expect(await cli.project.ask(['mailbox', 'redrive', sessionId])).toMatchObject({ code: 0 })
+    const late = await cli.project.ask(['send', sessionId, 'x', '--json'])
     expect(late).toMatchObject({ code: 1, objects: [{ code: 'session_finished' }] })
   })
 

@@ -27,7 +27,7 @@ describe('a session with many workers', () => {
     const last = (await redis.lrange(`${tag}:s:${sessionId}:workers`, -1, -1))[0] as string
     const { record } = workerKeys(tag, last)
     const asked = await commandsNaming(redis, record, async () => {
-      expect(await cli.project.run([...command, sessionId])).toMatchObject({ code: 0 })
+      expect(await cli.project.ask([...command, sessionId])).toMatchObject({ code: 0 })
     })
     // Sweeps also read records of a cancelled session, but only a report reads the newest history entry.
     expect(asked.filter(({ name }) => name === 'lindex')).toEqual([])
@@ -40,7 +40,7 @@ describe('many dead letters', () => {
     const alone = new Redis(server.url)
     using _closing = { [Symbol.dispose]: () => alone.disconnect() }
     const at = ['--redis-url', server.url]
-    const submit = await cli.project.run(['submit', 'nobody', 'one', '--json', ...at])
+    const submit = await cli.project.ask(['submit', 'nobody', 'one', '--json', ...at])
     const [{ workerId } = { workerId: '' }] = submit.objects as { workerId: string }[]
     const { dead } = partitionKeys(tagOf(cli.namespace, 0))
     const adding = alone.pipeline()
@@ -62,16 +62,16 @@ describe('many dead letters', () => {
     )
     expect(stderr).toMatch(told)
     await alone.config('SET', 'maxmemory', '0')
-    const rest = await cli.project.run(['mailbox', 'redrive', '--all', '--json', ...at])
+    const rest = await cli.project.ask(['mailbox', 'redrive', '--all', '--json', ...at])
     const back = [...objects, ...rest.objects].filter(({ status }) => status === 'redriven')
     expect(back.map(({ messageId }) => messageId)).toEqual(back.map((_, index) => `inbox-${index + 1}`))
     expect(back).toHaveLength(999)
     // The mailbox is full, so that the other letters can only be dismissed.
-    const { code: dismissed, objects: last } = await cli.project.run(['mailbox', 'dismiss', '--all', '--json', ...at])
+    const { code: dismissed, objects: last } = await cli.project.ask(['mailbox', 'dismiss', '--all', '--json', ...at])
     expect({ dismissed, last: last.length }).toEqual({ dismissed: 0, last: 4_001 })
-    const { stdout } = await cli.project.run(['mailbox', 'dead', '--limit', '1', ...at])
+    const { stdout } = await cli.project.ask(['mailbox', 'dead', '--limit', '1', ...at])
     expect(stdout).toMatch(/^id .* since then .*\n\d+-\d+ .* dismissed /i)
-    expect((await cli.project.run(['doctor', ...at])).stdout).toContain('all dead letters were put back or dismissed')
+    expect((await cli.project.ask(['doctor', ...at])).stdout).toContain('all dead letters were put back or dismissed')
   })
 })
 
@@ -80,13 +80,13 @@ describe('dead letters', () => {
     const other = ['--namespace', `${cli.namespace}-letters`]
     const { dead } = partitionKeys(tagOf(`${cli.namespace}-letters`, 0))
     const [{ workerId, sessionId } = { workerId: '', sessionId: '' }] = (
-      await cli.project.run(['submit', 'nobody', 'one', '--json', ...other])
+      await cli.project.ask(['submit', 'nobody', 'one', '--json', ...other])
     ).objects as { workerId: string; sessionId: string }[]
     const put = () =>
       redis.xadd(dead, '*', 'session', sessionId, 'worker', workerId, 'evidence', '{"starts":6}', 'mail', 'i\t-\t1')
     const [first, second] = [await put(), await put()]
     const told = async (...words: string[]) => {
-      const { code, stdout } = await cli.project.run(['mailbox', ...words, ...other])
+      const { code, stdout } = await cli.project.ask(['mailbox', ...words, ...other])
       return [
         code,
         ...stdout
@@ -105,7 +105,7 @@ describe('dead letters', () => {
       expect.arrayContaining([second, workerId, '{"starts":6}']),
       expect.arrayContaining([first, workerId, 'put back as inbox-1', '{"starts":6}']),
     ])
-    await cli.project.run(['session', 'cancel', sessionId, ...other])
+    await cli.project.ask(['session', 'cancel', sessionId, ...other])
     const refused = [second, workerId, 'refused', expect.stringMatching(/cannot go back .* --new-session$/)]
     expect(await told('redrive', workerId)).toEqual([1, head, refused])
     const dismissed = [head[0], head[1], head[2], head[4]]
@@ -120,10 +120,10 @@ describe('dead letters', () => {
 describe('a list that its limit cuts short says so:', () => {
   it('a mailbox', async () => {
     const { workerId } = await cli.submit('nobody', 'one')
-    await cli.project.run(['send', workerId, 'two'])
-    const all = await cli.project.run(['mailbox', 'list', workerId])
+    await cli.project.ask(['send', workerId, 'two'])
+    const all = await cli.project.ask(['mailbox', 'list', workerId])
     expect(all).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/one\n.*two\n$/) })
-    const some = await cli.project.run(['mailbox', 'list', workerId, '--limit', '1'])
+    const some = await cli.project.ask(['mailbox', 'list', workerId, '--limit', '1'])
     expect(some.stdout).not.toContain('two')
     expect(some.stderr).toBe('The first 1 of each lane are shown; more with --limit.\n')
   })
@@ -133,9 +133,9 @@ describe('a list that its limit cuts short says so:', () => {
     const { dead } = partitionKeys(tagOf(cli.namespace, 0))
     const letter = ['session', sessionId, 'worker', workerId, 'evidence', '{}', 'mail', 'u\t-\t1']
     for (const _ of [1, 2]) await redis.xadd(dead, '*', ...letter)
-    expect((await cli.project.run(['mailbox', 'dead', '--limit', '1'])).stderr).toBe(
+    expect((await cli.project.ask(['mailbox', 'dead', '--limit', '1'])).stderr).toBe(
       'Only the newest one is shown; more with --limit.\n',
     )
-    expect((await cli.project.run(['mailbox', 'dead'])).stderr).toBe('')
+    expect((await cli.project.ask(['mailbox', 'dead'])).stderr).toBe('')
   })
 })

@@ -8,13 +8,13 @@ describe('troupe session pause', () => {
   it('holds a session, which says so everywhere, until troupe session resume', async () => {
     const { project } = cli
     const { sessionId } = await cli.submit('tally', 'abc', '--keep-open')
-    await project.run(['session', 'result', sessionId, '--run', '1', '--wait'])
+    await project.ask(['session', 'result', sessionId, '--run', '1', '--wait'])
     const paused = await project.ask(['session', 'pause', sessionId, '--reason', 'look \u001b[2Jfirst', '--by', 'ada'])
     expect(paused).toMatchObject({
       code: 0,
       stdout: `session ${sessionId} is paused; go on with: troupe session resume ${sessionId}\n`,
     })
-    await project.run(['send', sessionId, 'de'])
+    await project.ask(['send', sessionId, 'de'])
     const { text, objects } = await cli.both('session', 'show', sessionId)
     expect(text).toMatch(/^paused +since .*, by ada: look \\e\[2Jfirst$/m)
     expect(objects[0]).toMatchObject({ session: { state: 'active', paused: { by: 'ada' } } })
@@ -52,7 +52,7 @@ describe('troupe session pause', () => {
 
 describe('troupe pause --all', () => {
   beforeAll(async () => {
-    await cli.project.run(['pause', '--all', '--reason', 'it bills twice', '--by', 'ada'])
+    await cli.project.ask(['pause', '--all', '--reason', 'it bills twice', '--by', 'ada'])
   })
 
   it('holds what is submitted, says who and why in doctor, and goes on with troupe resume --all', async () => {

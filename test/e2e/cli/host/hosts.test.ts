@@ -46,7 +46,7 @@ describe.concurrent('a command whose kind no live node hosts', () => {
   it('submits, and says that the session waits', async () => {
     const keys = partitionKeys(tagOf(nowhere.namespace, 0))
     await redis.hset(keys.kinds, 'once', 'default {"description":""}')
-    const { code, stderr, objects } = await nowhere.project.run(['submit', 'once', 'x', '--json'])
+    const { code, stderr, objects } = await nowhere.project.ask(['submit', 'once', 'x', '--json'])
     const warning = 'no live node hosts "once" just now: the session waits until one does.'
     expect({ code, stderr }).toEqual({ code: 0, stderr: `troupe: ${warning}\n` })
     expect(objects[0]).toMatchObject({ type: 'submitted', warning })
@@ -54,7 +54,7 @@ describe.concurrent('a command whose kind no live node hosts', () => {
 
   it('sends, and says that the message waits', async () => {
     const { workerId } = await nowhere.submit('later', 'x')
-    const { code, stderr, objects } = await nowhere.project.run(['send', workerId, 'y', '--json'])
+    const { code, stderr, objects } = await nowhere.project.ask(['send', workerId, 'y', '--json'])
     const warning = 'no live node hosts "later" just now: the message waits until one does.'
     expect({ code, stderr }).toEqual({ code: 0, stderr: `troupe: ${warning}\n` })
     expect(objects[0]).toMatchObject({ type: 'sent', position: 1, again: false, warning })
@@ -65,7 +65,7 @@ describe.concurrent('a command whose kind no live node hosts', () => {
     const waiting = nowhere.project.start(['session', 'result', sessionId, '--wait'])
     const line = 'no live node hosts never: 1 worker waits for one; start a node whose workers folder has never.ts'
     await waiting.saw(`troupe: ${line}`)
-    await nowhere.project.run(['session', 'cancel', sessionId])
+    await nowhere.project.ask(['session', 'cancel', sessionId])
     waiting.kill('SIGINT')
     expect((await waiting.ended).stderr.split(line)).toHaveLength(2)
   })
@@ -83,7 +83,7 @@ describe.concurrent('an order whose kind no live node hosts', () => {
 
 describe.concurrent('settings of a worker', () => {
   it.each(['5', '"high"', '["high"]', 'null'])('are an object, not %s', async (text) => {
-    const { code, stderr } = await nowhere.project.run(['worker', 'configure', unknownId, '--settings', text])
+    const { code, stderr } = await nowhere.project.ask(['worker', 'configure', unknownId, '--settings', text])
     const advice = `--settings must be an object like {"temperature":0}, not ${text}.`
     expect({ code, stderr }).toEqual({ code: 2, stderr: `troupe: ${advice}\n` })
   })
@@ -105,7 +105,7 @@ describe.concurrent('a run whose children no node hosts', () => {
     const line = 'no live node hosts orphan: 2 workers wait for one; start a node whose workers folder has orphan.ts'
     await running.saw(`troupe: ${line}`)
     const [, id = ''] = /troupe: session (\S+)/.exec(running.stderr) ?? []
-    const { stdout: text } = await delegating.project.run(['session', 'show', id])
+    const { stdout: text } = await delegating.project.ask(['session', 'show', id])
     expect(text).toMatch(/^waits for +results? of its children; 2 are open$|^waits for +the result of its child/m)
     expect(text).toMatch(/^\S+ +one \(orphan\) .* a node that hosts orphan, for \S+$/m)
     const others = dirname(await delegating.project.write('orphans/orphan.ts', source('orphan')))

@@ -34,14 +34,14 @@ describe('a namespace that was never set up', () => {
   ]
   it.concurrent.each(asking)('stays so after: %s', async (line) => {
     const namespace = `${cli.namespace}-${asking.indexOf(line)}`
-    const { stderr } = await cli.project.run([...line.split(' '), '--namespace', namespace])
+    const { stderr } = await cli.project.ask([...line.split(' '), '--namespace', namespace])
     expect(stderr).toMatch(line.includes('0199') ? /^troupe: (session|worker) \S+ is not known: / : '')
     expect(await redis.keys(`{${namespace}.*`)).toEqual([])
   })
 
   it('is set up by a node, with its partitions', async () => {
     const namespace = `${cli.namespace}-node`
-    await cli.project.run(['session', 'list', '--namespace', namespace])
+    await cli.project.ask(['session', 'list', '--namespace', namespace])
     const env = { TROUPE_PARTITIONS: '4', TROUPE_NAMESPACE: namespace }
     const node = cli.project.start(['node'], { env })
     await node.saw('is ready', 'stdout')

@@ -35,7 +35,7 @@ describe.concurrent('without Redis', () => {
 
   it('doctor names the sentinels and their master, but no password', async () => {
     const at = 'redis+sentinel://user:hush@127.0.0.1:1,127.0.0.1:2/mymaster'
-    const { code, stdout, stderr } = await cli.project.run(['doctor', '--redis-url', at])
+    const { code, stdout, stderr } = await cli.project.ask(['doctor', '--redis-url', at])
     expect(code).toBe(69)
     expect(stdout).toMatch(/^Redis at mymaster of the sentinels 127\.0\.0\.1:1, 127\.0\.0\.1:2, namespace /)
     expect(stderr).toMatch(/^troupe: no sentinel of redis\+sentinel:\S+ answers .*\n$/)
@@ -43,7 +43,7 @@ describe.concurrent('without Redis', () => {
   })
 
   it('kinds lists the local worker files', async () => {
-    const { code, stdout, stderr } = await cli.project.run(['kinds', '--redis-url', url])
+    const { code, stdout, stderr } = await cli.project.ask(['kinds', '--redis-url', url])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^echo +0 +handler/m)
     expect(stderr).toContain('only the local worker files are listed')
@@ -53,7 +53,7 @@ describe.concurrent('without Redis', () => {
 describe.concurrent('a Redis that refuses', () => {
   it('writes gives exit code 69', async () => {
     await using redis = await RedisServer.start({ durability: 'none', settings: ['min-replicas-to-write 1'] })
-    const { code, objects, stderr } = await cli.project.run(['submit', 'echo', 'x', '--json', '--redis-url', redis.url])
+    const { code, objects, stderr } = await cli.project.ask(['submit', 'echo', 'x', '--json', '--redis-url', redis.url])
     expect(stderr).toMatch(/^troupe: .*NOREPLICAS.*\n$/)
     expect({ code, error: objects[0]?.code }).toEqual({ code: 69, error: 'store_refused' })
   })
@@ -64,16 +64,16 @@ describe.concurrent('a Redis that refuses', () => {
       settings: ['save 3600 1', 'dbfilename here.rdb'],
     })
     const at = ['--json', '--redis-url', redis.url]
-    await cli.project.run(['submit', 'echo', 'x', ...at])
+    await cli.project.ask(['submit', 'echo', 'x', ...at])
     await mkdir(join(redis.folder, 'here.rdb'))
     const admin = new Redis(redis.url)
     await admin.bgsave()
     await waitUntil('the snapshot failed', async () => (await admin.info()).includes('rdb_last_bgsave_status:err'))
     admin.disconnect()
     const [submit, list, doctor] = await Promise.all([
-      cli.project.run(['submit', 'echo', 'x', ...at]),
-      cli.project.run(['session', 'list', ...at]),
-      cli.project.run(['doctor', ...at]),
+      cli.project.ask(['submit', 'echo', 'x', ...at]),
+      cli.project.ask(['session', 'list', ...at]),
+      cli.project.ask(['doctor', ...at]),
     ])
     expect(submit.stderr).toMatch(
       /^troupe: Redis takes no writes now; .*\ntroupe: Redis refused .*MISCONF.* cannot save to disk: free some space.*\n$/,
@@ -89,10 +89,10 @@ describe.concurrent('a Redis that refuses', () => {
   it('writes because it is full is the one cause that doctor reports', async () => {
     await using redis = await RedisServer.start()
     const at = ['--json', '--redis-url', redis.url]
-    await cli.project.run(['submit', 'echo', 'x', ...at])
+    await cli.project.ask(['submit', 'echo', 'x', ...at])
     const admin = new Redis(redis.url)
     await admin.config('SET', 'maxmemory', '1')
-    const { code, objects } = await cli.project.run(['doctor', ...at])
+    const { code, objects } = await cli.project.ask(['doctor', ...at])
     admin.disconnect()
     const [health, ...findings] = objects
     expect({ code, health }).toMatchObject({
@@ -112,9 +112,9 @@ describe.concurrent('a Redis that refuses', () => {
       settings: ['maxmemory 50mb', 'maxmemory-policy allkeys-lru'],
     })
     const [list, doctor, said] = await Promise.all([
-      cli.project.run(['session', 'list', '--redis-url', redis.url]),
-      cli.project.run(['doctor', '--json', '--redis-url', redis.url]),
-      cli.project.run(['doctor', '--redis-url', redis.url]),
+      cli.project.ask(['session', 'list', '--redis-url', redis.url]),
+      cli.project.ask(['doctor', '--json', '--redis-url', redis.url]),
+      cli.project.ask(['doctor', '--redis-url', redis.url]),
     ])
     expect(list).toMatchObject({ code: 2, stderr: expect.stringContaining('noeviction') })
     expect(doctor).toMatchObject({ code: 1, objects: [{ type: 'finding', level: 'problem' }] })
@@ -126,11 +126,11 @@ describe.concurrent('a Redis that refuses', () => {
 describe.concurrent('a key of the namespace that another program overwrote', () => {
   it('is a finding of doctor', async () => {
     const at = ['--json', '--namespace', `${cli.namespace}-spoilt`]
-    await cli.project.run(['submit', 'echo', 'x', ...at])
+    await cli.project.ask(['submit', 'echo', 'x', ...at])
     const admin = new Redis(inject('redisUrl'))
     const key = `{${cli.namespace}-spoilt.0}:timers`
     await admin.set(key, 'not a zset')
-    const { code, stderr, objects } = await cli.project.run(['doctor', ...at])
+    const { code, stderr, objects } = await cli.project.ask(['doctor', ...at])
     await admin.del(key)
     admin.disconnect()
     const what = `key ${key} should be a zset: another program overwrote it`
@@ -148,12 +148,12 @@ describe.concurrent('an accepted message', () => {
   it('is reported as accepted, even if nobody knows whether a node takes it', async () => {
     const namespace = `${cli.namespace}-kinds`
     const at = ['--json', '--namespace', namespace]
-    const submitted = await cli.project.run(['submit', 'echo', 'x', '--keep-open', ...at])
+    const submitted = await cli.project.ask(['submit', 'echo', 'x', '--keep-open', ...at])
     const workerId = String(submitted.objects[0]?.workerId)
     const admin = new Redis(inject('redisUrl'))
     await admin.set(`{${namespace}.0}:kinds`, 'not a hash')
     admin.disconnect()
-    const sent = await cli.project.run(['send', workerId, 'y', ...at])
+    const sent = await cli.project.ask(['send', workerId, 'y', ...at])
     const warning = expect.stringMatching(/message was accepted, but .*not known whether.*:kinds should be a hash/)
     expect(sent).toMatchObject({ code: 0, objects: [{ type: 'sent', workerId, position: 1, warning }] })
   })
@@ -166,14 +166,14 @@ describe.concurrent('the end of a damaged session', () => {
   ])('is requested by %s, which says so', async (verb, type, what) => {
     const namespace = `${cli.namespace}-${verb}`
     const at = ['--namespace', namespace]
-    const submitted = await cli.project.run(['submit', 'echo', 'x', '--keep-open', '--json', ...at])
+    const submitted = await cli.project.ask(['submit', 'echo', 'x', '--keep-open', '--json', ...at])
     const { sessionId, workerId } = submitted.objects[0] ?? {}
     const admin = new Redis(inject('redisUrl'))
     await admin.hset(`{${namespace}.0}:w:${String(workerId)}`, 'attempt', 'nonsense')
     admin.disconnect()
-    const asked = await cli.project.run(['session', verb, String(sessionId), '--json', ...at])
+    const asked = await cli.project.ask(['session', verb, String(sessionId), '--json', ...at])
     expect(asked).toMatchObject({ code: 0, objects: [{ type, sessionId, state: 'damaged' }] })
-    const { stdout } = await cli.project.run(['session', verb, String(sessionId), ...at])
+    const { stdout } = await cli.project.ask(['session', verb, String(sessionId), ...at])
     const note = 'it is damaged: troupe session show names the data that another program overwrote'
     expect(stdout).toBe(`session ${String(sessionId)} ${what}; ${note}\n`)
   })
@@ -197,7 +197,7 @@ describe.concurrent('a Redis that goes away while a session is followed', () => 
   it('ends the command with 69, and the command says how to follow the session again', async () => {
     await using redis = await RedisServer.start({ durability: 'none' })
     const at = ['--redis-url', redis.url]
-    const { objects } = await cli.project.run(['submit', 'waits', ...at, '--json'])
+    const { objects } = await cli.project.ask(['submit', 'waits', ...at, '--json'])
     const sessionId = String(objects[0]?.sessionId)
     const following = cli.project.start(['session', 'follow', sessionId, ...at, '--json'])
     await following.saw('session.created', 'stdout')
