@@ -7,6 +7,7 @@ import { encodeGivenHistory } from '../../src/core/history/given-history.ts'
 import { pairedMessages } from '../../src/core/history/paired.ts'
 import { formatNames, formats, readConversation, writeConversation } from '../../src/formats/formats.ts'
 import { type Feature, featureNames, isEmpty, marksOf } from '../../src/formats/parts/features.ts'
+import { isLong } from '../support/fault/fault-settings.ts'
 import { anyHistory } from './support/any-history.ts'
 import { rules } from './support/rules.ts'
 
@@ -28,7 +29,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (na
         })
         expect(lost).toEqual([])
       }),
-      { numRuns: 300 },
+      { numRuns: isLong ? 300 : 150 },
     )
   })
 
@@ -42,7 +43,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (na
         const third = writeConversation(readBack(again, name), name, { id: 'one', folder: '/work' }).text
         expect(third).toBe(again)
       }),
-      { numRuns: 200 },
+      { numRuns: isLong ? 200 : 100 },
     )
   })
 
@@ -51,7 +52,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (na
       fc.property(anyHistory, (given) => {
         expect(rules[name]?.(writeConversation(given, name).text) ?? []).toEqual([])
       }),
-      { numRuns: 300 },
+      { numRuns: isLong ? 300 : 150 },
     )
   })
 
@@ -61,7 +62,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (na
         const back = readBack(writeConversation(given, name).text, name)
         expect(encodeGivenHistory(back)).toHaveLength(back.length)
       }),
-      { numRuns: 100 },
+      { numRuns: isLong ? 100 : 50 },
     )
   })
 
@@ -72,7 +73,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (na
         for (const format of [name, undefined])
           expect(refusalOf(() => readConversation(text, { format }))).toMatch(/^$|\S \S/)
       }),
-      { numRuns: 300 },
+      { numRuns: isLong ? 300 : 150 },
     )
   })
 
@@ -82,7 +83,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (na
         for (const given of [value, JSON.stringify(value), { messages: value }, [{ role: 'user', content: value }]])
           expect(refusalOf(() => readConversation(given, { format: name }))).toMatch(/^$|\S \S/)
       }),
-      { numRuns: 200 },
+      { numRuns: isLong ? 200 : 100 },
     )
   })
 })

@@ -10,6 +10,7 @@ import { encodeGivenHistory } from '../../src/core/history/given-history.ts'
 import { ConversationHistory } from '../../src/core/history/history.ts'
 import { apply, happenings } from '../core/support/any-conversation.ts'
 import { anyHistory } from '../formats/support/any-history.ts'
+import { isLong } from '../support/fault/fault-settings.ts'
 import { requestFaults } from './support/request-rules.ts'
 import { senders } from './support/sent-requests.ts'
 import { requestOf } from './support/surfaces.ts'
@@ -85,14 +86,14 @@ describe.each(senders)('$name', ({ protocol, bodyOf, id }) => {
       const hasTwins = faults.some((fault) => fault.startsWith('an id of a call twice'))
       expect(hasTwins ? [] : faults).toEqual([])
     })
-    await fc.assert(lives, { numRuns: 150 })
+    await fc.assert(lives, { numRuns: isLong ? 150 : 75 })
   })
 
   test('accepts what is sent of a history from elsewhere, and of what models write', async () => {
     const lives = fc.asyncProperty(anyHistory, odds, async (messages, list) => {
       expect(await faultsOf(asked(imported(asOwn(withOdds(messages, list)))), ' ')).toEqual([])
     })
-    await fc.assert(lives, { numRuns: 200 })
+    await fc.assert(lives, { numRuns: isLong ? 200 : 100 })
   })
 
   test('accepts a history that ends anywhere: in mid-batch, before a result, after a denial', async () => {
@@ -102,7 +103,7 @@ describe.each(senders)('$name', ({ protocol, bodyOf, id }) => {
       history.push(chat.user('later'))
       expect(await faultsOf(asked(history))).toEqual([])
     })
-    await fc.assert(lives, { numRuns: 100 })
+    await fc.assert(lives, { numRuns: isLong ? 100 : 50 })
   })
 })
 

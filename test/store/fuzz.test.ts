@@ -11,7 +11,7 @@ import { scenesOf } from './support/calls/script-scenes.ts'
 import type { FuzzScene } from './support/fuzz.ts'
 import { Place } from './support/place.ts'
 
-const triesOfEach = isLong ? 10_000 : 600
+const triesOfEach = isLong ? 10_000 : 300
 
 /** Answers of which the headers say that nothing was written. */
 const refusals = new Set(['conflict', 'cancelled', 'refused', 'fenced', 'not_found', 'terminal', 'session_finished'])

@@ -128,7 +128,7 @@ async function expectResults(stage: Stage, sessions: readonly Session[], values:
 test('agents end right, and nothing is repeated, while nodes are killed at random moments', { timeout: 600_000 }, () =>
   withSeed(async (random) => {
     await using stage = await Stage.open(2)
-    const endsAt = Date.now() + (isLong ? 60_000 : 5_000)
+    const endsAt = Date.now() + (isLong ? 60_000 : 3_000)
     const over = new AbortController()
     const killing = (async () => {
       // A machine that has much to do takes long to start a node again: three have to die while sessions run.
@@ -140,7 +140,7 @@ test('agents end right, and nothing is repeated, while nodes are killed at rando
     })()
     const values: number[] = []
     const sessions: Session[] = []
-    for (let n = 0; n < (isLong ? 150 : 12) || !over.signal.aborted; n++) {
+    for (let n = 0; n < (isLong ? 150 : 8) || !over.signal.aborted; n++) {
       values.push(n)
       sessions.push(await stage.create('root', { n, plan: '' }))
       await pause(300 * random())
