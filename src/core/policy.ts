@@ -219,9 +219,9 @@ export const policy = {
   mediaBytesMax: 10_485_760,
   /** Media in the result of a tool, in all: more becomes a note. */
   toolMediaBytesMax: 600_000,
-  /** The size of one blob: a long result, or media. A script that writes more would block Redis for too long. */
+  /** The size of one blob: a long result, or media. */
   blobBytesMax: 16_777_216,
-  /** Blobs of the first message of a session together: they are kept by the script that creates it. */
+  /** Blobs of the first message of a session together. */
   firstBlobBytesMax: 33_554_432,
   /** The size of all blobs of a session together. */
   sessionBlobBytesMax: 268_435_456,

@@ -7,11 +7,12 @@ import { Buffer } from 'node:buffer'
 import { type Blob, type BlobRef, blobRefOf, decodeBlobLine, isBlobId } from '../core/blob.ts'
 import type { Policy } from '../core/policy.ts'
 import type { BlobStore } from '../core/ports/ports.ts'
-import { blobKey, type PartitionKeys, rootKey, sessionKeys } from './keys.ts'
+import { blobKey, type PartitionKeys, rootKey, sentBlobKey, sessionKeys } from './keys.ts'
 import { guarded } from './redis/guarded.ts'
 import type { Redis } from './redis/redis.ts'
 import type { ScriptCaller } from './script/script.ts'
 import { keepBlobScript } from './script/scripts.ts'
+import { withSentBlobs } from './sent-blob.ts'
 
 export interface BlobStoreOptions {
   readonly redis: Redis
@@ -29,28 +30,29 @@ export class RedisBlobStore implements BlobStore {
   }
 
   async keep(sessionId: string, blob: Blob): ReturnType<BlobStore['keep']> {
-    const { caller, keys, policy, deadlineMs } = this.#o
+    const { redis, caller, keys, policy, deadlineMs } = this.#o
     if (blob.bytes.byteLength > policy.blobBytesMax) return { kind: 'tooLong' }
     const ref = blobRefOf(blob)
-    const { buffer, byteOffset, byteLength } = blob.bytes
-    const [answer] = await caller.call(
-      keepBlobScript,
-      {
-        root: rootKey(keys.tag, sessionId),
-        blobs: sessionKeys(keys.tag, sessionId).blobs,
-        blob: blobKey(keys.tag, sessionId, ref.id),
-      },
-      {
-        blob: ref.id,
-        mediaType: blob.mediaType,
-        bytesMost: policy.sessionBlobBytesMax,
-        countMost: policy.sessionBlobsMax,
-        body: Buffer.from(buffer, byteOffset, byteLength),
-      },
-      { deadlineMs },
-    )
-    if (answer === 'not_found') return { kind: 'gone' }
-    return answer === 'full' ? { kind: 'full' } : { kind: 'kept', ref }
+    const scriptKeys = {
+      root: rootKey(keys.tag, sessionId),
+      blobs: sessionKeys(keys.tag, sessionId).blobs,
+      blob: blobKey(keys.tag, sessionId, ref.id),
+      sent: sentBlobKey(keys.tag, sessionId, ref.id),
+    }
+    const args = {
+      blob: ref.id,
+      mediaType: blob.mediaType,
+      bytes: ref.bytes,
+      bytesMost: policy.sessionBlobBytesMax,
+      countMost: policy.sessionBlobsMax,
+    }
+    const sent = [{ sessionId, ref, body: blob.bytes }]
+    return withSentBlobs(redis, keys, sent, deadlineMs, async (leftMs) => {
+      const [answer] = await caller.call(keepBlobScript, scriptKeys, args, { deadlineMs: leftMs })
+      if (answer === 'unsent') return null
+      if (answer === 'not_found') return { kind: 'gone' as const }
+      return answer === 'full' ? { kind: 'full' as const } : { kind: 'kept' as const, ref }
+    })
   }
 
   async find(sessionId: string, id: string): Promise<BlobRef | null> {

@@ -232,6 +232,11 @@ export function blobKey(tag: string, sessionId: string, id: string): string {
   return `${tag}:s:${sessionId}:blob:${id}`
 }
 
+/** string; the bytes of a blob that is about to be kept: by their own `SET`, since a script would hold Redis while it copies them; ten minutes. */
+export function sentBlobKey(tag: string, sessionId: string, id: string): string {
+  return `${blobKey(tag, sessionId, id)}:sent`
+}
+
 /** What a session has beside the record of its root. Each exists only when needed; until pruned. */
 export function sessionKeys(tag: string, id: string) {
   const session = `${tag}:s:${id}`

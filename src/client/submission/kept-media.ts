@@ -1,6 +1,6 @@
 /**
  * Duty: keep media of an input that are too long for a message as blobs of the session; the message names them.
- * KEPT-MEDIA-1 Blobs are kept before a message names them, or by the script that creates its session. A crash in between leaves a blob that nobody
+ * KEPT-MEDIA-1 Blobs are kept before a message names them, or their bytes are sent before the script that creates its session. A crash in between leaves a blob that nobody
  *              names: it goes with its session.
  */
 import { type Blob, type BlobRef, blobRefOf } from '../../core/blob.ts'

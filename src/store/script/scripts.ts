@@ -261,9 +261,9 @@ export const forkScript = defineScript({
 
 export const keepBlobScript = defineScript({
   file: 'keep-blob.lua',
-  keys: words('root blobs blob'),
-  header: words('blob mediaType bytesMost countMost'),
-  args: words('body'),
+  keys: words('root blobs blob sent'),
+  header: words('blob mediaType bytes bytesMost countMost'),
+  args: [],
 })
 
 export const endpointScript = defineScript({

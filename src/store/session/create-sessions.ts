@@ -17,9 +17,11 @@ import {
 } from '../../core/policy.ts'
 import type { Wakeup } from '../../core/ports/wake.ts'
 import type { PartitionKeys } from '../keys.ts'
+import type { Redis } from '../redis/redis.ts'
 import { batchesOf, bytesOf } from '../script/batcher.ts'
 import type { HeaderValue, ScriptCaller } from '../script/script.ts'
 import { createSessionsScript } from '../script/scripts.ts'
+import { type SentBlob, withSentBlobs } from '../sent-blob.ts'
 import { newSeed, parseWakeups } from '../wakeups.ts'
 
 export interface SessionOrder {
@@ -65,8 +67,10 @@ type Answer = CreateAnswer | TransientError
 interface Prepared {
   /** The session's part of the header. */
   readonly fields: Readonly<Record<string, HeaderValue | undefined>>
-  /** The mail, the event, then the entries, then the blobs. */
-  readonly texts: readonly (string | Buffer)[]
+  /** The mail, the event, then the entries, then what is said of the blobs. */
+  readonly texts: readonly string[]
+  /** Their bytes go before. */
+  readonly blobs: readonly SentBlob[]
   /** Set for an order with a key. */
   readonly partitions: number | undefined
   readonly bytes: number
@@ -78,12 +82,14 @@ const startCaps = encodeAllowed(defaultSpending)
 const fieldsBytes = 300
 
 export class CreateSessions {
+  readonly #redis: Redis
   readonly #caller: ScriptCaller
   readonly #keys: PartitionKeys
   readonly #policy: Policy
   readonly #deadlineMs: number
 
-  constructor(caller: ScriptCaller, keys: PartitionKeys, policy: Policy, deadlineMs: number) {
+  constructor(redis: Redis, caller: ScriptCaller, keys: PartitionKeys, policy: Policy, deadlineMs: number) {
+    this.#redis = redis
     this.#caller = caller
     this.#keys = keys
     this.#policy = policy
@@ -122,6 +128,18 @@ export class CreateSessions {
   }
 
   async #send(batch: readonly Prepared[], deadlineMs: number): Promise<Answer[]> {
+    const blobs = batch.flatMap((one) => one.blobs)
+    if (blobs.length === 0) return this.#call(batch, deadlineMs).then(whole)
+    if (batch.length > 1)
+      return Promise.all(batch.map(async (one) => this.#send([one], deadlineMs))).then((all) => all.flat())
+    return withSentBlobs(this.#redis, this.#keys, blobs, deadlineMs, async (leftMs) => {
+      const answers = await this.#call(batch, leftMs)
+      return answers.includes(null) ? null : whole(answers)
+    })
+  }
+
+  /** Null: bytes of its blobs are not there. */
+  async #call(batch: readonly Prepared[], deadlineMs: number): Promise<(Answer | null)[]> {
     const { sessions, ends, events } = this.#keys
     const args = {
       wakeupMs: this.#policy.wakeupMs,
@@ -131,10 +149,13 @@ export class CreateSessions {
       texts: batch.flatMap(({ texts }) => texts),
     }
     const replies = await this.#caller.call(createSessionsScript, { sessions, ends, events }, args, { deadlineMs })
-    return (replies as [CreateAnswer['kind'] | 'behind', string, string][]).map(([kind, sessionId, wakeups]) => {
-      if (kind === 'behind') return behind(sessionId)
-      return { kind, sessionId, workerId: rootIdOf(sessionId), wakeups: parseWakeups(wakeups) }
-    })
+    return (replies as [CreateAnswer['kind'] | 'behind' | 'unsent', string, string][]).map(
+      ([kind, sessionId, wakeups]) => {
+        if (kind === 'unsent') return null
+        if (kind === 'behind') return behind(sessionId)
+        return { kind, sessionId, workerId: rootIdOf(sessionId), wakeups: parseWakeups(wakeups) }
+      },
+    )
   }
 
   /** Fields with the default of a new session are left out. */
@@ -182,16 +203,17 @@ export class CreateSessions {
       fields.keyMs = this.#policy.givenKeyMs
     }
     const texts = [mail, event, ...history]
-    const kept = blobs.flatMap(({ ref, body }) => [
-      ref.id,
-      ref.mediaType,
-      Buffer.from(body.buffer, body.byteOffset, body.byteLength),
-    ])
-    const blobBytes = blobs.reduce((sum, { ref }) => sum + ref.bytes, 0)
-    const bytes = fieldsBytes + (permissions?.length ?? 0) + bytesOf(texts) + blobBytes
+    const kept = blobs.flatMap(({ ref }) => [ref.id, ref.mediaType, String(ref.bytes)])
+    const bytes = fieldsBytes + (permissions?.length ?? 0) + bytesOf(texts)
     const partitions = keyDigest === null ? undefined : order.partitions
-    return { fields, texts: [...texts, ...kept], partitions, bytes }
+    const sent = blobs.map((blob) => ({ sessionId, ...blob }))
+    return { fields, texts: [...texts, ...kept], blobs: sent, partitions, bytes }
   }
+}
+
+/** A session without blobs is never answered that they are not there. */
+function whole(answers: readonly (Answer | null)[]): Answer[] {
+  return answers.filter((answer) => answer !== null)
 }
 
 function settledOf(answer: Answer): PromiseSettledResult<CreateAnswer> {

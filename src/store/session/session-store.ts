@@ -118,7 +118,7 @@ export class SessionStore {
     this.forks = new ForkStore(redis, caller, keys, policy, deadlineMs)
     this.pauses = new PauseStore(caller, keys, policy.wakeupMs, deadlineMs)
     this.amendments = new AmendStore(redis, caller, keys, policy, deadlineMs)
-    this.#creation = new CreateSessions(caller, keys, policy, deadlineMs)
+    this.#creation = new CreateSessions(redis, caller, keys, policy, deadlineMs)
     this.#cancels = new Cancels(caller, keys, policy, deadlineMs)
   }
 

@@ -23,12 +23,12 @@ ARGV[1] header    json:
     entries        how many entries its history begins with; absent: none
     blobs          how many blobs its first message names; absent: none
     rests          true: it has no first message, and waits for one
-ARGV[2] texts     of each session: its first message, what is told of it, json, the entries of its history, and id, media
-        type and bytes of its blobs
+ARGV[2] texts     of each session: its first message, what is told of it, json, the entries of its history, and of its blobs, whose
+        bytes were sent before, each the id, the media type and how many bytes it has
 Returns {{word, session, wakeups}, ...} for each. "ok": it was created; "again": it was there, or its key began it before; "other": its key
         began something else, and that session is answered; "behind": there are as many partitions as stands in the place of the
-        session, and the caller knows another number, so that its key may lead elsewhere.
-Builds  T:w:<id> and its mail:inbox and log of the roots; T:s:<session> and its blobs, blob:<id>, permissions; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:pools, T:idem, T:meta.
+        session, and the caller knows another number, so that its key may lead elsewhere; "unsent": the bytes of a blob are not there, or not there any more.
+Builds  T:w:<id> and its mail:inbox and log of the roots; T:s:<session> and its blobs, blob:<id>, blob:<id>:sent, permissions; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:pools, T:idem, T:meta.
 Events  session.created, of each. Writes nothing of a session that is not answered "ok", and nothing at all where it meets an error.
         Sent again, it answers the same sessions and wake-ups, and writes nothing. ]]
 local sessionsKey, endsKey = KEYS[1], KEYS[2]
@@ -47,7 +47,7 @@ end
 local known = { partitions = header.partitions, some = #orders > 0 and redis.call('EXISTS', unpack(rootKeys)) > 0, bySession = {}, byKey = {} }
 for index = 1, #orders do
   local order = orders[index]
-  answers[index] = answerBefore(tag, order, known)
+  answers[index] = answerNow(tag, order, known, texts)
   if not answers[index] then fresh[#fresh + 1] = order end
 end
 local now = #fresh > 0 and nowMs()

@@ -1,5 +1,5 @@
 /** Mutants of the blobs of sessions. */
-import { keepBlobScript, pruneScript } from '../../../../src/store/script/scripts.ts'
+import { createSessionsScript, keepBlobScript, pruneScript } from '../../../../src/store/script/scripts.ts'
 import type { Mutant } from '../mutant.ts'
 import * as checks from './blob-checks.ts'
 
@@ -15,6 +15,26 @@ export const blobMutants: readonly Mutant[] = [
     script: keepBlobScript,
     takenOut: { value: 'size' },
     check: checks.aBlobThatIsThereCountsOnce,
+  },
+  {
+    guard: 'a blob that was kept need not be sent again',
+    script: keepBlobScript,
+    takenOut: 'line',
+    check: checks.aBlobThatWasKeptNeedNotBeSentAgain,
+  },
+  { guard: 'a blob that is kept stays', script: keepBlobScript, takenOut: 'line', check: checks.aBlobThatIsKeptStays },
+  { guard: 'a blob is kept whole', script: keepBlobScript, takenOut: 'line', check: checks.aBlobIsKeptWhole },
+  {
+    guard: 'the first blobs of a session stay',
+    script: createSessionsScript,
+    takenOut: 'line',
+    check: checks.theFirstBlobsOfASessionStay,
+  },
+  {
+    guard: 'a session begins with all of its blobs',
+    script: createSessionsScript,
+    takenOut: { condition: 'true' },
+    check: checks.aSessionBeginsWithAllOfItsBlobs,
   },
   {
     guard: 'blobs of a session are bounded',

@@ -79,6 +79,28 @@ local function answerBefore(tag, order, known)
   return { 'again', order.session, redis.call('HGET', order.recordKey, 'startWakeups') or '' }
 end
 
+-- The key under which the bytes of a blob were sent before.
+local function sentKeyOf(tag, session, blob)
+  return sessionKey(tag, session) .. ':blob:' .. blob .. ':sent'
+end
+
+-- Is a blob that the first message names not there whole? Three texts stand for each: its id, its media type, and how many bytes it has.
+local function lacksBlob(tag, order, texts)
+  for from = order.firstBlob, order.firstBlob + 3 * (order.blobs - 1), 3 do
+    if digits(redis.call('STRLEN', sentKeyOf(tag, order.session, texts[from]))) ~= texts[from + 2] then return true end
+  end
+  return false
+end
+
+-- The same as answerBefore, and for a session whose blobs are not there that it is not created.
+local function answerNow(tag, order, known, texts)
+  local answer = answerBefore(tag, order, known)
+  if answer or not lacksBlob(tag, order, texts) then return answer end -- guard: a session begins with all of its blobs
+  known.bySession[order.session] = nil
+  if order.key then known.byKey[order.key] = nil end
+  return { 'unsent', order.session, '' }
+end
+
 local function writeRoot(tag, order, now)
   local record = { 'schema', '8', 'kind', order.kind, 'status', order.rests and 'idle' or 'queued' } -- guard: a session without a first message rests
   local function set(field, value, absent)
@@ -108,15 +130,16 @@ local function writeRoot(tag, order, now)
   redis.call('HSET', order.recordKey, unpack(record))
 end
 
--- Writes the blobs that the first message names: three texts for each, its id, its media type, and its bytes. Whoever asks for the session bounds them.
+-- The blobs that the first message names, whose bytes are there, become those of the session. Whoever asks for the session bounds them.
 local function writeFirstBlobs(tag, order, texts)
   local base, held = sessionKey(tag, order.session), 0
-  for index = 0, order.blobs - 1 do
-    local from = order.firstBlob + 3 * index
-    local id, body = texts[from], texts[from + 2]
-    redis.call('SET', base .. ':blob:' .. id, body)
-    redis.call('HSET', base .. ':blobs', id, digits(#body) .. ' ' .. texts[from + 1])
-    held = held + #body
+  for from = order.firstBlob, order.firstBlob + 3 * (order.blobs - 1), 3 do
+    local blob, bytes = texts[from], texts[from + 2]
+    local blobKey = base .. ':blob:' .. blob
+    redis.call('RENAME', sentKeyOf(tag, order.session, blob), blobKey)
+    redis.call('PERSIST', blobKey) -- guard: the first blobs of a session stay
+    redis.call('HSET', base .. ':blobs', blob, bytes .. ' ' .. texts[from + 1])
+    held = held + tonumber(bytes)
   end
   if held > 0 then redis.call('HSET', base .. ':blobs', 'bytes', digits(held)) end
 end
