@@ -16,7 +16,8 @@ const numbers = /\[(\d\.\d+(?:, \d\.\d+)*)\]['"`]/g
 /** The files of the tests that show each line, by the number of the line. */
 function shownBy(): ReadonlyMap<string, ReadonlySet<string>> {
   const shown = new Map<string, Set<string>>()
-  for (const file of globSync('test/**/*.test.ts', { cwd: root }).sort())
+  // Names of tests stand in their files, and in the tables of samples that they go through.
+  for (const file of globSync(['test/**/*.test.ts', 'test/**/*-samples.ts'], { cwd: root }).sort())
     for (const [, list = ''] of readFileSync(join(root, file), 'utf8').matchAll(numbers))
       for (const id of list.split(', ')) shown.set(id, (shown.get(id) ?? new Set()).add(file))
   return shown

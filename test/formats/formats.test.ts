@@ -9,7 +9,7 @@ import { formatNames, formats, readConversation, writeConversation } from '../..
 import { type Feature, featureNames, isEmpty, marksOf } from '../../src/formats/parts/features.ts'
 import { isLong } from '../support/fault/fault-settings.ts'
 import { anyHistory } from './support/any-history.ts'
-import { rules } from './support/rules.ts'
+import { rules } from './support/rules/rules.ts'
 
 describe.each(formats.map((format) => [format.name, format] as const))('%s', (name, { losses }) => {
   test('what was written is read back without any loss that its list does not name', () => {
