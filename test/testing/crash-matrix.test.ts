@@ -1,75 +1,18 @@
 /** What users prove with it: correct workers pass at every point, and each seeded fault is found at the point where it shows. */
-import { type ChildProcess, fork } from 'node:child_process'
-import { on, once } from 'node:events'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Redis } from 'ioredis'
 import { ConfigError } from 'troupe'
-import {
-  CrashMatrixError,
-  type CrashReport,
-  call,
-  crashMatrix,
-  type Progress,
-  type RunPlace,
-  type Scenario,
-  say,
-} from 'troupe/test'
+import { call, crashMatrix, type Progress, type RunPlace, type Scenario, say } from 'troupe/test'
 import { describe, expect, inject, test } from 'vitest'
 import { isAlive } from '../../src/dev/program.ts'
 import { readJournal } from '../../src/testing/crash/journal.ts'
 import { isLong } from '../support/fault/fault-settings.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { messages, refusedScenarios, reportOf, scenario, shortly, sureLease } from './scenarios/payment-scenarios.ts'
 import { entryFile } from './scenarios/payments.ts'
-
-type Kind =
-  | 'payer'
-  | 'careless-payer'
-  | 'forgetful'
-  | 'clerk'
-  | 'stamp'
-  | 'counter'
-  | 'careless-clerk'
-  | 'sender'
-  | 'moody'
-  | 'waiter'
-  | 'quitter'
-  | 'guest'
-  | 'asker'
-  | 'expecter'
-  | 'settler'
-  | 'guarded'
-  | 'starter'
-  | 'hoarder'
-
-function scenario(kind: Kind, more: Partial<Scenario> = {}): Scenario {
-  return {
-    workers: new URL('./scenarios/payments.ts', import.meta.url),
-    kind,
-    input: ({ folder }) => ({ folder, cents: 250 }),
-    redisUrl: inject('redisUrl'),
-    // As long as a busy machine may need.
-    runMsMax: 120_000,
-    ...more,
-  }
-}
-
-/** Of those that count the calls of a node: no lease ends while its node lives, however busy the machine is. */
-const sureLease: Partial<Scenario> = { leaseMs: 5_000 }
-
-/** In the short form the node dies around these calls only. */
-const shortly = (...calls: readonly string[]): Partial<Scenario> =>
-  isLong ? {} : { only: calls.flatMap((point) => [`before ${point}`, `after ${point}`]) }
-
-/** With what an error says of them. */
-async function reportOf(running: Promise<CrashReport>): Promise<{ report: CrashReport; message: string }> {
-  const error = await running.then(
-    () => new Error('The matrix found no violation.'),
-    (thrown: unknown) => thrown as Error,
-  )
-  if (!(error instanceof CrashMatrixError)) throw error
-  return { report: error.report, message: error.message }
-}
 
 const lines = (folder: string, file: string) => readFileSync(join(folder, file), 'utf8').trimEnd().split('\n')
 
@@ -417,24 +360,7 @@ describe.concurrent('a scenario that cannot be run', () => {
     expect(message).toMatch(/a node ended by itself with 3[\s\S]*nobody can work like this/)
   })
 
-  test.each([
-    ['workers that do not exist', { workers: 'no/such/folder' }, /no\/such\/folder, which does not exist/],
-    ['definitions themselves', { workers: {} as string }, /workers is a path or a file URL/],
-    ['a module without workers', { workers: new URL(import.meta.resolve('zod')) }, /must export its workers by kind/],
-    ['a kind that is not there', { kind: 'tilt' }, /does not define kind "tilt"; it defines payer/],
-    ['replies of a kind that is not there', { replies: { nobody: [say('x')] } }, /kind "nobody"/],
-    ['replies that are no list', { replies: { clerk: 'x' as never } }, /replies of kind "clerk" are a list/],
-    ['an empty list of points', { only: [] }, /only is a list of names/],
-    ['a point instead of a list', { only: 'after claim #1' as never }, /only is a list of names/],
-    ['a field that is misspelt', { chek: () => {} } as never, /no field chek; a scenario has .*check/],
-    ['a Redis that is none', { redisUrl: 'http://127.0.0.1' }, /must begin with redis:/],
-    ['a number that is none', { pointsMax: 0 }, /pointsMax must be a whole number from 1, not 0/],
-    [
-      'a point that is not passed',
-      { only: ['after lunch'], input: () => 250 },
-      /no point "after lunch".*before claim #1/,
-    ],
-  ] as [string, Partial<Scenario>, RegExp][])('is refused: %s', async (_what, more, sentence) => {
+  test.each(refusedScenarios)('is refused: %s', async (_what, more, sentence) => {
     const error: unknown = await crashMatrix(scenario('stamp', more)).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(ConfigError)
     expect((error as Error).message).toMatch(sentence)
@@ -475,8 +401,3 @@ test('a fault is found of an agent that keeps in its process what should be a fa
   expect(await redis.keys(`{${place.id}.0}*`)).toEqual([])
   expect(existsSync(dirname(place.folder))).toBe(false)
 })
-
-async function messages(child: ChildProcess, most: number): Promise<void> {
-  let count = 0
-  for await (const _ of on(child, 'message')) if (++count === most) return
-}

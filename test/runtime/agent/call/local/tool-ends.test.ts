@@ -1,11 +1,12 @@
-/** How an agent handles tool calls that end without a result. */
-import { expect, test } from 'vitest'
+/** How an agent handles tool calls that end without a result, and tools that fail. */
+import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError, TransientError } from '../../../../../src/core/errors.ts'
 import { call, say, together } from '../../../../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../../../../src/store/keys.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
+import { runOnce, tool } from '../../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 import { waitUntil } from '../../../../support/wait-until.ts'
 
@@ -132,4 +133,100 @@ test('after a reply the record counts no failed attempts any more', async () => 
   })
   expect(await troupe.run('agent')).toMatchObject({ status: 'completed' })
   expect(seen).toEqual(['0'])
+})
+
+describe('a tool that fails', () => {
+  test('with a failure that may pass counts as running while it waits for its retry', async () => {
+    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let tries = 0
+    const flaky = tool(
+      'flaky',
+      async () => {
+        if (++tries === 1) throw new TransientError('try later', { retryAfterMs: 1 })
+        begun.resolve()
+        await gate.promise
+      },
+      'once',
+    )
+    const model = recordedModel('test/m', [call('flaky'), say('ok')])
+    const agent = defineWorker({ instructions: 'x', model, tools: [flaky] })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent', 'go')
+    await begun.promise
+    expect(await session.root.report()).toMatchObject({ run: 'ExecutingTools', lastFailure: { message: 'try later' } })
+    gate.resolve()
+    expect(await session.result()).toMatchObject({ status: 'completed' })
+  })
+
+  test('with a failure that may pass is called again, then its error goes to the model [3.4, 3.14]', async () => {
+    let tries = 0
+    const model = recordedModel('test/m', [call('flaky'), say('ok')])
+    const flaky = tool('flaky', () => {
+      tries++
+      throw new TransientError('try later', { retryAfterMs: 1 })
+    })
+    const { troupe, result, history } = await runOnce({ instructions: 'x', model, tools: [flaky], retries: 2 })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed' })
+    expect(tries).toBe(3)
+    const failures = history.filter(({ type }) => type === 'attemptFailed')
+    expect(failures).toMatchObject([{ failure: { origin: 'tool' } }, { failure: { origin: 'tool' } }])
+    expect(model.requests[1]?.messages.at(-1)).toMatchObject({ results: [{ output: { type: 'error-text' } }] })
+  })
+
+  test('beside others is the only one that is called again, with the number of its attempt', async () => {
+    const seen: string[] = []
+    const noting = (name: string, fails: number) =>
+      defineTool({
+        name,
+        description: 'x',
+        effect: 'idempotent',
+        run: (_, { attempt }) => {
+          seen.push(`${name} ${attempt}`)
+          if (attempt <= fails) throw new TransientError('try later', { retryAfterMs: 1 })
+          return attempt
+        },
+      })
+    const model = recordedModel('test/m', [together(call('fine'), call('flaky'), call('fine')), say('ok')])
+    const tools = [noting('fine', 0), noting('flaky', 2)]
+    const { troupe, result, history } = await runOnce({ instructions: 'x', model, tools })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed' })
+    expect(seen.toSorted((one, other) => (one < other ? -1 : 1))).toEqual([
+      'fine 1',
+      'fine 1',
+      'flaky 1',
+      'flaky 2',
+      'flaky 3',
+    ])
+    expect(history.filter(({ type }) => type === 'attemptFailed')).toHaveLength(2)
+  })
+
+  test('with a TerminalError lets no other call begin', async () => {
+    const ran: string[] = []
+    const broken = tool('broken', () => {
+      throw new TerminalError('the disk is gone')
+    })
+    const model = recordedModel('test/m', [together(call('first'), call('broken'), call('last'))])
+    const tools = [tool('first', () => ran.push('first')), broken, tool('last', () => ran.push('last'))]
+    const agent = defineWorker({ instructions: 'x', model, tools })
+    await using troupe = await TestTroupe.start({ workers: { agent }, policy: { toolsAtOnce: 1 } })
+    const session = await troupe.create('agent', 'go')
+    expect(await session.result()).toMatchObject({ status: 'failed', failure: { message: 'the disk is gone' } })
+    expect(ran).toEqual(['first'])
+    const results = (await troupe.history(session.rootId)).flatMap((entry) =>
+      entry.type === 'toolResult' ? [entry.status] : [],
+    )
+    expect(results).toEqual(['ok', 'error', 'cancelled'])
+  })
+
+  test('with a TerminalError fails the run [3.14]', async () => {
+    const model = recordedModel('test/m', [call('broken')])
+    const broken = tool('broken', () => {
+      throw new TerminalError('the disk is gone')
+    })
+    const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [broken] })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'failed', failure: { message: 'the disk is gone', origin: 'tool' } })
+  })
 })
