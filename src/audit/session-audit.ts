@@ -113,7 +113,7 @@ function relationsAcross(groups: readonly (readonly Seen[])[]): Map<string, stri
 }
 
 function formed(session: SessionPicture): SessionPicture {
-  // Damage of the root as a worker is reported for the root.
+  // What is damaged in the root as a worker is reported with the root.
   const malformed = session.fieldDamage.filter(isOfSession)
   const where = `the record of session ${session.id}`
   return { ...session, damage: [...session.damage, ...malformed.map((one) => damageText(one, where))] }

@@ -202,7 +202,7 @@ export interface SessionFlags {
 
 export function addSessionOptions(command: Command): Command {
   return command
-    .option('--name <name>', 'name of the first worker, for people', name)
+    .option('--name <name>', 'name of the first worker, shown to people', name)
     .option('--key <key>', 'idempotency key: the same key gives the same session', idempotencyKey)
     .option('--limit <name=n,…>', `limits of the session: ${limitNames.join(', ')}`, limits)
     .option(

@@ -199,7 +199,7 @@ describe('an entry that cannot be read', () => {
   })
 })
 
-/** Only where the survey runs as somebody else do the rights of others count; the owner is held to its own. */
+/** True: the survey runs as another user, for whom the rights of others count; the owner of a file is held to the owner's rights. */
 const usesOthersRights = process.getuid?.() === 0 && process.platform !== 'linux'
 
 /**

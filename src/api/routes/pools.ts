@@ -16,7 +16,7 @@ const pool = schemaOf<PoolSummary>()(
     due: z.number().describe('Timers and retries of its workers that are due within a minute.'),
     busy: z.number().describe('Turns that have lasted longer than a moment.'),
     nodes: z.number().describe('Live nodes.'),
-    slots: z.number().describe('Slots of all of them.'),
+    slots: z.number().describe('The slots of all these nodes.'),
     expectedNodes: z.number().describe('Nodes with a slot for each that waits, is due or is busy.'),
   }),
 )
@@ -27,7 +27,7 @@ const partition = schemaOf<PartitionSummary>()(
     partition: z.number(),
     sessions: z.number(),
     nodes: z.number().describe('Live nodes that work in it.'),
-    slot: z.number().nullable().describe('Of a Redis Cluster; null where there is none.'),
+    slot: z.number().nullable().describe('The hash slot in a Redis Cluster; null if there is no cluster.'),
     server: z.string().nullable().describe('The server that has the slot now, by address and port.'),
   }),
 )

@@ -35,9 +35,9 @@ const sessionQuery = z.strictObject({
   after: eventId
     .optional()
     .describe('Past events behind this one come first; 0-0: all that are kept. Default: events from now on.'),
-  tail: count(10_000).optional().describe('The last so many stored events come first. Not with `after`.'),
+  tail: count(10_000).optional().describe('How many of the last stored events come first. Not with `after`.'),
   follow: yesOrNo.optional().describe('false: past events alone; then the stream ends. Default: true.'),
-  limit: count(100_000).optional().describe('The stream ends after so many events.'),
+  limit: count(100_000).optional().describe('After how many events the stream ends.'),
   types,
   under: workerId.optional().describe('Only events of this worker, and of what it spawned at any depth.'),
   transient: yesOrNo.optional().describe('false: no deltas, states and logs. Default: true.'),
@@ -104,7 +104,7 @@ export const followFleet = route({
     'The id of each is a position in all partitions: `Last-Event-ID` or `after` resumes behind it. Deltas, states and logs come with the stream of a session.',
   query: z.strictObject({
     after: fleetPosition.optional().describe('Past events behind this position come first; 0-0: all that are kept.'),
-    limit: count(100_000).optional().describe('The stream ends after so many events.'),
+    limit: count(100_000).optional().describe('After how many events the stream ends.'),
     types,
     ticket,
   }),

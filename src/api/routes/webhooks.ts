@@ -127,7 +127,7 @@ export const listDeliveries = route({
   summary: 'Requests that told of something, or are to, the newest first',
   description: 'Also those of sessions that say where their result goes (`notify`).',
   query: z.strictObject({
-    webhook: webhookId.optional().describe('Only those to this endpoint.'),
+    webhook: webhookId.optional().describe('Only deliveries to this endpoint.'),
     state: deliveryState.optional(),
     limit: count(1_000).optional().describe('Default 50.'),
   }),

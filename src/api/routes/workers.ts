@@ -75,7 +75,7 @@ export const workerMailbox = route({
   id: 'workerMailbox',
   path: '/v1/workers/:id/mailbox',
   summary: 'The messages that wait: signals, then results, then inputs',
-  query: z.strictObject({ limit: count(pageMost).optional().describe('Of each lane. Default 100.') }),
+  query: z.strictObject({ limit: count(pageMost).optional().describe('How many of each lane. Default 100.') }),
   replies: { 200: z.object({ mails: z.array(mail) }) },
   cli: { command: 'mailbox list' },
   handle: async ({ troupe, params, query }) => ({

@@ -27,7 +27,7 @@ export const node = schemaOf<NodeSummary>()('Node', z.object(nodeFields))
 
 export const nodeReport = schemaOf<NodeReport>()(
   'NodeReport',
-  z.object({ ...nodeFields, workers: z.array(workerReport).describe('Those that it runs now.') }),
+  z.object({ ...nodeFields, workers: z.array(workerReport).describe('The workers that the node runs now.') }),
 )
 
 export const releasedNode = schemaOf<ReleasedNode>()(
@@ -65,7 +65,7 @@ export const finding = named(
     command: z.string().optional().describe('A command that helps.'),
     workerIds: z.array(z.string()).optional(),
     server: z.string().optional().describe('The server of a cluster that it is about.'),
-    servers: z.number().optional().describe('So many servers of a cluster are all alike in it.'),
+    servers: z.number().optional().describe('How many servers of a cluster are all alike in it.'),
     facts: jsonObject,
   }),
 )
@@ -145,7 +145,7 @@ export const audit = named(
     startedAt: maybeTime,
     finishedAt: maybeTime,
     progress: z.object({ sessions: z.number(), workers: z.number(), of: z.number().optional() }).nullable(),
-    report: auditReport.nullable().describe('Of the last audit that this server finished.'),
+    report: auditReport.nullable().describe('The report of the last audit that this server finished.'),
     problem: z.object({ code: z.string(), detail: z.string() }).nullable(),
   }),
 )

@@ -100,7 +100,7 @@ export const context = named(
     facts: jsonObject,
     tokens: z
       .number()
-      .describe('Of the next prompt: counted by the provider up to the newest reply, estimated behind it.'),
+      .describe('The tokens of the next prompt: counted by the provider up to the newest reply, estimated behind it.'),
     passedOver: z.number().describe('Entries that this version cannot read.'),
   }),
 )

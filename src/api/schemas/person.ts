@@ -42,7 +42,7 @@ export const approval = schemaOf<Approval>()(
     tool: z.string(),
     toolCallId: z.string(),
     arguments: json,
-    hash: z.string().describe('Of the call as it is shown here. Whoever approves it sends it back.'),
+    hash: z.string().describe('The hash of the call as it is shown here. Whoever approves the call sends it back.'),
     why: z.string(),
     again: z.string().nullable(),
     eachTime: z.boolean(),
@@ -67,10 +67,10 @@ export const decided = schemaOf<Decided>()(
 
 export const choice = z.strictObject({
   decision,
-  hash: z.string().max(100).optional().describe('That of the approval. Needed to approve.'),
+  hash: z.string().max(100).optional().describe('The hash of the approval. Needed to approve.'),
   arguments: json
     .optional()
     .describe('With approve: the call runs with these, in place of those that the model wrote.'),
   trust: z.enum(['once', 'tool']).optional(),
-  reason: reason.optional().describe('For the model, and for people.'),
+  reason: reason.optional().describe('The reason, shown to the model and to people.'),
 })

@@ -36,7 +36,7 @@ export const holdup = schemaOf<Holdup>()(
     .object({
       reason: z.enum(holdupReasons),
       workerId: z.string(),
-      waitsFor: z.string().describe('Words for people, to be read behind "waits for".'),
+      waitsFor: z.string().describe('Words for people, to be read after "waits for".'),
       needsSomebody: z.boolean().describe('It does not end by itself.'),
       since: time,
       until: maybeTime.describe('When it ends by itself; null if that is not known.'),

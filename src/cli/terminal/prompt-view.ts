@@ -79,7 +79,7 @@ export class PromptView implements SessionView {
 
   /** For the first worker, everything that it does stays; for the others, what a person may want to read again. The tree shows the rest. */
   #staysFor(type: RawEvent['type'], workerId: string): boolean {
-    // An ask is shown by whoever takes the answer.
+    // The prompt that takes the answer shows the ask.
     return type !== 'ask.opened' && (workerId === this.#session.rootId || lasting.has(type))
   }
 

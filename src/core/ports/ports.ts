@@ -171,7 +171,7 @@ export interface NextClaim {
   readonly keepWakeup: boolean
 }
 
-/** null: to leave. stay: nothing, because the slot goes on with children, or another of its turns asks. */
+/** What a slot wants after a commit. null: to leave. stay: nothing, because it goes on with children, or another of its turns asks. */
 export type SlotNext = NextClaim | 'stay' | null
 
 export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {

@@ -85,7 +85,7 @@ export class Journal {
   /** Counts something that came although nothing waited for it. Messages are delivered at least once, so duplicates are normal. */
   noteIgnored(what: string): void {
     this.tally = { ...this.tally, ignoredEvents: this.tally.ignoredEvents + 1 }
-    this.log.info('ignored', { what })
+    this.log.info('something came that nothing waited for, and was ignored', { what })
   }
 
   /** Counts a request as failed until its reply is there, so that a cancel meanwhile records it too. */

@@ -22,7 +22,7 @@ export interface CutWorker {
   readonly id: string
   readonly fields: RecordFields
   readonly historyLength: number
-  /** Its other keys by their names behind that of its record, with all that they hold. */
+  /** The other keys of the worker, each by what follows the name of its record in its name, with everything that the key holds. */
   readonly parts: Readonly<Record<string, readonly string[]>>
   /** Its timers, its retry (`retry`) and its asks that expire (`ask:<id>`), each with its time. */
   readonly due: Readonly<Record<string, string>>

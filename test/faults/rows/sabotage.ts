@@ -67,7 +67,7 @@ async function harmUntil(stop: AbortSignal, harness: Harness, harm: Harm): Promi
   queue.on('error', () => {})
   let harmed = 0
   while (!stop.aborted) {
-    // What is pulled from under BullMQ's own feet fails now and then.
+    // Harm fails now and then, because BullMQ works on the same keys.
     await harm(queue, connection, harness.tag).catch(() => {})
     harmed++
     await pause(5)

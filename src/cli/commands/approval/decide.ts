@@ -61,8 +61,8 @@ function addDecisionOptions(command: Command): Command {
     .argument('[approvals...]', 'ids of the approvals')
     .option('--all', 'all that are open now')
     .option('--session <id>', 'with --all: only those of this session')
-    .option('--by <who>', 'who decides, for people')
-    .option('--reason <text>', 'why, for the model and for people')
+    .option('--by <who>', 'name of the one who decides, shown to people')
+    .option('--reason <text>', 'the reason, shown to the model and to people')
 }
 
 async function decideAll(troupe: Troupe, decision: 'approve' | 'deny', given: readonly string[], flags: DecideFlags) {

@@ -18,8 +18,8 @@ export function addAnswerCommand(group: Command): void {
     description: 'answer an ask, once; its worker goes on',
     options: (command) =>
       addInputOptions(command.argument('<ask>', 'id of the ask').argument('[answer]', 'text or JSON; - reads stdin'))
-        .option('--by <who>', 'who answers, for people')
-        .option('--reason <text>', 'why, for the worker and for people')
+        .option('--by <who>', 'name of the one who answers, shown to people')
+        .option('--reason <text>', 'the reason, shown to the worker and to people')
         .option('--key <key>', 'idempotency key: the same answer under the same key is one answer', idempotencyKey),
     examples: [
       ['troupe ask answer 0199… yes --by ada', 'text'],

@@ -40,7 +40,7 @@ function addRaise(group: Command): void {
   addVerb(group, {
     name: 'raise',
     description: 'raise the number of partitions, also while sessions run',
-    options: (command) => command.argument('<number>', 'how many there are to be', wholeNumber(1)),
+    options: (command) => command.argument('<number>', 'how many partitions there are to be', wholeNumber(1)),
     examples: [['troupe partition raise 8', '']],
     details: `Sessions stay in the partition that their ids name. Those that are created from then
 on go to all partitions. Nodes, clients and servers that run learn the new number

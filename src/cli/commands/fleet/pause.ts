@@ -16,7 +16,10 @@ interface AllFlag {
 export function addWhoAndWhy(command: Command): Command {
   return command
     .option('--reason <text>', 'the reason, for the report and the events')
-    .option('--by <who>', 'who asks for it, for people (default: the user and host of this process)')
+    .option(
+      '--by <who>',
+      'name of the one who asks for it, shown to people (default: the user and host of this process)',
+    )
 }
 
 export function addPauseAllCommand(program: Command): void {

@@ -25,15 +25,15 @@ export function addTokenChanges(group: Command): void {
       'read: look; operate: create, send, change; decide: answer asks and approvals; admin: all (with commas between them)',
       someOf(rights),
     )
-    .option('--kinds <names>', 'it creates sessions of these kinds alone', names)
-    .option('--models <names>', 'it sets these models alone for an agent', names)
-    .option('--limit <name=n,…>', `at most this for each of its sessions: ${limitNames.join(', ')}`, limits)
+    .option('--kinds <names>', 'the token creates sessions of these kinds alone', names)
+    .option('--models <names>', 'the token sets these models alone for an agent', names)
+    .option('--limit <name=n,…>', `the most that each session of the token may have: ${limitNames.join(', ')}`, limits)
     .option(
       '--per-hour <name=n,…>',
       'at most this for all that it creates within an hour: sessions, modelCalls, tokens, toolCalls',
       amounts,
     )
-    .option('--permissions <what=…>', 'at most this for each of its sessions, as for submit', permissions)
+    .option('--permissions <what=…>', 'the most that each session of the token may have, as for submit', permissions)
   addExamples(create, [
     ['troupe token create ci --rights operate | tail -1 > ci.token', 'the token alone is on stdout'],
     [
@@ -47,7 +47,9 @@ export function addTokenChanges(group: Command): void {
   ])
   create.action(createToken)
   withFile(group.command('list'), 'names and rights of the access tokens').action(listTokens)
-  withFile(group.command('remove'), 'take an access token back').argument('<name>', 'its name').action(removeToken)
+  withFile(group.command('remove'), 'take an access token back')
+    .argument('<name>', 'name of the token')
+    .action(removeToken)
 }
 
 function withFile(command: Command, description: string): Command {

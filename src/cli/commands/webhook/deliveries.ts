@@ -1,4 +1,4 @@
-/** `troupe webhook deliveries` and `troupe webhook redeliver`: requests that told of something, or are to. */
+/** `troupe webhook deliveries` and `troupe webhook redeliver`: requests to endpoints, sent or still to be sent. */
 import { type Command, Option } from 'commander'
 import { type Delivery, type DeliveryState, deliveryStates } from '../../../client/webhook/webhook.ts'
 import { listing, moreNote, sentence } from '../../view/answer.ts'
@@ -15,7 +15,7 @@ interface DeliveriesFlags {
 export function addDeliveriesCommand(group: Command): void {
   addVerb<DeliveriesFlags>(group, {
     name: 'deliveries',
-    description: 'requests that told of something, or are to, newest first; also those of --notify <url>',
+    description: 'requests to endpoints, sent or still to be sent, newest first; also those of --notify <url>',
     options: (command) => {
       command
         .argument('[webhook]', 'id of an endpoint: only those to it')
@@ -61,7 +61,7 @@ export function addRedeliverCommand(group: Command): void {
   addVerb(group, {
     name: 'redeliver',
     description: 'send a delivery once more, now, as the same message',
-    options: (command) => command.argument('<delivery>', 'its id: troupe webhook deliveries has them'),
+    options: (command) => command.argument('<delivery>', 'id of the delivery, as troupe webhook deliveries shows it'),
     examples: [['troupe webhook redeliver 0199….0198…-1', '']],
     purpose: 'change',
     answer: async (troupe, { more: [id] }) => {

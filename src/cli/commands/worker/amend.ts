@@ -17,7 +17,7 @@ interface Change {
 const changes: readonly Change[] = [
   {
     name: 'expand',
-    description: 'take the last summary of its conversation back',
+    description: 'take back the last summary in the conversation of an agent',
     example: 'prompts are as they would be without the summary',
     details: `Its prompts hold the messages again that the summary stood for. If they do not fit
 the window of its model, the conversation is compacted again with the next input.`,
@@ -26,7 +26,7 @@ the window of its model, the conversation is compacted again with the next input
   },
   {
     name: 'undo',
-    description: 'take its last turn back: the last input, and all that followed from it',
+    description: 'take the last turn of an agent back: its last input, and all that followed from that',
     example: 'the next prompt is as if the turn had never been',
     details: `The history keeps the turn, and troupe worker redo lets it count again until something
 new is said. What its tools did outside, and what was spent, stays.`,
@@ -63,7 +63,7 @@ export function addAmendCommands(group: Command): void {
 function addPushCommand(group: Command): void {
   addVerb<{ readonly as: 'user' | 'assistant' | 'system' }>(group, {
     name: 'push',
-    description: 'add a message to its conversation, and wake nobody',
+    description: 'add a message to the conversation of an agent, and wake nobody',
     takes: 'worker',
     options: (command) =>
       command

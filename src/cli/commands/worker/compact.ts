@@ -16,12 +16,16 @@ interface CompactFlags {
 export function addCompactCommand(group: Command): void {
   addVerb<CompactFlags>(group, {
     name: 'compact',
-    description: 'have a summary written for the beginning of its conversation',
+    description: 'have a summary written for the beginning of the conversation of an agent',
     takes: 'worker',
     options: (command) =>
       command
         .option('--instruction <text>', 'what the summary must also hold')
-        .option('--keep-last <n>', 'so many messages, replies and groups of results stay as they are', wholeNumber(1)),
+        .option(
+          '--keep-last <n>',
+          'how many of the newest messages, replies and groups of results stay as they are',
+          wholeNumber(1),
+        ),
     examples: [
       ['troupe worker compact 0199…', ''],
       ['troupe worker compact 0199… --instruction "Keep all prices."', ''],
@@ -47,7 +51,7 @@ export function compactedText(id: string, came: Compacted): string {
 export function addRunCommand(group: Command): void {
   addVerb(group, {
     name: 'run',
-    description: 'begin a run on what is in its history, without an input',
+    description: 'begin a run of an agent on what is in its history, without an input',
     takes: 'worker',
     examples: [['troupe worker run 0199…', 'after troupe worker push, or after a run that failed']],
     purpose: 'change',

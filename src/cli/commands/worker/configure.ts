@@ -23,7 +23,7 @@ interface ConfigureFlags {
 export function addConfigureCommand(group: Command): void {
   addVerb<ConfigureFlags>(group, {
     name: 'configure',
-    description: 'set its model, its settings, or which of its tools it may use',
+    description: 'set the model of an agent, its settings, or which of its tools it may use',
     takes: 'worker',
     options: (command) =>
       command
@@ -31,7 +31,7 @@ export function addConfigureCommand(group: Command): void {
         .addOption(new Option('--effort <effort>', 'how much the model thinks').choices(efforts))
         .option('--settings <json>', 'settings as in a definition, like {"temperature":0}')
         .option('--tools <names>', 'those tools of its kind that it may use, with commas between; empty: none')
-        .option('--reset', 'all that is not named here is again as its kind says'),
+        .option('--reset', 'everything that no option names is again as its kind says'),
     examples: [
       ['troupe worker configure 0199… --model anthropic/claude-sonnet-4-5', ''],
       ['troupe worker configure 0199… --effort high --tools read_file,search', ''],

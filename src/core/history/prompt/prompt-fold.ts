@@ -186,7 +186,7 @@ export class PromptFold {
     return { ...input, to: from + blocks.length }
   }
 
-  /** Puts a note in place of the newest results. The calls stay answered. */
+  /** Puts a note in place of the newest results. The calls still have results. */
   leaveOutResults(value: string): void {
     const output: ToolOutput = { type: 'error-text', value }
     for (const slot of this.#slots) slot.output = output

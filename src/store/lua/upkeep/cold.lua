@@ -38,7 +38,7 @@ from, passed, skipped = tonumber(from or isOver or -1e16), tonumber(passed or 0)
 -- Sessions that go on come first, each time. Of the sessions that have ended, it looks only at those that ended since the last walk: nothing is
 -- written to older ones any more.
 local endsFrom = math.max(tonumber(meta[3] or 0) or 0, isOver and from + 1 or from)
--- Written last. A Redis that is full refuses a first write that may take room; packing makes room.
+-- The script writes this last. A Redis that is full refuses a first write that may take room; packing makes room.
 local function remember(done, node)
   redis.call('HDEL', metaKey, 'cold')
   redis.call('HSET', metaKey, 'coldAt', digits(now), 'cold', done .. ' ' .. node, 'coldEnds', digits(math.max(0, endsFrom)), 'coldRest', digits(header.restMs)) -- guard: a walk over cold histories passes over what it has packed
