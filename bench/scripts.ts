@@ -25,8 +25,15 @@ const sleeper = defineWorker({
     else self.reply(null)
   },
 })
+/** Replies with 100 KB, in no order. */
+const large = defineWorker({
+  async receive(_, self) {
+    await wait(Math.random() * 200)
+    self.reply(text(100_000))
+  },
+})
 interface Order {
-  readonly kind: 'echo' | 'sleeper'
+  readonly kind: 'echo' | 'sleeper' | 'large'
   readonly count: number
   readonly bytes: number
   readonly rounds?: number
@@ -34,7 +41,7 @@ interface Order {
 const parent = defineWorker<{ left: number }, Order>({
   state: z.object({ left: z.number() }),
   initial: { left: 0 },
-  spawns: ['echo', 'sleeper'],
+  spawns: ['echo', 'sleeper', 'large'],
   await: 'all',
   limits: { children: 1_000 },
   receive(message, self) {
@@ -65,7 +72,7 @@ const sender = defineWorker<null, string[]>({
     self.reply(null)
   },
 })
-const workers = { echo, sleeper, parent, clock, asker, sender }
+const workers = { echo, sleeper, large, parent, clock, asker, sender }
 const limits = { workers: 100_000, children: 1_000, mailbox: 100_000 }
 
 /** The longest call of each script that took a millisecond or more. */
@@ -123,6 +130,10 @@ const scenes: Record<string, () => Promise<void>> = {
   bytes: () =>
     scene('3 children with 1 MB each, as many bytes as a step may hold', (troupe) =>
       run(troupe, { kind: 'echo', count: 3, bytes: 1_000_000 }),
+    ),
+  gather: () =>
+    scene('200 results of 100 KB that come in no order, gathered by one parent', (troupe) =>
+      run(troupe, { kind: 'large', count: 200, bytes: 1 }),
     ),
   cancel: () =>
     scene('a cancel of 1 000 children that wait', async (troupe) => {

@@ -254,7 +254,7 @@ export const policy = {
   /** How many objects, lists and names of fields such a file may hold. */
   conversationPartsMax: 4_000_000,
   /** A claim returns at most this many bytes of mail. The next claim returns the rest. */
-  claimMailBytes: 4_194_304,
+  claimMailBytes: 1_048_576,
   nameBytesMax: 64,
   /** How many runs of a kind, or of a key of it, may be in progress at once, if the kind says so at all. */
   runsAtOnceMax: 100_000,
