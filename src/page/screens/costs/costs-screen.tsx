@@ -1,10 +1,12 @@
 /** Duty: the screen of what model calls used and cost: of each of the last 24 hours; and in the last 30 days by kind, model or day. */
+
 import { getRouteApi } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { costText, tokensText } from '../../../cli/view/amounts.ts'
 import type { UsageRow } from '../../../client/usage.ts'
 import { useUsage } from '../../api/queries.ts'
 import { useTitle } from '../../app/title.tsx'
+import { Pills } from '../../parts/list/pills.tsx'
 import { type Column, Table } from '../../parts/list/table.tsx'
 import { Empty, Waiting } from '../../parts/state/empty.tsx'
 import { Line } from '../../parts/text/text.tsx'
@@ -25,17 +27,12 @@ export function CostsScreen(): ReactNode {
     <div className="screen-body">
       <SpendPerHour />
       <div className="pills">
-        {ways.map((way) => (
-          <button
-            key={way}
-            type="button"
-            className="pill"
-            aria-pressed={by === way}
-            onClick={() => void navigate({ search: { by: way }, replace: true })}
-          >
-            by {way}
-          </button>
-        ))}
+        <Pills
+          of={ways}
+          chosen={by}
+          prefix="by "
+          onChoose={(way = by) => void navigate({ search: { by: way }, replace: true })}
+        />
         <span className="muted">{by === 'hour' ? 'in the last 24 hours' : 'in the last 30 days'}</span>
       </div>
       <div className="box">

@@ -1,4 +1,5 @@
 /** Duty: the screen of dead letters: what was put aside, what took its node down, and putting it back or dismissing it. */
+
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { count } from '../../../cli/view/amounts.ts'
@@ -12,6 +13,7 @@ import { useTitle } from '../../app/title.tsx'
 import { BatchDialog } from '../../parts/dialog/batch-dialog.tsx'
 import { doWithEach } from '../../parts/dialog/do-with-each.ts'
 import { PickBar, PickBox, type Picked, pickKeys, usePicked } from '../../parts/list/picked.tsx'
+import { Pill } from '../../parts/list/pills.tsx'
 import { Empty, Waiting } from '../../parts/state/empty.tsx'
 import { Id } from '../../parts/text/command.tsx'
 import { JsonText } from '../../parts/text/json.tsx'
@@ -56,9 +58,9 @@ export function DeadScreen(): ReactNode {
   return (
     <div className="screen-body narrow">
       <div className="buttons">
-        <button type="button" className="pill" aria-pressed={isAll} onClick={() => setAll(!isAll)}>
+        <Pill isOn={isAll} onPress={() => setAll(!isAll)}>
           also those that were dealt with
-        </button>
+        </Pill>
         {open.length > 1 && (
           <label className="check">
             <input type="checkbox" checked={picked.isAll} onChange={picked.toggleAll} />

@@ -1,9 +1,11 @@
 /** Duty: the events of a session, folded below the other parts: in lines for people, of the chosen subtree or of all. */
+
 import { type ReactNode, useContext, useMemo, useState } from 'react'
 import { EventLines } from '../../../cli/view/lines/event-lines.ts'
 import { Roster } from '../../../client/event/activity.ts'
 import type { WorkerReport } from '../../../client/report.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
+import { Pill } from '../../parts/list/pills.tsx'
 import { Text } from '../../parts/text/text.tsx'
 import { useEvents } from './live-session.ts'
 import { SessionContext } from './session-context.ts'
@@ -40,9 +42,9 @@ export function EventList({ workerId }: { readonly workerId: string }): ReactNod
           value={find}
           onChange={({ target }) => setFind(target.value)}
         />
-        <button type="button" className="pill" aria-pressed={!isOfAll} onClick={() => setOfAll(!isOfAll)}>
+        <Pill isOn={!isOfAll} onPress={() => setOfAll(!isOfAll)}>
           only of this worker
-        </button>
+        </Pill>
       </div>
       <ol className="event-lines mono" aria-live="off">
         {shown

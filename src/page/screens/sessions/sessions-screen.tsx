@@ -1,10 +1,12 @@
 /** Duty: the screen of all sessions, newest first, filtered as the address says. */
+
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, type ReactNode, useState } from 'react'
 import type { ListedSession } from '../../../client/summaries.ts'
 import { type SessionsFilter, useSessions } from '../../api/queries.ts'
 import { useTitle } from '../../app/title.tsx'
 import { pickKeys, usePicked } from '../../parts/list/picked.tsx'
+import { Pill, Pills } from '../../parts/list/pills.tsx'
 import { useRowKeys } from '../../parts/list/rows.ts'
 import { Empty, Waiting } from '../../parts/state/empty.tsx'
 import { Line } from '../../parts/text/text.tsx'
@@ -86,21 +88,11 @@ function Filters(): ReactNode {
           Open {to === '/workers/$id' ? 'the worker' : 'the session'}
         </Link>
       )}
-      {states.map((one) => (
-        <button
-          key={one}
-          type="button"
-          className="pill"
-          aria-pressed={state === one}
-          onClick={() => set({ state: state === one ? '' : one })}
-        >
-          {one}
-        </button>
-      ))}
+      <Pills of={states} chosen={state} onChoose={(one = '') => set({ state: one })} />
       {kind !== undefined && (
-        <button type="button" className="pill" aria-pressed="true" onClick={() => set({ kind: '' })}>
+        <Pill isOn onPress={() => set({ kind: '' })}>
           kind <Line text={kind} /> ✕
-        </button>
+        </Pill>
       )}
     </div>
   )

@@ -1,8 +1,10 @@
 /** Duty: requests that told an endpoint of something, or are to: for one endpoint, or for all; and what each was answered. */
+
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { Delivery, DeliveryState, Webhook } from '../../../client/webhook/webhook.ts'
 import { useDeliveries } from '../../api/queries.ts'
+import { Pills } from '../../parts/list/pills.tsx'
 import { useRowKeys } from '../../parts/list/rows.ts'
 import { type Column, Table } from '../../parts/list/table.tsx'
 import { Empty, Waiting } from '../../parts/state/empty.tsx'
@@ -32,17 +34,7 @@ export function Deliveries({ webhookId, webhooks = [], state, onState }: Deliver
       <div className="box-head">
         <h2>Deliveries</h2>
         <div className="pills">
-          {states.map((one) => (
-            <button
-              key={one}
-              type="button"
-              className="pill"
-              aria-pressed={state === one}
-              onClick={() => onState(state === one ? undefined : one)}
-            >
-              {one}
-            </button>
-          ))}
+          <Pills of={states} chosen={state} onChoose={onState} />
         </div>
       </div>
       <Waiting query={query} what="deliveries" />

@@ -1,7 +1,9 @@
 /** Duty: the conversation of one worker, as it was recorded, as its model gets it, and as it is being written. */
+
 import { type ReactNode, useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { WorkerReport } from '../../../../client/report.ts'
 import { useAsks } from '../../../api/queries.ts'
+import { Pill } from '../../../parts/list/pills.tsx'
 import { Empty } from '../../../parts/state/empty.tsx'
 import { Markdown } from '../../../parts/text/markdown.tsx'
 import { Text } from '../../../parts/text/text.tsx'
@@ -27,12 +29,12 @@ export function ConversationTab({ worker }: { readonly worker: WorkerReport }): 
     <div className="conversation">
       {isAgent && (
         <fieldset className="views" aria-label="What is shown">
-          <button type="button" className="pill" aria-pressed={view === 'recorded'} onClick={() => setView('recorded')}>
+          <Pill isOn={view === 'recorded'} onPress={() => setView('recorded')}>
             recorded
-          </button>
-          <button type="button" className="pill" aria-pressed={view === 'sent'} onClick={() => setView('sent')}>
+          </Pill>
+          <Pill isOn={view === 'sent'} onPress={() => setView('sent')}>
             as its model gets it
-          </button>
+          </Pill>
         </fieldset>
       )}
       {view === 'sent' ? (
