@@ -10,7 +10,7 @@ import { decodeEntry, type Entry, entryVersion } from '../core/history/entry.ts'
 import { lastEntries, type OpenCalls, openCallsIn } from '../core/history/run/open-calls.ts'
 import type { Policy } from '../core/policy.ts'
 import type { HostedKind } from '../core/ports/hosted-kind.ts'
-import type { DamagedSession, PoolLoad, Rest, UpkeepStore } from '../core/ports/ports.ts'
+import type { DamagedSession, PoolLoad, Rest, SweepAnswer, UpkeepStore } from '../core/ports/ports.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import { HistoryPacker } from './history/history-packer.ts'
 import { readEntries } from './history/read-entries.ts'
@@ -90,21 +90,7 @@ export class RedisUpkeepStore implements UpkeepStore {
     })
   }
 
-  async sweep(
-    slots: number,
-    poolLoads: readonly PoolLoad[],
-    leaving: boolean,
-  ): Promise<{
-    healed: number
-    wakeups: readonly Wakeup[]
-    damaged: readonly string[]
-    left: number
-    isPaused: boolean
-    isTurn: boolean
-    wasGone: boolean
-    setBack: { readonly ms: number; readonly timers: number } | null
-    kinds: string
-  }> {
+  async sweep(slots: number, poolLoads: readonly PoolLoad[], leaving: boolean): Promise<SweepAnswer> {
     const { keys, policy, nodeId } = this.#o
     const reply = await this.#o.caller.call(
       sweepScript,

@@ -11,10 +11,16 @@ import { isAlive } from '../../src/dev/program.ts'
 import { readJournal } from '../../src/testing/crash/journal.ts'
 import { isLong } from '../support/fault/fault-settings.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { messages, refusedScenarios, reportOf, scenario, shortly, sureLease } from './scenarios/payment-scenarios.ts'
+import {
+  lines,
+  messages,
+  refusedScenarios,
+  reportOf,
+  scenario,
+  shortly,
+  sureLease,
+} from './scenarios/payment-scenarios.ts'
 import { entryFile } from './scenarios/payments.ts'
-
-const lines = (folder: string, file: string) => readFileSync(join(folder, file), 'utf8').trimEnd().split('\n')
 
 describe.concurrent('correct workers pass', () => {
   test('an agent with an idempotent tool, killed at every point', async () => {

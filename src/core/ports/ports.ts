@@ -308,6 +308,26 @@ export interface Rest {
   readonly kinds: string
 }
 
+/** What one sweep of a partition did and saw. */
+export interface SweepAnswer {
+  readonly healed: number
+  readonly wakeups: readonly Wakeup[]
+  /** Workers whose records cannot be read; they wait until they are mended. */
+  readonly damaged: readonly string[]
+  /** How many wait for a node of their kind, if this sweep took some in; else 0. */
+  readonly left: number
+  /** All sessions are paused, so that no wake-ups come. */
+  readonly isPaused: boolean
+  /** True if no other node swept a moment ago: then this one does what one node is to do. */
+  readonly isTurn: boolean
+  /** The node was not registered any more. */
+  readonly wasGone: boolean
+  /** By how much the clock of the store was set back, and how many timers moved by as much. */
+  readonly setBack: { readonly ms: number; readonly timers: number } | null
+  /** Changes when a kind was registered, or registered anew. */
+  readonly kinds: string
+}
+
 export interface DamagedSession {
   readonly sessionId: string
   readonly error: Error
@@ -318,28 +338,7 @@ export interface UpkeepStore {
   readonly partition: number
   /** Registers the node and all that it hosts, at once: nobody may be told before that the node is ready. */
   announce(slots: number, kinds: readonly HostedKind[]): Promise<void>
-  /**
-   * `damaged`: workers whose records cannot be read; they wait until they are mended. `left`: how many wait for a node of their kind,
-   * where this call took some in; else 0. `isPaused`: all sessions are paused, so that no wake-ups come.
-   * `wasGone`: the node was not registered any more. `setBack`: by how much the clock of the store was set back, and how many timers moved by as much.
-   */
-  sweep(
-    slots: number,
-    poolLoads: readonly PoolLoad[],
-    leaving: boolean,
-  ): Promise<{
-    healed: number
-    wakeups: readonly Wakeup[]
-    damaged: readonly string[]
-    left: number
-    isPaused: boolean
-    /** True if no other node swept a moment ago: then this one does what one node is to do. */
-    isTurn: boolean
-    wasGone: boolean
-    setBack: { readonly ms: number; readonly timers: number } | null
-    /** Changes when a kind was registered, or registered anew. */
-    kinds: string
-  }>
+  sweep(slots: number, poolLoads: readonly PoolLoad[], leaving: boolean): Promise<SweepAnswer>
   /**
    * Null: there is something to do, so that a sweep is due. Otherwise there is nothing to do, and the node is known to live. `kinds`: as in the
    * answer of `sweep`.

@@ -17,6 +17,7 @@ import { toRuntimeError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { PoolLoad, UpkeepStore } from '../../core/ports/ports.ts'
 import type { Wakeup } from '../../core/ports/wake.ts'
+import { workerOfNotice } from '../../core/webhook/notice.ts'
 
 export interface SweeperHost {
   readonly log: WorkerLog
@@ -240,7 +241,7 @@ export class Sweeper {
       this.#told.push(notice)
       this.dueIn(0)
     } catch (error) {
-      const [worker] = notice.split(':')
+      const worker = workerOfNotice(notice)
       const what = 'what happened could not be told outside (notify, or an endpoint of webhooks); it is tried again'
       this.#host.log.warn(what, { worker, error: toRuntimeError(error).message })
     }

@@ -40,6 +40,8 @@ const text = (value: string) => value
 
 /** A token and the id of a commit begin with the epoch: how often the worker had been claimed. */
 export const epochIn = (token: string) => Number(token.slice(0, token.indexOf(':')) || 0)
+/** Empty without a token. */
+export const nonceIn = (token: string) => token.slice(token.indexOf(':') + 1)
 
 /** The last commit, and the number of all commits. */
 export interface LastCommit {

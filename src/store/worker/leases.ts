@@ -1,5 +1,6 @@
 /** Duty: read the leases of workers: whose have ended although their turns had not, and which a node holds. It never writes. */
 import { type PartitionKeys, workerKeys } from '../keys.ts'
+import { nonceIn } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
 import { orElse, repliesOf } from '../script/replies.ts'
 
@@ -43,8 +44,7 @@ export async function leasesOfNode(redis: Redis, keys: PartitionKeys, nodeId: st
     for (const id of some) reading.hget(workerKeys(keys.tag, id).record, 'token')
     const tokens = await repliesOf(reading)
     for (const [index, token] of tokens.entries())
-      if (typeof token === 'string' && nonces.has(token.slice(token.indexOf(':') + 1)))
-        held.push({ workerId: some[index] as string, token })
+      if (typeof token === 'string' && nonces.has(nonceIn(token))) held.push({ workerId: some[index] as string, token })
   }
   return held
 }

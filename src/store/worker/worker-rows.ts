@@ -13,7 +13,7 @@ import type { FieldDamage } from '../record/field.ts'
 import { readPermissions } from '../record/kept-permissions.ts'
 import type { NodeRow } from '../record/register-line.ts'
 import { isOfSession, readSession } from '../record/session-record.ts'
-import { readRecord, unreadableRecord, type WorkerRecord } from '../record/worker-record.ts'
+import { nonceIn, readRecord, unreadableRecord, type WorkerRecord } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
 import { storeError } from '../redis/store-error.ts'
 import { orElse, type RecordFields, repliesOf } from '../script/replies.ts'
@@ -100,7 +100,7 @@ export class WorkerRows {
     const gates = await gateFactsOf(this.#redis, this.#keys, rows)
     return rows.map((row, index) => ({
       ...row,
-      ...holderOf(holders?.get(row.record.token.split(':')[1] ?? '')),
+      ...holderOf(holders?.get(nonceIn(row.record.token))),
       times: times[index] as WorkerTimes,
       readAt: now,
       open: open.get(row.id) ?? noSignals,

@@ -1,6 +1,8 @@
 /** Scenarios of the workers of payments.ts for the crash matrix, and what it says of them. */
 import type { ChildProcess } from 'node:child_process'
 import { on } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { CrashMatrixError, type CrashReport, type Scenario, say } from 'troupe/test'
 import { inject } from 'vitest'
 import { isLong } from '../../support/fault/fault-settings.ts'
@@ -53,6 +55,9 @@ export async function reportOf(running: Promise<CrashReport>): Promise<{ report:
   if (!(error instanceof CrashMatrixError)) throw error
   return { report: error.report, message: error.message }
 }
+
+/** Of a file that workers write into the folder of their run. */
+export const lines = (folder: string, file: string) => readFileSync(join(folder, file), 'utf8').trimEnd().split('\n')
 
 /** Resolves when the process of a matrix has sent so many messages. */
 export async function messages(child: ChildProcess, most: number): Promise<void> {
