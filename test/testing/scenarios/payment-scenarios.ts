@@ -1,10 +1,10 @@
 /** Scenarios of the workers of payments.ts for the crash matrix, and what it says of them. */
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { on } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CrashMatrixError, type CrashReport, type Scenario, say } from 'troupe/test'
-import { inject } from 'vitest'
+import { expect, inject } from 'vitest'
 import { isLong } from '../../support/fault/fault-settings.ts'
 
 type Kind =
@@ -58,6 +58,18 @@ export async function reportOf(running: Promise<CrashReport>): Promise<{ report:
 
 /** Of a file that workers write into the folder of their run. */
 export const lines = (folder: string, file: string) => readFileSync(join(folder, file), 'utf8').trimEnd().split('\n')
+
+/** No violation, and the node was to die at so many points at the least. */
+export function expectSurvived({ violations, points, missed }: CrashReport, pointsMin: number): void {
+  expect(violations).toEqual([])
+  expect(points.length + missed.length).toBeGreaterThanOrEqual(pointsMin)
+}
+
+/** A matrix in a process of its own. */
+export const startMatrix = (): ChildProcess =>
+  fork(new URL('../../programs/matrix.ts', import.meta.url), [inject('redisUrl')], {
+    execArgv: ['--conditions=troupe-source'],
+  })
 
 /** Resolves when the process of a matrix has sent so many messages. */
 export async function messages(child: ChildProcess, most: number): Promise<void> {
