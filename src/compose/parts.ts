@@ -12,6 +12,7 @@ import { RedisBlobStore } from '../store/blob-store.ts'
 import type { RedisLivePublisher } from '../store/event/live-channel.ts'
 import { RedisOutboxStore } from '../store/outbox-store.ts'
 import type { Places } from '../store/places.ts'
+import { GuestStore } from '../store/turn/guest-store.ts'
 import { RedisTurnStore } from '../store/turn/turn-store.ts'
 import { RedisUpkeepStore } from '../store/upkeep-store.ts'
 
@@ -45,10 +46,11 @@ export function storesOf(parts: Parts, carry: (partition: number) => void): read
   const { id, policy, kinds } = parts
   const namesOf = (is: (kind: Kind) => boolean) => new Set([...kinds.values()].filter(is).map(({ name }) => name))
   const [childless, withOnCancel] = [namesOf((kind) => kind.isChildless), namesOf((kind) => kind.hasOnCancel)]
+  const guests = new GuestStore(parts.places.all, policy)
   return parts.places.map((place) => {
     const { partition, keys, redis, caller } = place
     const onSentOut = () => carry(partition)
-    const own = { redis, caller, keys, partition, nodeId: id, policy }
+    const own = { redis, caller, keys, partition, nodeId: id, policy, guests }
     return {
       turns: parts.aroundTurns(
         new RedisTurnStore({ ...own, kinds: parts.kindsByPool, childless, withOnCancel, onSentOut }),

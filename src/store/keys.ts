@@ -184,7 +184,7 @@ export const gatesKey = (tag: string) => `${tag}:gates`
 export function gateKeys(tag: string, name: string) {
   const gate = `${tag}:gate:${name}`
   return {
-    /** zset; each gate, `<kind>:<runs or rate>:<digest of a key, or all>`, by the time in ms when a sweep looks at it; while somebody is there. */
+    /** zset; each gate, `<kind>:<runs or rate>:<digest of a key, or all>`, by the time in ms when a sweep looks at it, and each guest, by the time when partitions tell each other of it next; while somebody is there. */
     all: gatesKey(tag),
     /** hash; `most`, `perMs` of a rate, and `key` as text; while somebody is there. */
     gate,

@@ -29,6 +29,7 @@ import {
   sweepScript,
 } from './script/scripts.ts'
 import { nearlyFull, unfit } from './set-up/set-up.ts'
+import { type GuestStore, newsOf } from './turn/guest-store.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
 export interface UpkeepStoreOptions {
@@ -40,6 +41,8 @@ export interface UpkeepStoreOptions {
   /** What doctor shows of the node: kinds, version, host, process id. */
   readonly nodeFacts: Readonly<Record<string, unknown>>
   readonly policy: Policy
+  /** Tells of runs whose gates are in another partition. Absent: nobody does. */
+  readonly guests?: GuestStore
 }
 
 /** An agent whose open calls were looked for when it was at this version, and the entries that answer them. */
@@ -150,16 +153,20 @@ export class RedisUpkeepStore implements UpkeepStore {
 
   async fire(told: readonly string[] = []): ReturnType<UpkeepStore['fire']> {
     const { keys, policy } = this.#o
-    const [fired, dueIn, wakeups, notices = ''] = await this.#o.caller.call(
+    const [fired, dueIn, wakeups, notices = '', guests] = await this.#o.caller.call(
       fireScript,
       { timers: keys.timers, events: keys.events, gates: gatesKey(keys.tag) },
       { batch: policy.sweepBatch, seed: newSeed(), wakeupMs: policy.wakeupMs, told: told.join(' ') },
       { deadlineMs: policy.leaseMs },
     )
+    const news = newsOf(guests)
+    const follows = news.length === 0 ? undefined : await this.#o.guests?.tell(news)
     return {
       fired: Number(fired),
       dueInMs: dueIn === 'none' ? null : Number(dueIn),
       wakeups: parseWakeups(wakeups),
+      elsewhere: follows?.woken ?? [],
+      opensGate: follows?.opensGate ?? false,
       notices: String(notices).split(' ').filter(Boolean),
     }
   }

@@ -165,7 +165,7 @@ export class Stage implements AsyncDisposable {
         return this.#claimed(await this.#node(call.node).turns.claim(this.#next(call)))
       case 'enter': {
         const { epoch, nonce } = call.token
-        const turn = { workerId: this.id(call.worker), token: `${epoch}:${nonce}` }
+        const turn = { workerId: this.id(call.worker), token: `${epoch}:${nonce}`, kind: '', version: 0, depth: 0 }
         const { kind } = await this.#node('n1').turns.enter(turn, [
           { sort: 'runs', id: gateId, key: null, most: gateMost },
         ])

@@ -28,6 +28,7 @@ import { askMutants } from './support/person/ask-mutants.ts'
 import { pauseMutants } from './support/person/pause-mutants.ts'
 import { fairMutants } from './support/queue/fair-mutants.ts'
 import { gateMutants } from './support/queue/gate-mutants.ts'
+import { guestMutants } from './support/queue/guest-mutants.ts'
 import { lineMutants } from './support/queue/line-mutants.ts'
 import { startMutants } from './support/queue/start-mutants.ts'
 import { wakeupMutants } from './support/queue/wakeup-mutants.ts'
@@ -373,6 +374,7 @@ const all = [
   ...startMutants,
   ...timerMutants,
   ...gateMutants,
+  ...guestMutants,
   ...forkMutants,
   ...steerMutants,
   ...allowanceMutants,

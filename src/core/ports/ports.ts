@@ -8,7 +8,7 @@ import type { ResultStatus } from '../history/entry.ts'
 import type { Spending, WorkerLimits } from '../policy.ts'
 import type { AskSort } from '../worker/ask/ask.ts'
 import type { SessionApproval } from '../worker/ask/session-approval.ts'
-import type { EnterAnswer, GatedWorker, GateOrder } from '../worker/gates.ts'
+import type { EnterAnswer, Enterer, GatedWorker, GateOrder } from '../worker/gates.ts'
 import type { Configuration } from '../worker/message/configuration.ts'
 import type { Mail } from '../worker/message/message.ts'
 import type { Steer, Steering } from '../worker/message/steer.ts'
@@ -18,7 +18,7 @@ import type { CallCost } from '../worker/run/cost.ts'
 import type { Failure } from '../worker/run/failure.ts'
 import type { RunState } from '../worker/run/run-state.ts'
 import type { HostedKind } from './hosted-kind.ts'
-import type { Wakeup } from './wake.ts'
+import type { Wakeup, WakeupsThere } from './wake.ts'
 
 /** What all agents of a session have used, and may use. */
 export interface SessionSpending {
@@ -280,7 +280,7 @@ export interface TurnStore {
   claim(next: NextClaim): Promise<ClaimAnswer>
   commit(request: CommitRequest): Promise<CommitAnswer>
   /** Asked before a run of a kind with gates begins. */
-  enter(worker: Pick<Assignment, 'workerId' | 'token'>, gates: readonly GateOrder[]): Promise<EnterAnswer>
+  enter(worker: Enterer, gates: readonly GateOrder[]): Promise<EnterAnswer>
   /** History entries from this position on, as they are stored. A negative position counts from the end. */
   readHistory(workerId: string, from: number): Promise<string[]>
   /** The inputs at these positions, as far as they are there. */
@@ -353,6 +353,10 @@ export interface UpkeepStore {
     readonly dueInMs: number | null
     readonly wakeups: readonly Wakeup[]
     readonly notices: readonly string[]
+    /** For runs of other partitions that may begin now. */
+    readonly elsewhere: readonly WakeupsThere[]
+    /** Somebody waits at a gate in the first partition for a place that is free now. */
+    readonly opensGate: boolean
   }>
   /**
    * Finishes one batch of cancels. `finished`: sessions whose cancel is over. `damaged`: sessions that cannot be finished before they are mended.

@@ -35,3 +35,9 @@ export interface Waking {
 
 /** How a node takes a wake-up, whatever way that came. */
 export type OnWake = (partition: number, wakeup: Wakeup) => Waking
+
+/** Wake-ups in another partition. */
+export interface WakeupsThere {
+  readonly partition: number
+  readonly wakeups: readonly Wakeup[]
+}

@@ -30,6 +30,18 @@ export interface RunGates {
   readonly state: 'in' | 'out' | GateSort
   readonly runs: string | null
   readonly rate: string | null
+  /** The gates are in another partition. */
+  readonly isGuest?: true
+}
+
+/** The worker whose run asks. */
+export interface Enterer {
+  readonly workerId: string
+  readonly token: string
+  readonly kind: string
+  /** How often it has committed. */
+  readonly version: number
+  readonly depth: number
 }
 
 export interface GatedWorker {
@@ -45,16 +57,17 @@ export function gateIdOf(key: string | null): string {
 }
 
 /** The form of what a record says of gates. */
-export const gatesForm = /^((in|out|runs|rate) (-|[\w-]{3,22}) (-|[\w-]{3,22}))?$/
+export const gatesForm = /^((in|out|runs|rate) (-|[\w-]{3,22}) (-|[\w-]{3,22})( \d{1,13})?)?$/
 
 /** Null: its run has no gates. */
 export function decodeGates(text: string): RunGates | null {
-  const [state, runs, rate] = text.split(' ')
+  const [state, runs, rate, version] = text.split(' ')
   if (runs === undefined || rate === undefined) return null
   return {
     state: state as RunGates['state'],
     runs: runs === '-' ? null : runs,
     rate: rate === '-' ? null : rate,
+    ...(version !== undefined && { isGuest: true }),
   }
 }
 

@@ -106,6 +106,8 @@ export class RuntimeNode {
         poolLoads: () => this.#poolLoads(times),
         answer: (wakeup) => void this.wake(number, wakeup),
         wake,
+        wakeIn: (other, wakeups) => waker.wake(other, wakeups),
+        openGates: () => this.#partitions[0]?.sweeper.openGates(),
         carry: () => void carry.run(),
         learnPause: (isPaused) => this.#learnPause(partition, isPaused),
         learnKinds: (pools) => {

@@ -25,6 +25,10 @@ export interface SweeperHost {
   poolLoads(): PoolLoad[]
   answer(wakeup: Wakeup): void
   wake(wakeups: readonly Wakeup[]): void
+  /** In another partition. */
+  wakeIn(partition: number, wakeups: readonly Wakeup[]): void
+  /** Has the gates opened, which are in the first partition. */
+  openGates(): void
   /** Has mails for other partitions brought, without waiting for it. */
   carry(): void
   /** Learns that all sessions of the partition are paused, or no more. */
@@ -224,8 +228,10 @@ export class Sweeper {
     for (let more = true; more; ) {
       const told = this.#told
       this.#told = []
-      const { fired, dueInMs, wakeups, notices } = await this.#store.fire(told)
+      const { fired, dueInMs, wakeups, notices, elsewhere, opensGate } = await this.#store.fire(told)
       if (fired > 0) isIdle = false
+      for (const { partition, wakeups: woken } of elsewhere) this.#host.wakeIn(partition, woken)
+      if (opensGate) this.#host.openGates()
       this.#host.wake(wakeups)
       for (const notice of notices) void this.#tell(notice)
       more = fired >= this.#policy.sweepBatch

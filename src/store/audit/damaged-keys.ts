@@ -1,7 +1,9 @@
 /** Duty: look at the sort of each key that a whole partition has. It never writes. */
+
 import { formerKey, gateKeys, gatesKey, outboxKeys, type PartitionKeys } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
 import { orElse } from '../script/replies.ts'
+import { isGate } from '../worker/gate-facts.ts'
 
 /** A sentence for each that another program made another sort. */
 export async function damagedKeys(redis: Redis, keys: PartitionKeys, pools: readonly string[]): Promise<string[]> {
@@ -28,7 +30,7 @@ export async function damagedKeys(redis: Redis, keys: PartitionKeys, pools: read
   const { sent, received, out } = outboxKeys(keys.tag)
   const outboxes = await orElse(redis.hkeys(sent), [])
   const names = await orElse(redis.zrange(gatesKey(keys.tag), 0, '-1'), [])
-  const gates = names.map((name) => gateKeys(keys.tag, name))
+  const gates = names.filter(isGate).map((name) => gateKeys(keys.tag, name))
   const queued = await Promise.all(
     pools.map(async (pool) => {
       const some = await orElse(redis.smembers(kindQueues(pool)), [])

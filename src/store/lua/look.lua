@@ -14,7 +14,7 @@ Returns {session, workers, pools of which a queue cannot be read}. session: empt
         leased, pools it is queued in, retry is timed, open asks, listed, its gate has it}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
         time}, open asks as {id, worker, run, state, it expires, in the inbox, its expiry is timed, what is wrong with its record or nothing}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.
         Null: whether it stands there cannot be read.
-Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>, its blobs too; T:run and T:kind-queues of the pools; T:asks and T:ask:<id> of what was asked; T:gate:<gate> of their gates, its in and waiting.
+Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>, its blobs too; T:run and T:kind-queues of the pools; T:asks and T:ask:<id> of what was asked; T:gates and T:gate:<gate> of their gates, its in and waiting.
 A key of the wrong sort is named, and the rest is answered.
 Events  none. ]]
 local leasesKey, timersKey, sessionsKey, cancellingKey, endsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -97,6 +97,9 @@ end
 -- Does the gate at which it waits, or is in progress, have it? false: a key of it cannot be read, or its record says nothing of one.
 local function gateHas(id, fields)
   local own = readGates(fields.gates)
+  if own and own.version and own.state ~= 'out' then
+    return redis.pcall('ZSCORE', tag .. ':gates', guestText(fields.kind, id, own)) and 1 or 0
+  end
   local sort = own and (own.state == 'in' and 'runs' or own.state)
   local gate = sort and own[sort] and gateOf(fields.kind, sort, own[sort])
   if not gate then return false end

@@ -58,9 +58,23 @@ export const commitScript = defineScript({
 export const enterScript = defineScript({
   file: 'enter.lua',
   keys: words('record leases gates'),
-  header: words('worker token at'),
+  header: words('worker token at guest'),
   fields: { at: words('sort id key most perMs') },
   args: [],
+})
+
+export const hostScript = defineScript({
+  file: 'host.lua',
+  keys: words('gates'),
+  header: words('guest standing ancestors at'),
+  fields: { ancestors: words('id'), at: words('sort id key most perMs') },
+  args: [],
+})
+
+export const guestScript = defineScript({
+  file: 'guest.lua',
+  keys: words('record gates'),
+  args: words('guest says seed wakeupMs'),
 })
 
 export const renewScript = defineScript({

@@ -37,6 +37,7 @@ import type { Reply, ScriptCaller } from '../script/script.ts'
 import { claimScript, commitScript, enterScript, renewScript } from '../script/scripts.ts'
 import { newSeed, parseWakeups } from '../wakeups.ts'
 import { type CommitArgs, type CommitContext, commitArgs, decodeCommit } from './commit-args.ts'
+import type { GuestStore } from './guest-store.ts'
 import { KindLists, type NodeKinds } from './kind-lists.ts'
 
 export interface TurnStoreOptions extends NodeKinds {
@@ -48,6 +49,8 @@ export interface TurnStoreOptions extends NodeKinds {
   readonly policy: Policy
   /** Called when a recorded commit has sent a message to a worker of another partition. */
   readonly onSentOut?: () => void
+  /** Brings runs to their gates, where these are in another partition. Absent: in none but the first. */
+  readonly guests?: GuestStore
 }
 
 /** A commit that waits until this pass of the event loop ends. */
@@ -157,15 +160,16 @@ export class RedisTurnStore implements TurnStore {
     }
   }
 
-  async enter(
-    { workerId, token }: Pick<Assignment, 'workerId' | 'token'>,
-    gates: readonly GateOrder[],
-  ): Promise<EnterAnswer> {
-    const { keys, policy } = this.#o
+  async enter(assignment: Parameters<TurnStore['enter']>[0], gates: readonly GateOrder[]): Promise<EnterAnswer> {
+    const { keys, policy, guests } = this.#o
+    const { workerId, token } = assignment
+    const at = gates.map(({ key, ...gate }) => ({ ...gate, key: key ?? undefined }))
+    const guest = this.partition > 0 ? await guests?.ask(assignment, at) : undefined
+    if (guest === 'never') return { kind: 'never' }
     const [tag, opensIn] = (await this.#o.caller.call(
       enterScript,
       { record: workerKeys(keys.tag, workerId).record, leases: keys.leases, gates: gatesKey(keys.tag) },
-      { worker: workerId, token, at: gates.map(({ key, ...gate }) => ({ ...gate, key: key ?? undefined })) },
+      { worker: workerId, token, at, guest },
       { deadlineMs: policy.leaseMs / 3 },
     )) as [EnterAnswer['kind'], string?]
     if (tag !== 'waits') return { kind: tag }

@@ -66,7 +66,8 @@ export async function busyGates(
   redis: Redis,
   keys: PartitionKeys,
 ): Promise<readonly (Omit<GateFacts, 'ahead'> & { readonly waiting: number })[]> {
-  const names = await orElse(redis.zrange(gatesKey(keys.tag), 0, String(gatesMost - 1)), [])
+  const all = await orElse(redis.zrange(gatesKey(keys.tag), 0, String(gatesMost - 1)), [])
+  const names = all.filter(isGate)
   if (names.length === 0) return []
   const reading = redis.pipeline()
   for (const name of names) {
@@ -83,4 +84,9 @@ export async function busyGates(
     const facts = { sort: sort as GateFacts['sort'], kind, key, most: Number(most), taken, waiting }
     return [{ ...facts, perMs: perMs == null ? null : Number(perMs) }]
   })
+}
+
+/** Beside the gates of a partition stand runs whose gates are in another one, with spaces in between. */
+export function isGate(name: string): boolean {
+  return !name.includes(' ')
 }

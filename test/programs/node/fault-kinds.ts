@@ -1,5 +1,5 @@
 /** The workers of fault tests. Each writes down in the ledger what it really does. */
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineWorker, type HandlerDefinition, type Self } from '../../../src/core/definition/define-worker.ts'
 import type { Message } from '../../../src/core/worker/message/message.ts'
@@ -35,10 +35,6 @@ export function treeResult({ children }: TreeInput): { sum: number; results: num
   let sum = 0
   for (let value = 1; value <= children; value++) sum += value * value
   return { sum, results: children }
-}
-
-function hasLine(ledger: string, what: string): boolean {
-  return readFileSync(ledger, 'utf8').includes(`"what":"${what}"`)
 }
 
 export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<string, HandlerDefinition> {
@@ -94,12 +90,11 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
-    /** Works for a while, looking at its signal or not. `after`: its time begins when the ledger has a line of this sort. */
+    /** Works for a while, looking at its signal or not. */
     slow: defineWorker({
       async receive(message, self) {
-        const { ms, deaf, after } = message.value as { ms: number; deaf?: boolean; after?: string }
+        const { ms, deaf } = message.value as { ms: number; deaf?: boolean }
         write('begun', self, message.value)
-        while (after !== undefined && !hasLine(order.ledger, after)) await pause(20)
         self.signal.addEventListener('abort', () => write('aborted', self))
         await (deaf ? pause(ms) : pause(ms, undefined, { signal: self.signal }).catch(() => {}))
         if (!self.signal.aborted || deaf) write('done', self, message.value)

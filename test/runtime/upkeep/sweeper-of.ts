@@ -9,6 +9,8 @@ export function sweeperOf(store: UpkeepStore, place: Place, more: Partial<Sweepe
     answer() {},
     wake() {},
     carry() {},
+    wakeIn() {},
+    openGates() {},
     learnPause() {},
     learnKinds() {},
     noteHealed() {},

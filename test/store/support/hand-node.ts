@@ -7,6 +7,7 @@ import type {
   NextClaim,
   PoolLoad,
 } from '../../../src/core/ports/ports.ts'
+import type { GuestStore } from '../../../src/store/turn/guest-store.ts'
 import { RedisTurnStore } from '../../../src/store/turn/turn-store.ts'
 import { RedisUpkeepStore } from '../../../src/store/upkeep-store.ts'
 import type { Place } from './place.ts'
@@ -20,6 +21,8 @@ export interface HandNodeOptions {
   /** The kinds among them that have `onCancel`. */
   readonly withOnCancel?: readonly string[]
   readonly slots?: number
+  /** Brings runs to gates in another partition. */
+  readonly guests?: GuestStore
 }
 
 export interface SweepWish {
@@ -50,7 +53,8 @@ export class HandNode {
       redis: place.wire.face,
       caller: place.caller,
       keys: place.keys,
-      partition: 0,
+      partition: place.partition,
+      ...(options.guests && { guests: options.guests }),
       nodeId: this.id,
       policy: place.policy,
     }

@@ -15,6 +15,7 @@ import * as askChecks from './person/ask-checks.ts'
 import * as pauseChecks from './person/pause-checks.ts'
 import * as fairChecks from './queue/fair-checks.ts'
 import * as gateChecks from './queue/gate-checks.ts'
+import * as guestChecks from './queue/guest-checks.ts'
 import * as lineChecks from './queue/line-checks.ts'
 import * as startChecks from './queue/start-checks.ts'
 import * as wakeupChecks from './queue/wakeup-checks.ts'
@@ -62,6 +63,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     startChecks,
     timerChecks,
     gateChecks,
+    guestChecks,
     forkChecks,
     allowanceChecks,
     blobChecks,

@@ -39,6 +39,10 @@ export interface PlaceOptions {
   readonly isInCluster?: boolean
   /** The namespace of another place, whose keys are looked at; they stay. */
   readonly namespace?: string
+  /** Default: 0, the first one. */
+  readonly partition?: number
+  /** That of another place; it stays open. */
+  readonly wire?: Wire
 }
 
 export interface CreateOptions {
@@ -68,6 +72,7 @@ export interface MadeSession {
 
 export class Place implements AsyncDisposable {
   readonly namespace: string
+  readonly partition: number
   readonly redisUrl: string
   readonly redis: Redis
   readonly wire: Wire
@@ -85,23 +90,37 @@ export class Place implements AsyncDisposable {
 
   private constructor(namespace: string, options: PlaceOptions) {
     this.namespace = namespace
+    this.partition = options.partition ?? 0
     this.#isGuest = options.namespace !== undefined
     const redisUrl = options.redisUrl ?? inject('redisUrl')
     this.redisUrl = redisUrl
-    this.wire = new Wire(options.wireUrl ?? redisUrl, options.hasFunctions ?? inject('hasFunctions'))
+    this.wire = options.wire ?? new Wire(options.wireUrl ?? redisUrl, options.hasFunctions ?? inject('hasFunctions'))
     this.redis = options.wireUrl ? openRedis(redisUrl) : this.wire.redis
-    this.keys = partitionKeys(tagOf(namespace, 0))
+    this.keys = partitionKeys(tagOf(namespace, this.partition))
     this.policy = { ...testPolicy, ...options.policy }
     this.deadlineMs = options.deadlineMs ?? 20_000
     this.caller = new ScriptCaller(this.wire.face, undefined, undefined, options.isInCluster)
-    this.sessions = new SessionStore(this.wire.face, this.caller, this.keys, 0, this.policy, this.deadlineMs)
-    this.inspect = new InspectStore(this.redis, this.keys, 0)
+    this.sessions = new SessionStore(
+      this.wire.face,
+      this.caller,
+      this.keys,
+      this.partition,
+      this.policy,
+      this.deadlineMs,
+    )
+    this.inspect = new InspectStore(this.redis, this.keys, this.partition)
     this.letters = new LetterStore(this.redis, this.keys)
     this.#words = new Words(this.keys.tag)
   }
 
   static async open(options: PlaceOptions = {}): Promise<Place> {
     return new Place(options.namespace ?? newNamespace(), options)
+  }
+
+  /** Another partition of the namespace, over the same connection: it ends with this one. */
+  beside(partition: number): Place {
+    const { namespace, redisUrl, wire, policy } = this
+    return new Place(namespace, { namespace, redisUrl, wire, policy, partition })
   }
 
   /** In dumps, this text becomes `<label>`. */
@@ -139,7 +158,7 @@ export class Place implements AsyncDisposable {
 
   #order(options: CreateOptions): SessionOrder {
     const { label = 'one', key } = options
-    const sessionId = this.label(newId(0), label)
+    const sessionId = this.label(newId(this.partition), label)
     this.label(rootIdOf(sessionId), `${label}.root`)
     return {
       sessionId,

@@ -74,8 +74,20 @@ export const gatePoints: readonly CrashPoint[] = [
   ),
 ]
 
+/** Those at which runs are tried whose gates are in another partition. */
+export const guestPoints: readonly CrashPoint[] = [
+  point('host.before', 'K6', 'a run is about to ask at its gate in another partition, or is over', 4),
+  point('host.asked', 'K6', 'a run has asked in another partition, and may hold a place there', 4),
+  point('host.answered', 'K6', 'a run has an answer of another partition, and its own does not know', 4),
+  point('enter.answered', 'K6', 'a run was let in or waits, and its node does not know', 4),
+  point('guest.before', 'K6', 'a run may begin, and its partition does not know'),
+  point('guest.asked', 'K6', 'the partition of a run is told that it may begin, or may forget it'),
+  point('guest.answered', 'K6', 'the partition of a run was told, and the one with the gates does not know'),
+  ...gatePoints.filter(({ name }) => ['claim.granted', 'commit.end', 'fire.answered', 'finish.asked'].includes(name)),
+]
+
 export function crashPoint(name: string): CrashPoint {
-  const found = [...crashPoints, ...gatePoints].find((one) => one.name === name)
+  const found = [...crashPoints, ...gatePoints, ...guestPoints].find((one) => one.name === name)
   if (!found)
     throw new Error(`There is no crash point "${name}"; there are ${crashPoints.map((one) => one.name).join(', ')}.`)
   return found

@@ -10,6 +10,7 @@ ARGV[1] header    json:
     key            as text, for people; absent: it is for all runs of the kind, or nobody knows
     most           how many runs may be in progress at once, or begin within perMs
     perMs          of a rate
+  guest            absent: this is the first partition. Else what that answered: in; or runs or rate, and the ms until it opens, or none
 Returns {"in"}: also where it began before | {"waits", ms until the gate opens, or "none"} | {"fenced"} | {"cancelled"}
         | {"never"}: every run that is in progress there waits for this one
 Builds  T:w:<root>, T:s:<session>:cancelled, T:gate:<gate> and its in, waiting and begun.
@@ -42,8 +43,7 @@ local function isOfAncestors(key)
   return found > 0 and found == redis.call('ZCARD', key .. ':in')
 end
 
--- The first gate at which the run must wait, and when that gate opens.
-local gates, closed, opens = {}, nil, nil
+local gates, keyed = {}, {}
 for index = 1, #at do
   local one = at[index]
   checkTexts(one, 'sort', 'id')
@@ -51,17 +51,27 @@ for index = 1, #at do
   checkNumbers(one, 'most')
   checkNumbersIfAny(one, 'perMs')
   local gate = gateOf(record.kind, one.sort, one.id)
-  checkGate(tag, gate)
-  local key = gateKey(tag, gate)
+  if not header.guest then checkGate(tag, gate) end
   gates[one.sort] = one.id
-  local when = opensAt(key, one.most, one.perMs, now)
-  if when == math.huge and isOfAncestors(key) then return { 'never' } end -- guard: a run that waits for a place of its ancestors is told so
-  local isBehind = redis.call('EXISTS', key .. ':waiting') == 1 -- guard: nobody overtakes those that wait at a gate
-  if not closed and (when > 0 or isBehind) then closed, opens = one.sort, when end
+  keyed[index] = { key = gateKey(tag, gate), most = one.most, perMs = one.perMs }
+end
+checkTextsIfAny(header, 'guest')
+
+-- The first gate at which the run must wait, and when that gate opens.
+local closed, opens
+if header.guest then
+  local answer, opensIn = string.match(header.guest, '^(%l+) ?(%S*)$')
+  gates.version = record.version or '0'
+  if answer ~= 'in' then closed, opens = answer, now + (tonumber(opensIn) or math.huge) end
+  redis.call('ZADD', gatesKey, digits(now + gateLookMs), guestText(record.kind, worker, gates)) -- guard: a guest is told of from time to time
+else
+  closed, opens = closedAmong(keyed, now, isOfAncestors)
+  if closed == 'never' then return { 'never' } end
+  closed = closed and at[closed].sort
 end
 
 -- The first write, so it may fail.
-for index = 1, #at do
+for index = 1, header.guest and 0 or #at do
   local one = at[index]
   local key = gateKey(tag, gateOf(record.kind, one.sort, one.id))
   redis.call('HSET', key, 'most', digits(one.most))
@@ -69,13 +79,15 @@ for index = 1, #at do
   if one.perMs then redis.call('HSET', key, 'perMs', digits(one.perMs)) end
 end
 if not closed then
-  writeBegun(tag, worker, record.kind, gates, now)
+  if not header.guest then writeBegun(tag, worker, record.kind, gates, now) end
   redis.call('HSET', recordKey, 'gates', gatesText('in', gates))
   return { 'in' }
 end
-local gate = gateOf(record.kind, closed, gates[closed])
-redis.call('ZADD', gateKey(tag, gate) .. ':waiting', digits(now), worker)
-noteGate(tag, gate, opens, now)
+if not header.guest then
+  local gate = gateOf(record.kind, closed, gates[closed])
+  redis.call('ZADD', gateKey(tag, gate) .. ':waiting', digits(now), worker)
+  noteGate(tag, gate, opens, now)
+end
 -- The worker is as after a commit of this claim that recorded nothing: its version stays.
 redis.call('HSET', recordKey, 'gates', gatesText(closed, gates), 'status', 'parked', 'wait', 'gate', 'token', atStart.token)
 redis.call('HSET', recordKey, 'commit', header.token .. ':0:' .. (record.version or '0')) -- guard: a worker that waits at a gate keeps its epoch, and is no suspect

@@ -2,8 +2,9 @@
 Why a script   a timer taken out of its set and not posted would be lost; posted and not taken out it would fire twice.
 KEYS[1] timers    zset               KEYS[2] events   stream              KEYS[3] gates    zset
 ARGV[1] batch         ARGV[2] seed         ARGV[3] wakeupMs         ARGV[4] told
-Returns {fired, dueIn, wakeups, notices}: timers taken, about 4 MiB of them at most, and runs that began, in this call; ms until the next timer or gate is due, or "none"; notices that this node
-        tells now, with a space behind each: in a later call it says which it has told, in the same form; else another node does it after noticeMs
+Returns {fired, dueIn, wakeups, notices, guests}: timers taken, about 4 MiB of them at most, and runs that began, in this call; ms until the next timer or gate is due, or "none"; notices that this node
+        tells now, with a space behind each: in a later call it says which it has told, in the same form; else another node does it after noticeMs;
+        runs at gates that are in another partition, each behind what that is to be told: begins, by the first partition; in, waits, out or later, by the run's own
 Builds  T:w:<id>, its timers, asks and signals lane, and that of its root; T:asks and T:ask:<id>; T:gate:<gate> and its in, waiting and begun;
         T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes, T:pools.
 Events  message.accepted for each timer message, ask.expired for each ask. ]]
@@ -91,11 +92,27 @@ local function readGatesList(...)
   return list.err and {} or list
 end
 local fired, gatesMost = handled, 20
+-- The other partition is told again and again, until it has answered; how a run waits or is in progress, now and then: it may have lost that.
+local guests, guestAgainMs = {}, { begins = 2000, out = 2000, later = 2000, waits = gateLookMs, ['in'] = 10 * gateLookMs }
+local function tellOf(entry, text)
+  local standing = 'begins'
+  if entry == text then
+    local fine, found = pcall(standingOf, tag, readGuest(text))
+    standing = fine and found or 'later'
+  end
+  guests[#guests + 1] = standing
+  guests[#guests + 1] = text
+  redis.call('ZADD', gatesKey, digits(now + guestAgainMs[standing]), entry)
+end
 local opening = readGatesList('ZRANGEBYSCORE', gatesKey, '-inf', digits(now), 'LIMIT', 0, gatesMost)
-for index = 1, #opening do fired = fired + admitAt(opening[index]) end
+for index = 1, #opening do
+  local entry = opening[index]
+  local text = string.match(entry, '^> (.*)$') or entry
+  if readGuest(text) then tellOf(entry, text) else fired = fired + admitAt(entry) end
+end
 local wakeups = writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs)
 local first = redis.call('ZRANGE', timersKey, 0, 0, 'WITHSCORES')
 local firstGate = readGatesList('ZRANGE', gatesKey, 0, 0, 'WITHSCORES')
 local next, dueIn = math.min(tonumber(first[2] or math.huge), tonumber(firstGate[2] or math.huge)), 'none'
 if next < math.huge then dueIn = digits(math.max(0, next - now)) end
-return { fired, dueIn, wakeups, notices }
+return { fired, dueIn, wakeups, notices, guests }

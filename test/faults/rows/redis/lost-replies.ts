@@ -28,6 +28,8 @@ const notCalled = [
   'rest.lua',
   'amend.lua',
   'enter.lua',
+  'host.lua',
+  'guest.lua',
   'cut.lua',
   'prepare-fork.lua',
   'fork.lua',

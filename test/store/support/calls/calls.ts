@@ -15,7 +15,8 @@ import { approvalEvent } from '../person/approval-checks.ts'
 import { ask } from '../person/ask-checks.ts'
 import { withChildren } from '../person/pause-checks.ts'
 import type { Place } from '../place.ts'
-import { atOnce, enter } from '../queue/gate-checks.ts'
+import { atOnce, enter, within } from '../queue/gate-checks.ts'
+import { askAsGuest, mayBegin, waitAsGuest } from '../queue/guest-checks.ts'
 import { blobsOf, text } from '../session/blob-checks.ts'
 import { failed } from '../session/retry-checks.ts'
 import { endpointsOf, record } from '../upkeep/notify-checks.ts'
@@ -142,6 +143,26 @@ export const calls: readonly Call[] = [
       await place.create({ label: 'two' })
       const next = await node.claim({ slot: '1' })
       return () => enter(next, atOnce(1))
+    },
+  },
+  {
+    name: 'run of another partition that begins at a gate',
+    prepare: async (place) => () => askAsGuest(place, 1, within(5)),
+  },
+  {
+    name: 'run of another partition that waits at a gate',
+    prepare: async (place) => {
+      await askAsGuest(place, 1, atOnce(1))
+      return () => askAsGuest(place, 2, atOnce(1))
+    },
+  },
+  {
+    name: 'run that may begin, as another partition says',
+    forgetsWakeups: true,
+    prepare: async (place) => {
+      const { turn } = await running(place)
+      await waitAsGuest(place, turn, atOnce(1))
+      return () => mayBegin(place, turn, atOnce(1))
     },
   },
   ...commitCalls,

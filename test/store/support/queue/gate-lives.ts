@@ -25,7 +25,7 @@ async function expectInOrder(place: Place, gate: GateOrder, waited: readonly str
 }
 
 /** The same numbers for the same seed. */
-function randomOf(seed: number): (below: number) => number {
+export function randomOf(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648

@@ -4,6 +4,12 @@ T:gate:<gate>:in the workers whose runs are in progress, T:gate:<gate>:begun whe
 their order. T:gates says when a sweep looks at each gate. In the record of a worker, `gates` is "<state> <id of runs> <id of rate>", - for none: its
 run is `in`, waits at `runs` or at `rate`, or is `out`. Who waits has the wait `gate`, and holds neither a slot nor a lease nor a place at another gate. ]]
 
+-- The gates of all partitions are in the first one. A run of another partition is a guest there: "<kind> <worker>:<version> <id of runs> <id of rate>",
+-- with the number of commits at which it asked, so that no later run of the worker is taken for it. The guest is a member of the sets of its gates, and
+-- its record has the version behind its gates. Both partitions have it in their T:gates, at the time when they next tell the other how it stands: its
+-- own partition from when it asks until the first one knows that it is over; the first one, behind "> ", from when it may begin until its own partition
+-- knows. What is told may be lost, come twice, or come late: who is told answers by what it has.
+
 -- How often a sweep looks at a gate at which nothing else is due: then it removes runs that are not in progress any more, whatever became of them.
 local gateLookMs = 30000
 
@@ -17,13 +23,24 @@ end
 
 -- What a record says of gates; nil where it says nothing, or nothing that can be read: then its run holds no place.
 local function readGates(text)
-  local state, runs, rate = string.match(text or '', '^(%l+) (%S+) (%S+)$')
+  local state, runs, rate, version = string.match(text or '', '^(%l+) (%S+) (%S+) ?(%d*)$')
   if not state then return nil end
-  return { state = state, runs = runs ~= '-' and runs or nil, rate = rate ~= '-' and rate or nil }
+  return { state = state, runs = runs ~= '-' and runs or nil, rate = rate ~= '-' and rate or nil, version = version ~= '' and version or nil }
 end
 
 local function gatesText(state, gates)
-  return state .. ' ' .. (gates.runs or '-') .. ' ' .. (gates.rate or '-')
+  return state .. ' ' .. (gates.runs or '-') .. ' ' .. (gates.rate or '-') .. (gates.version and ' ' .. gates.version or '')
+end
+
+local function guestText(kind, worker, gates)
+  return kind .. ' ' .. worker .. ':' .. gates.version .. ' ' .. (gates.runs or '-') .. ' ' .. (gates.rate or '-')
+end
+
+-- nil where the text is no guest.
+local function readGuest(text)
+  local kind, worker, version, runs, rate = string.match(text, '^(%S+) ([%x-]+):(%d+) (%S+) (%S+)$')
+  if not kind then return nil end
+  return { kind = kind, worker = worker, version = version, gates = { runs = runs ~= '-' and runs or nil, rate = rate ~= '-' and rate or nil } }
 end
 
 local function checkGate(tag, gate)
@@ -37,6 +54,7 @@ end
 local function checkGatesOf(tag, record)
   local own = readGates(record.gates)
   if not own then return end
+  if own.version then return checkSort('zset', tag .. ':gates') end
   if own.runs then checkGate(tag, gateOf(record.kind, 'runs', own.runs)) end
   if own.rate then checkGate(tag, gateOf(record.kind, 'rate', own.rate)) end
   checkSort('zset', tag .. ':gates')
@@ -105,7 +123,10 @@ local function writeLeft(tag, id, record, now)
   local own = readGates(record.gates)
   if not own or own.state == 'out' then return record.gates or atStart.gates, false end
   local runs, isAwaited = gateOf(record.kind, 'runs', own.runs), false
-  if own.state ~= 'in' then
+  if own.version then
+    redis.call('ZADD', tag .. ':gates', digits(now), guestText(record.kind, id, own)) -- guard: a guest whose run ends frees its place
+    isAwaited = true
+  elseif own.state ~= 'in' then
     redis.call('ZREM', gateKey(tag, gateOf(record.kind, own.state, own[own.state]) or '') .. ':waiting', id) -- guard: a run that ends waits at no gate
   elseif runs then
     redis.call('ZREM', gateKey(tag, runs) .. ':in', id) -- guard: a run that ends frees its place
@@ -122,6 +143,8 @@ end
 
 -- A worker that waits at this gate: what lets it begin. nil where it does not wait there any more.
 local function readWaiting(tag, id, sort, gateId)
+  local guest = readGuest(id)
+  if guest then return { id = id, gates = guest.gates, isGuest = true } end
   local recordKey = workerKey(tag, id)
   local field = readFields(recordKey, 'status', 'wait', 'gates', 'kind', 'pool', 'path1')
   local gates = readGates(field[3] or nil)
@@ -138,7 +161,9 @@ local function healPlaces(tag, key, gateId, now)
   local from = now % (math.max(0, redis.call('ZCARD', key .. ':in') - most) + 1)
   local ids = redis.call('ZRANGE', key .. ':in', digits(from), digits(from + most - 1))
   for index = 1, #ids do
-    local text = redis.pcall('HGET', workerKey(tag, ids[index]), 'gates')
+    local isGuest = readGuest(ids[index]) ~= nil
+    if isGuest then redis.call('ZADD', tag .. ':gates', 'NX', digits(now), '> ' .. ids[index]) end -- guard: a guest that is gone frees its place
+    local text = isGuest and {} or redis.pcall('HGET', workerKey(tag, ids[index]), 'gates')
     local gates = type(text) ~= 'table' and readGates(text or nil)
     if type(text) ~= 'table' and not (gates and gates.state == 'in' and gates.runs == gateId) then
       redis.call('ZREM', key .. ':in', ids[index]) -- guard: a place that nobody holds is given away
@@ -174,12 +199,16 @@ local function writeAdmitted(tag, gate, now, woke)
       local otherOpens = elsewhere and opensNext(gateKey(tag, elsewhere), now) or 0
       if one and otherOpens > 0 then
         redis.call('ZADD', gateKey(tag, elsewhere) .. ':waiting', waiting[index + 1], one.id) -- guard: who passes one gate waits at the other
-        redis.call('HSET', one.recordKey, 'gates', gatesText(other, one.gates))
+        if not one.isGuest then redis.call('HSET', one.recordKey, 'gates', gatesText(other, one.gates)) end
         noteGate(tag, elsewhere, otherOpens, now)
       elseif one then
         writeBegun(tag, one.id, kind, one.gates, now)
-        writeWokenRecord(tag, one, now, woke)
-        redis.call('HSET', one.recordKey, 'gates', gatesText('in', one.gates), 'wait', atStart.wait)
+        if one.isGuest then
+          redis.call('ZADD', tag .. ':gates', digits(now), '> ' .. one.id) -- guard: a guest is told that it may begin
+        else
+          writeWokenRecord(tag, one, now, woke)
+          redis.call('HSET', one.recordKey, 'gates', gatesText('in', one.gates), 'wait', atStart.wait)
+        end
         began = began + 1
       end
       opens = opensAt(key, most, perMs, now)
@@ -199,4 +228,31 @@ local function writeAdmitted(tag, gate, now, woke)
     redis.call('ZREM', tag .. ':gates', gate) -- guard: a gate at which nobody is goes
   end
   return began
+end
+
+-- When a run that comes now to these gates may begin, each {key, most, perMs}. Returns the first gate at which it must wait, by its place, and when that
+-- opens; or "never", if all runs that are in progress there wait for it.
+local function closedAmong(at, now, isOfAncestors)
+  local closed, opens
+  for index = 1, #at do
+    local one = at[index]
+    local when = opensAt(one.key, one.most, one.perMs, now)
+    if when == math.huge and isOfAncestors(one.key) then return 'never' end -- guard: a run that waits for a place of its ancestors is told so
+    local isBehind = redis.call('EXISTS', one.key .. ':waiting') == 1 -- guard: nobody overtakes those that wait at a gate
+    if not closed and (when > 0 or isBehind) then closed, opens = index, when end
+  end
+  return closed, opens
+end
+
+-- How a guest stands by its record: in, waits or out; later: it has not said yet, and it may come.
+local function standingOf(tag, guest)
+  local field = readFields(workerKey(tag, guest.worker), 'gates', 'status', 'commit', 'wait')
+  local own = readGates(field[1] or nil)
+  if own and own.version == guest.version then
+    if own.state == 'in' or own.state == 'out' then return own.state end
+    return field[2] == 'parked' and field[4] == 'gate' and 'waits' or 'later'
+  end
+  local version = string.match(field[3] or '', ':(%d+)$') or '0'
+  local mayCome = version == guest.version and (field[2] == 'running' or field[2] == 'queued')
+  return mayCome and 'later' or 'out' -- guard: a guest that may still come keeps its place
 end

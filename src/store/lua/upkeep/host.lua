@@ -1,0 +1,119 @@
+--[[ host – a run of another partition comes to its gates, which are in this one; or its partition tells how it stands.
+Why a script   two runs that each see the last free place would both take it.
+KEYS[1] gates     zset
+ARGV[1] header    json:
+  guest            the run, as in shared/gates.lua
+  standing         asks: it wants to begin; in, waits, out or later: how it stands in its partition
+  ancestors        where it asks: the workers that wait for it, each:
+    id             of the worker
+  at               where it asks: the gates of its kind for the key of its input, each:
+    sort           runs or rate
+    id             of the gate, behind kind and sort
+    key            as text, for people; absent: it is for all runs of the kind, or nobody knows
+    most           how many runs may be in progress at once, or begin within perMs
+    perMs          of a rate
+Returns {"in"} | {"out", freed}: "1" where somebody waits for its place | {"waits", sort of the gate, ms until it opens, or "none"} | {"never"}
+Builds  T:gate:<gate> and its in, waiting and begun.
+Events  none. ]]
+local gatesKey = KEYS[1]
+local header = readHeader(ARGV[1])
+
+local tag = tagOf(gatesKey)
+local now = nowMs()
+checkTexts(header, 'guest', 'standing')
+local text, standing, asked, ancestors = header.guest, header.standing, listOf(header, 'at'), listOf(header, 'ancestors')
+local guest = readGuest(text)
+if not guest then error('the header should have a guest', 0) end
+checkSort('zset', gatesKey)
+
+-- With the numbers that its gates have, or with those that it brings.
+local gates, runsKey = {}, nil
+for _, sort in ipairs({ 'runs', 'rate' }) do
+  local gate = gateOf(guest.kind, sort, guest.gates[sort])
+  if gate then
+    checkGate(tag, gate)
+    local one = { sort = sort, gate = gate, key = gateKey(tag, gate) }
+    one.most, one.perMs = numbersOf(one.key)
+    for index = 1, #asked do
+      local brought = asked[index]
+      checkTexts(brought, 'sort', 'id')
+      checkTextsIfAny(brought, 'key')
+      checkNumbers(brought, 'most')
+      checkNumbersIfAny(brought, 'perMs')
+      if brought.sort == sort then one.most, one.perMs, one.shown = brought.most, brought.perMs, brought.key end
+    end
+    gates[#gates + 1] = one
+    if sort == 'runs' then runsKey = one.key end
+  end
+end
+
+local news = '> ' .. text
+local isIn = runsKey and redis.call('ZSCORE', runsKey .. ':in', text)
+local mayBegin = redis.call('ZSCORE', gatesKey, news)
+
+if standing == 'later' then return { 'in' } end
+if standing == 'out' then
+  redis.call('ZREM', gatesKey, news)
+  for index = 1, #gates do redis.call('ZREM', gates[index].key .. ':waiting', text) end -- guard: a guest that is over waits no more
+  local isFreed = false
+  if isIn then
+    redis.call('ZREM', runsKey .. ':in', text) -- guard: a guest that is over leaves its place
+    isFreed = redis.call('EXISTS', runsKey .. ':waiting') == 1
+    noteGate(tag, gateOf(guest.kind, 'runs', guest.gates.runs), 0, now)
+  end
+  return { 'out', isFreed and '1' or '0' }
+end
+if standing == 'in' then
+  redis.call('ZREM', gatesKey, news)
+  for index = 1, #gates do redis.call('ZREM', gates[index].key .. ':waiting', text) end
+  if runsKey and not isIn then
+    redis.call('ZADD', runsKey .. ':in', digits(now), text) -- guard: a guest in progress counts, also where that was lost
+    noteGate(tag, gateOf(guest.kind, 'runs', guest.gates.runs), math.huge, now)
+  end
+  return { 'in' }
+end
+if isIn or mayBegin then return { 'in' } end -- guard: a guest that asks again takes no other place
+
+local function opensText(opens)
+  return opens == math.huge and 'none' or digits(math.max(0, opens - now))
+end
+for index = 1, #gates do
+  local one = gates[index]
+  if redis.call('ZSCORE', one.key .. ':waiting', text) then -- guard: a guest that asks again keeps its turn
+    return { 'waits', one.sort, opensText(opensAt(one.key, one.most, one.perMs, now)) }
+  end
+end
+
+-- All that are in progress at the gate wait for this run: ancestors of a guest are guests.
+local isAncestor = {}
+for index = 1, #ancestors do
+  checkTexts(ancestors[index], 'id')
+  isAncestor[ancestors[index].id] = true
+end
+local function areAncestors(key)
+  if #ancestors == 0 or redis.call('ZCARD', key .. ':in') > #ancestors then return false end
+  local ids = redis.call('ZRANGE', key .. ':in', '0', '-1')
+  for index = 1, #ids do
+    local other = readGuest(ids[index])
+    if not other or not isAncestor[other.worker] then return false end
+  end
+  return true
+end
+local closed, opens = closedAmong(gates, now, areAncestors)
+if closed == 'never' then return { 'never' } end
+for index = 1, #asked > 0 and #gates or 0 do
+  local one = gates[index]
+  redis.call('HSET', one.key, 'most', digits(one.most))
+  if one.shown then redis.call('HSET', one.key, 'key', one.shown) end
+  if one.perMs then redis.call('HSET', one.key, 'perMs', digits(one.perMs)) end
+end
+if closed then
+  local one = gates[closed]
+  redis.call('ZADD', one.key .. ':waiting', digits(now), text)
+  noteGate(tag, one.gate, opens, now)
+  return { 'waits', one.sort, opensText(opens) }
+end
+writeBegun(tag, text, guest.kind, guest.gates, now)
+-- Who asks is told by the answer. If nothing is heard of it for long, its partition is asked what became of it.
+redis.call('ZADD', gatesKey, digits(standing == 'waits' and now or now + gateLookMs), news) -- guard: a guest that asked and did not come frees its place
+return { 'in' }

@@ -1,0 +1,126 @@
+/**
+ * Duty: bring runs to their gates, where these are in another partition: the first one has the gates of all (lua/shared/gates.lua).
+ * GUEST-1 A run is in progress by its record only while the first partition counts it. So it is counted there first, and taken out there after its record
+ *     says that it is over, or cannot begin any more.
+ * GUEST-2 What is told between the partitions may be lost, come twice or late: the other answers by what it has, and what is not answered is told again.
+ */
+import { partitionOf } from '../../core/ids.ts'
+import type { Policy } from '../../core/policy.ts'
+import type { Assignment } from '../../core/ports/ports.ts'
+import type { WakeupsThere } from '../../core/ports/wake.ts'
+import type { GateOrder } from '../../core/worker/gates.ts'
+import { gatesKey, workerKeys } from '../keys.ts'
+import type { OpenPlace } from '../places.ts'
+import { guarded } from '../redis/guarded.ts'
+import type { HeaderValue } from '../script/script.ts'
+import { guestScript, hostScript } from '../script/scripts.ts'
+import { newSeed, parseWakeups } from '../wakeups.ts'
+
+/** What a fire has to tell of a run. begins: the first partition lets it begin. Else how it stands in its own partition. */
+export interface GuestNews {
+  readonly standing: 'begins' | Standing
+  readonly guest: string
+}
+
+type Standing = 'in' | 'waits' | 'out' | 'later'
+
+/** What follows from telling. */
+export interface GuestsAnswered {
+  readonly woken: readonly WakeupsThere[]
+  /** Somebody waits at a gate for a place that is free now. */
+  readonly opensGate: boolean
+}
+
+export class GuestStore {
+  readonly #places: readonly OpenPlace[]
+  readonly #policy: Policy
+
+  constructor(places: readonly OpenPlace[], policy: Policy) {
+    this.#places = places
+    this.#policy = policy
+  }
+
+  /** Asks for the gates of a run that a turn wants to begin. Returns what `enter` is to be told; or "never". */
+  async ask(
+    { workerId, kind, version, depth }: Pick<Assignment, 'workerId' | 'kind' | 'version' | 'depth'>,
+    at: readonly (Omit<GateOrder, 'key'> & { readonly key: string | undefined })[],
+  ): Promise<string> {
+    const idOf = (sort: GateOrder['sort']) => at.find((one) => one.sort === sort)?.id ?? '-'
+    const guest = `${kind} ${workerId}:${version} ${idOf('runs')} ${idOf('rate')}`
+    const ancestors = depth === 0 ? [] : await this.#waitingAncestors(workerId, depth)
+    const [answer, sort, opensIn] = await this.#host(guest, 'asks', { at, ancestors: ancestors.map((id) => ({ id })) })
+    return answer === 'waits' ? `${sort} ${opensIn}` : String(answer)
+  }
+
+  /** Never rejects: what cannot be told now is told again. */
+  async tell(news: readonly GuestNews[]): Promise<GuestsAnswered> {
+    const answers = await Promise.allSettled(news.map((one) => this.#tellOf(one)))
+    const done = answers.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    return { woken: done.flatMap(({ woken }) => woken), opensGate: done.some(({ opensGate }) => opensGate) }
+  }
+
+  async #tellOf({ standing, guest }: GuestNews): Promise<GuestsAnswered> {
+    if (standing === 'begins') return this.#begin(guest)
+    if (standing === 'later') return nothing
+    const [answer, freed] = await this.#host(guest, standing)
+    if (answer === 'out') await this.#guest(guest, 'out')
+    if (answer === 'in' && standing === 'waits') return this.#begin(guest)
+    return { woken: [], opensGate: answer === 'out' && freed === '1' }
+  }
+
+  async #begin(guest: string): Promise<GuestsAnswered> {
+    const { standing, ...woken } = await this.#guest(guest, 'in')
+    const [, freed] = standing === 'later' ? [] : await this.#host(guest, standing)
+    return { woken: [woken], opensGate: standing === 'out' && freed === '1' }
+  }
+
+  async #host(
+    guest: string,
+    standing: 'asks' | Standing,
+    { at, ancestors }: { readonly at?: HeaderValue; readonly ancestors?: HeaderValue } = {},
+  ): Promise<readonly string[]> {
+    const { caller, keys } = this.#places[0] as OpenPlace
+    const answer = await caller.call(
+      hostScript,
+      { gates: gatesKey(keys.tag) },
+      { guest, standing, ancestors, at },
+      { deadlineMs: this.#policy.leaseMs / 3 },
+    )
+    return answer as string[]
+  }
+
+  async #guest(guest: string, says: 'in' | 'out') {
+    const [, worker = ''] = /^\S+ ([^:]+):/.exec(guest) ?? []
+    const partition = partitionOf(worker)
+    const place = this.#places[partition]
+    // A node that knows it tells of this run.
+    if (place === undefined) return { standing: 'later', partition, wakeups: parseWakeups('') } as const
+    const [standing, wakeups] = await place.caller.call(
+      guestScript,
+      { record: workerKeys(place.keys.tag, worker).record, gates: gatesKey(place.keys.tag) },
+      { guest, says, seed: newSeed(), wakeupMs: this.#policy.wakeupMs },
+      { deadlineMs: this.#policy.leaseMs / 3 },
+    )
+    return { standing: standing as Standing, partition, wakeups: parseWakeups(wakeups) }
+  }
+
+  /** Those that wait for its result, up to the first that does not. */
+  async #waitingAncestors(worker: string, depth: number): Promise<string[]> {
+    const { redis, keys } = this.#places[partitionOf(worker)] as OpenPlace
+    const fields = Array.from({ length: depth }, (_, level) => `path${depth - level}`)
+    const read = () => redis.hmget(workerKeys(keys.tag, worker).record, ...fields)
+    const path = await guarded('reading the ancestors of a worker', read, this.#policy.leaseMs / 3)
+    const last = path.findIndex((element) => element === null || element.endsWith(':-'))
+    return (last < 0 ? path : path.slice(0, last)).map((element) => String(element).slice(0, 36))
+  }
+}
+
+const nothing: GuestsAnswered = { woken: [], opensGate: false }
+
+export function newsOf(flat: unknown): readonly GuestNews[] {
+  if (!Array.isArray(flat)) return []
+  const news: GuestNews[] = []
+  for (let index = 0; index + 1 < flat.length; index += 2)
+    news.push({ standing: flat[index] as GuestNews['standing'], guest: String(flat[index + 1]) })
+  return news
+}
