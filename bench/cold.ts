@@ -89,12 +89,22 @@ async function packAll(namespace: string): Promise<{ packed: number; msEach: num
   const keys = partitionKeys(tagOf(namespace, 0))
   const options = { redis, caller: new ScriptCaller(redis), keys, nodeId: 'bench' }
   const packer = new HistoryPacker({ ...options, policy: { ...policy, coldAfterMs: 0, coldEveryMs: 0 } })
+  let packed = 0
+  // The first walk only goes on where a node left its own.
+  for (let [walk, found] = [0, 0]; walk < 2 || found > 0; walk++) {
+    found = await walkOnce(packer)
+    packed += found
+  }
+  const each = Math.max(1, packed)
+  return { packed, msEach: (performance.now() - began) / each, redisMsEach: ((await redisMs()) - before) / each }
+}
+
+/** Returns how many histories it packed. */
+async function walkOnce(packer: HistoryPacker): Promise<number> {
   for (let packed = 0; ; ) {
     const found = await packer.packSome()
     packed += found.packed
-    if (!found.done) continue
-    const each = Math.max(1, packed)
-    return { packed, msEach: (performance.now() - began) / each, redisMsEach: ((await redisMs()) - before) / each }
+    if (found.done) return packed
   }
 }
 
