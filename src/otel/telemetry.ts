@@ -8,7 +8,7 @@
  * OTEL-5 A log line of a turn names its trace and its span, if somebody records them.
  * OTEL-6 With `ids`, the turns of a child stand below the span of its spawn, and so below the turn of its spawner, on whatever nodes these were: the
  *    id of that span is the second half of the id of the child. If the node of a spawn died before it was reported, a viewer knows only the place of
- * its span.
+ *    its span.
  */
 import {
   type Context,

@@ -5,7 +5,7 @@
  *     lost connection, until the caller's deadline: no script does harm when it runs twice (docs/protocol.md).
  * SCRIPT-2 In a cluster each call names one more key, which never exists. While a slot is being moved to another server, a server refuses a script if
  *     some of its keys are missing: with this key it refuses every such script, before the script's first command. Nothing else looks at the keys
- * that scripts build themselves.
+ *     that scripts build themselves.
  */
 
 import { createHash } from 'node:crypto'
