@@ -29,6 +29,6 @@ export async function agreeOnRetention(
 }
 
 /** It counts for processes that start from now on; a process that runs keeps the value that it read. */
-export async function setRetention(redis: Redis, namespace: string, ms: number): Promise<void> {
+async function setRetention(redis: Redis, namespace: string, ms: number): Promise<void> {
   await redis.hset(partitionKeys(tagOf(namespace, 0)).meta, field, ms)
 }
