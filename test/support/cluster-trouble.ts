@@ -67,9 +67,9 @@ export class ClusterTrouble {
     const near = this.gaps.filter((gap) => Math.abs(gap.from - at) < 60_000 || Math.abs(gap.to - at) < 60_000)
     const told = near.map(({ partitions: some, from, to, of }) => {
       const own = partitions.filter((one) => some.has(one))
-      return `${of} ${from - at} to ${to - at} ms in partitions [${[...some]}], of these [${own}]`
+      return `${of} ${from - at} to ${to - at} ms in partitions [${[...some].join()}], of these [${own.join()}]`
     })
-    return `partitions [${partitions}], acknowledged ${new Date(at).toISOString()}; gaps: ${told.join('; ')}`
+    return `partitions [${partitions.join()}], acknowledged ${new Date(at).toISOString()}; gaps: ${told.join('; ')}`
   }
 
   /** Whether what was acknowledged in one of these partitions in this time may be lost. */
