@@ -1,5 +1,5 @@
 /**
- * Duty: creates the sessions of one partition, one or many, by one script; many go in as few scripts as may hold them.
+ * Duty: creates the sessions of one partition, in as few scripts as may hold them. Those that are asked for in one pass of the event loop go together.
  * CREATE-1 Each session is answered as if it had been created alone: where a script meets an error, its sessions are sent again one by one, and
  *          each then gets its own error or answer.
  */
@@ -18,7 +18,7 @@ import {
 import type { Wakeup } from '../../core/ports/wake.ts'
 import type { PartitionKeys } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
-import { batchesOf, bytesOf } from '../script/batcher.ts'
+import { Batcher, batchesOf, bytesOf } from '../script/batcher.ts'
 import type { HeaderValue, ScriptCaller } from '../script/script.ts'
 import { createSessionsScript } from '../script/scripts.ts'
 import { type SentBlob, withSentBlobs } from '../sent-blob.ts'
@@ -63,6 +63,7 @@ export interface CreateAnswer {
 }
 
 type Answer = CreateAnswer | TransientError
+type Settled = PromiseSettledResult<CreateAnswer>
 
 interface Prepared {
   /** The session's part of the header. */
@@ -76,6 +77,13 @@ interface Prepared {
   readonly bytes: number
 }
 
+/** Somebody waits for the answer of this one. */
+interface Waiting {
+  readonly prepared: Prepared
+  readonly bytes: number
+  readonly answer: PromiseWithResolvers<CreateAnswer>
+}
+
 const startLimits = encodeLimits(defaultWorkerLimits)
 const startCaps = encodeAllowed(defaultSpending)
 /** About how many bytes the fields of one session take in the header: their names, ids and digests. */
@@ -87,6 +95,10 @@ export class CreateSessions {
   readonly #keys: PartitionKeys
   readonly #policy: Policy
   readonly #deadlineMs: number
+  readonly #waiting = new Batcher<Waiting>(
+    (batch) => void this.#answer(batch),
+    (leave) => setImmediate(leave),
+  )
 
   constructor(redis: Redis, caller: ScriptCaller, keys: PartitionKeys, policy: Policy, deadlineMs: number) {
     this.#redis = redis
@@ -97,17 +109,31 @@ export class CreateSessions {
   }
 
   async create(order: SessionOrder): Promise<CreateAnswer> {
-    return this.#sendOne(this.#prepare(order), this.#deadlineMs)
+    const prepared = this.#prepare(order)
+    // Nobody waits for the bytes of another.
+    if (prepared.blobs.length > 0) return this.#sendOne(prepared, this.#deadlineMs)
+    const answer = Promise.withResolvers<CreateAnswer>()
+    this.#waiting.add({ prepared, bytes: prepared.bytes, answer })
+    return answer.promise
   }
 
   /** Resolves, in the order of `orders`, with the answer for each session or with the error that it met. */
-  async createMany(orders: readonly SessionOrder[]): Promise<PromiseSettledResult<CreateAnswer>[]> {
+  async createMany(orders: readonly SessionOrder[]): Promise<Settled[]> {
     const batches = [...batchesOf(orders.map((order) => this.#prepare(order)))]
     const answers = await Promise.all(batches.map((batch) => this.#sendBatch(batch)))
     return answers.flat()
   }
 
-  async #sendBatch(batch: readonly Prepared[]): Promise<PromiseSettledResult<CreateAnswer>[]> {
+  async #answer(batch: readonly Waiting[]): Promise<void> {
+    const settled = await this.#sendBatch(batch.map(({ prepared }) => prepared))
+    for (const [index, { answer }] of batch.entries()) {
+      const one = settled[index] as Settled
+      if (one.status === 'fulfilled') answer.resolve(one.value)
+      else answer.reject(one.reason)
+    }
+  }
+
+  async #sendBatch(batch: readonly Prepared[]): Promise<Settled[]> {
     const giveUpAt = performance.now() + this.#deadlineMs
     try {
       const answers = await this.#send(batch, this.#deadlineMs)
@@ -144,7 +170,7 @@ export class CreateSessions {
     const args = {
       wakeupMs: this.#policy.wakeupMs,
       seed: newSeed(),
-      partitions: batch.find(({ partitions }) => partitions !== undefined)?.partitions,
+      partitions: leastKnown(batch),
       sessions: batch.map(({ fields }) => fields),
       texts: batch.flatMap(({ texts }) => texts),
     }
@@ -216,7 +242,13 @@ function whole(answers: readonly (Answer | null)[]): Answer[] {
   return answers.filter((answer) => answer !== null)
 }
 
-function settledOf(answer: Answer): PromiseSettledResult<CreateAnswer> {
+/** Of orders that were made before and after this process learned of more partitions the fewer: then all are refused, and made again (RAISE-2). */
+function leastKnown(batch: readonly Prepared[]): number | undefined {
+  const known = batch.flatMap(({ partitions }) => partitions ?? [])
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
+function settledOf(answer: Answer): Settled {
   if (answer instanceof Error) return { status: 'rejected', reason: answer }
   return { status: 'fulfilled', value: answer }
 }

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { TransientError } from '../../../src/core/errors.ts'
 import { rootIdOf } from '../../../src/core/ids.ts'
 import { createSessionsScript } from '../../../src/store/script/scripts.ts'
+import type { SessionOrder } from '../../../src/store/session/create-sessions.ts'
 import { type CreateOptions, Place } from '../support/place.ts'
 import { aSession } from '../support/session/create-checks.ts'
 
@@ -155,3 +156,50 @@ describe('many sessions', () => {
     expect(await place.redis.hget(place.workerKeys(root).record, 'name')).toBe('half \ufffd')
   })
 })
+
+describe('sessions that are asked for one by one, in one pass of the event loop', () => {
+  const asked = (place: Place, orders: readonly Partial<SessionOrder>[]) =>
+    Promise.allSettled(orders.map((order) => place.sessions.create({ ...aSession, ...order } as SessionOrder)))
+  const idsLike = (id: string) => ['d', 'e', 'f'].map((digit) => ({ sessionId: id.replace(/^./, digit) }))
+
+  test('go in one script, and each has its own answer', async () => {
+    await using place = await Place.open()
+    const { id } = await place.create()
+    const before = place.wire.sent
+    const orders = [...idsLike(id), { sessionId: id }]
+    const results = await asked(place, orders)
+    expect(place.wire.sent - before).toBe(1)
+    expect(results.map((one) => one.status === 'fulfilled' && [one.value.kind, one.value.sessionId])).toEqual(
+      orders.map(({ sessionId }) => [sessionId === id ? 'again' : 'ok', sessionId]),
+    )
+  })
+
+  test('one that meets damage gets its own error, and stops no other', async () => {
+    await using place = await Place.open()
+    const { id } = await place.create()
+    const [first, second, third] = idsLike(id) as [Order, Order, Order]
+    await place.redis.set(place.workerKeys(rootIdOf(second.sessionId)).inbox, 'x')
+    expect(await asked(place, [first, second, third])).toMatchObject([
+      { value: { kind: 'ok', ...first } },
+      { reason: { message: expect.stringContaining(':mail:inbox is a string and should be a list') } },
+      { value: { kind: 'ok', ...third } },
+    ])
+  })
+
+  test('none begins under a key if one of them was made by who knows fewer partitions', async () => {
+    await using place = await Place.open()
+    const { id } = await place.create()
+    await place.redis.hset(place.keys.meta, 'partitions', '4')
+    const [first, second] = idsLike(id) as [Order, Order]
+    const refused = { reason: { message: expect.stringContaining('was raised to 4 partitions') } }
+    expect(
+      await asked(place, [
+        { ...first, keyDigest: 'new', partitions: 4 },
+        { ...second, keyDigest: 'old', partitions: 1 },
+      ]),
+    ).toMatchObject([refused, refused])
+    expect(await place.redis.zcard(place.keys.sessions)).toBe(1)
+  })
+})
+
+type Order = Pick<SessionOrder, 'sessionId'>

@@ -146,7 +146,7 @@ end
 
 -- Writes the sessions, which are in the index already. The first of each pool gets the new wake-ups of that pool, and its record keeps them.
 local function writeSessions(tag, orders, now, seed, wakeupMs, texts)
-  local queued, firsts, events = {}, {}, {}
+  local queued, events = {}, {}
   for index = 1, #orders do
     local order = orders[index]
     local pool = order.pool
@@ -155,17 +155,20 @@ local function writeSessions(tag, orders, now, seed, wakeupMs, texts)
     writeFirstBlobs(tag, order, texts)
     if not order.rests then
       redis.call('RPUSH', order.inboxKey, order.mail)
-      firsts[pool] = firsts[pool] or order
-      local scored = queued[pool] or {}
-      queued[pool] = scored
-      local _, lead = turnShareOf(order.turnShare)
-      scored[#scored + 1] = inFront(nextPlace(tag, pool), lead)
-      scored[#scored + 1] = rootOf(order.session)
+      local waiting = queued[pool] or {}
+      queued[pool], waiting[#waiting + 1] = waiting, order
     end
     events[2 * index - 1], events[2 * index] = order.session, order.event
   end
-  for pool, scored in pairs(queued) do enterRunQueue(tag, pool, scored) end
-  for pool, order in pairs(firsts) do order.wakeups = writeWakeupsOf(tag, { [pool] = true }, seed, now, wakeupMs) end
+  for pool, waiting in pairs(queued) do
+    local first, placed = nextPlaces(tag, pool, #waiting), {}
+    for index = 1, #waiting do
+      local _, lead = turnShareOf(waiting[index].turnShare)
+      placed[2 * index - 1], placed[2 * index] = inFront(first + index - 1, lead), rootOf(waiting[index].session)
+    end
+    enterRunQueue(tag, pool, placed)
+  end
+  for pool, waiting in pairs(queued) do waiting[1].wakeups = writeWakeupsOf(tag, { [pool] = true }, seed, now, wakeupMs) end
   for index = 1, #orders do
     local order = orders[index]
     writeRoot(tag, order, now)
