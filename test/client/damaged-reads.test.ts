@@ -63,8 +63,8 @@ describe('a key of another sort', () => {
     const keys = await redis.keys(pattern)
     expect(keys).toHaveLength(2)
     const told = async (words: string) => {
-      for (const call of [create(), send()])
-        await expect(call).rejects.toMatchObject({
+      for (const call of [create, send])
+        await expect(call()).rejects.toMatchObject({
           details: { damaged: expect.stringMatching(new RegExp(`^key .*:idem:[\\w-]+ ${words}$`)) },
         })
     }

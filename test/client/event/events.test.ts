@@ -165,7 +165,7 @@ describe('session.events', () => {
     const session = await troupe.create('echo')
     const seen: string[] = []
     const following = (async () => {
-      const signal = AbortSignal.timeout(20_000)
+      const signal = AbortSignal.timeout(60_000)
       for await (const event of far.sessions.get(session.id).events({ signal })) seen.push(event.type)
       return signal.aborted
     })()
