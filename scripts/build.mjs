@@ -1,6 +1,6 @@
 /**
  * Duty: build dist/: the types of src, its modules in few files, the bundled workers (compiled against the package's own published types), and
- * the page. `npm run build` runs it, with the repository's tools on PATH.
+ * the page. `npm run build` runs it, with the repository's tools on PATH. `--no-check` writes the types of src and does not check them.
  */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, rmSync } from 'node:fs'
@@ -10,12 +10,16 @@ import { root } from './dependencies.mjs'
 import { buildPage } from './page.ts'
 
 const at = (...names) => join(root, ...names)
-const compile = (project) =>
-  execFileSync('tsc', ['--project', at(project)], { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' })
+const compile = (project, ...options) =>
+  execFileSync('tsc', ['--project', at(project), ...options], {
+    cwd: root,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  })
 
 rmSync(at('dist'), { recursive: true, force: true })
 try {
-  compile('tsconfig.build.json')
+  compile('tsconfig.build.json', ...(process.argv.includes('--no-check') ? ['--noCheck'] : []))
   compile('tsconfig.workers.json')
 } catch {
   // The compiler has printed the reason.

@@ -341,6 +341,11 @@ export class Troupe implements AsyncDisposable {
     return troupe.#look.learn()
   }
 
+  /** For the API: it refuses a position that there is not before it begins a stream. */
+  static checkFleetPosition(troupe: Troupe, after: string): Promise<void> {
+    return troupe.#fleet.checkPosition(after)
+  }
+
   /** For the API: what its access tokens give their sessions to spend. */
   static allowancesOf(troupe: Troupe): AllowanceStore {
     return new AllowanceStore(troupe.#places.first, troupe.#deadlineMs)

@@ -1,5 +1,6 @@
 /** Duty: the routes that stream events. */
 import { z } from 'zod'
+import { Troupe } from '../../client/client.ts'
 import type { Session } from '../../client/session/session.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import { isEventId } from '../../core/event/event.ts'
@@ -118,7 +119,9 @@ export const followFleet = route({
     if (!read.success)
       throw new ApiError(400, 'request_malformed', 'Last-Event-ID must be the id of an event of this stream.')
     const wants = wantsTypes(query.types)
-    const events = troupe.events({ after: read.data ?? query.after, signal })
+    const after = read.data ?? query.after
+    if (after !== undefined) await Troupe.checkFleetPosition(troupe, after)
+    const events = troupe.events({ after, signal })
     await answerWithStream(call, async (writer) => {
       let left = query.limit ?? 0
       for await (const { event, position } of events) {

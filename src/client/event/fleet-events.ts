@@ -81,6 +81,11 @@ export class FleetEvents {
     return this.#follow(after, signal)
   }
 
+  /** Throws an InputError if there is no such position. */
+  async checkPosition(after: string): Promise<void> {
+    await this.#positionsOf(after)
+  }
+
   async *#follow(
     after: string | undefined,
     signal: AbortSignal | undefined,

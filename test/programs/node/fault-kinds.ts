@@ -1,5 +1,5 @@
 /** The workers of fault tests. Each writes down in the ledger what it really does. */
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineWorker, type HandlerDefinition, type Self } from '../../../src/core/definition/define-worker.ts'
 import type { Message } from '../../../src/core/worker/message/message.ts'
@@ -35,6 +35,10 @@ export function treeResult({ children }: TreeInput): { sum: number; results: num
   let sum = 0
   for (let value = 1; value <= children; value++) sum += value * value
   return { sum, results: children }
+}
+
+function hasLine(ledger: string, what: string): boolean {
+  return readFileSync(ledger, 'utf8').includes(`"what":"${what}"`)
 }
 
 export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<string, HandlerDefinition> {
@@ -90,11 +94,12 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
-    /** Works for a while, looking at its signal or not. */
+    /** Works for a while, looking at its signal or not. `after`: its time begins when the ledger has a line of this sort. */
     slow: defineWorker({
       async receive(message, self) {
-        const { ms, deaf } = message.value as { ms: number; deaf?: boolean }
+        const { ms, deaf, after } = message.value as { ms: number; deaf?: boolean; after?: string }
         write('begun', self, message.value)
+        while (after !== undefined && !hasLine(order.ledger, after)) await pause(20)
         self.signal.addEventListener('abort', () => write('aborted', self))
         await (deaf ? pause(ms) : pause(ms, undefined, { signal: self.signal }).catch(() => {}))
         if (!self.signal.aborted || deaf) write('done', self, message.value)

@@ -65,7 +65,7 @@ describe('a Redis that is full', () => {
       const said = refused ? `${told.name} ${told.code}: ${told.message}` : told
       expect({ said, changed: refused ? changes(before, meanwhile) : {} }).toEqual({
         said: expect.stringMatching(
-          /^done$|^TransientError store_refused: Redis refused \([\w-]+: OOM .*\)\. It is full: raise/,
+          /^done$|^TransientError store_refused: Redis refused \([\w -]+: OOM .*\)\. It is full: raise/,
         ),
         changed: {},
       })

@@ -103,9 +103,16 @@ function inWords(view: Record<string, string>, start: Record<string, string>, no
   return facts
 }
 
-/** Since when a worker is in a run queue; its place there is a virtual time. */
-async function queuedAt(redis: Redis, runKey: string, id: string): Promise<string | null> {
-  return redis.hget(runKey.replace(/:run:.*/, `:w:${id}`), 'queuedAt')
+/** Who is in a run queue, in order, and since when; the places there are virtual times. Who shares a place is in the order of ids, which says nothing. */
+async function queued(redis: Redis, runKey: string, text: (raw: string) => string): Promise<string[]> {
+  const places = pairs(await redis.zrange(runKey, 0, '-1', 'WITHSCORES'))
+  const lines = await Promise.all(
+    places.map(async ([id, place]) => {
+      const since = await redis.hget(runKey.replace(/:run:.*/, `:w:${id}`), 'queuedAt')
+      return { place: Number(place), line: text(`${id} ${since}`) }
+    }),
+  )
+  return lines.sort((a, b) => a.place - b.place || (a.line < b.line ? -1 : 1)).map(({ line }) => line)
 }
 
 async function dumpValue(redis: Redis, key: string, now: number, words: Words): Promise<unknown> {
@@ -118,10 +125,7 @@ async function dumpValue(redis: Redis, key: string, now: number, words: Words): 
     case 'set':
       return (await redis.smembers(key)).map(text).sort()
     case 'zset': {
-      if (key.includes(':run:'))
-        return Promise.all(
-          (await redis.zrange(key, 0, '-1')).map(async (id) => text(`${id} ${await queuedAt(redis, key, id)}`)),
-        )
+      if (key.includes(':run:')) return queued(redis, key, text)
       const scored = pairs(await redis.zrange(key, 0, '-1', 'WITHSCORES')).map(([member, score]) => ({
         line: text(Number(score) < 0 ? `${member} goes on since ${Number(score) + 4e15}` : `${member} ${score}`),
       }))

@@ -44,7 +44,14 @@ describe('a timer that is due', () => {
     const { place, node } = scene
     await node.upkeep.fire()
     const changed = await place.changed(async () =>
-      expect(await node.upkeep.fire()).toEqual({ fired: 0, dueInMs: null, wakeups: [], notices: [] }),
+      expect(await node.upkeep.fire()).toEqual({
+        fired: 0,
+        dueInMs: null,
+        wakeups: [],
+        notices: [],
+        elsewhere: [],
+        opensGate: false,
+      }),
     )
     expect(changed).toEqual({})
   })

@@ -39,12 +39,13 @@ const innocents = 14
 async function blockedOnce(stage: Stage): Promise<undefined> {
   await using harness = await stage.open()
   await Promise.all(['a', 'b'].map((name) => harness.start(name, settings)))
-  // Half of them hear that they lost their lease; the others work to their end, and have nothing to say then.
+  // None has ended when the block begins, however long a busy machine takes until then. Half of them hear that they lost their lease; the others
+  // work to their end, and have nothing to say then.
   const beside = await Promise.all(
     Array.from({ length: innocents }, (_, number) =>
       harness.client.sessions.create({
         kind: 'slow',
-        input: { ms: 2_500 + 500 * stage.random(), deaf: number % 2 === 0 },
+        input: { ms: 2_500 + 500 * stage.random(), deaf: number % 2 === 0, after: 'blocked' },
       }),
     ),
   )

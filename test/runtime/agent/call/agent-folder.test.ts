@@ -22,9 +22,9 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(top, { recursive: true }))
 
-/** Paths are relative to the test's own folder, except those with `../`. Undefined: the kind has no `folder`. Null: its `folder` returns null. */
+/** Paths are relative to the test's own folder, except those with `./`. Undefined: the kind has no `folder`. Null: its `folder` returns null. */
 async function folderOf(named: string | null | undefined, assigned?: string): Promise<string | null> {
-  const at = (path: string) => (path.startsWith('../') ? path : join(top, path))
+  const at = (path: string) => (path.startsWith('./') ? path : join(top, path))
   const folder = named === undefined ? {} : { folder: () => (named === null ? null : at(named)) }
   const definition = defineWorker({ instructions: 'x', model: scriptedModel('test/m', [say('x')]), ...folder })
   const assignment = assignmentByHand(assigned === undefined ? {} : { permissions: { folder: at(assigned) } })
