@@ -32,8 +32,8 @@ const twins = new Map(${JSON.stringify(twins)})
 const here = new URL('.', import.meta.url).href
 registerHooks({
   resolve(specifier, context, next) {
-    // What built files import of each other is there, and a module: Node looks for that at length.
-    if (specifier.startsWith('.') && context.parentURL?.startsWith(here))
+    // What built files import of each other is there, and a module: Node looks for that at length. Workers beside them are TypeScript.
+    if (specifier.startsWith('.') && specifier.endsWith('js') && context.parentURL?.startsWith(here))
       return { url: new URL(specifier, context.parentURL).href, format: 'module', shortCircuit: true }
     const found = next(specifier, context)
     const twin = twins.get(found.url)
