@@ -33,8 +33,10 @@ test('a node and a client that run work in new partitions, and what runs goes on
 
   const ended = new Set<string>()
   while (ended.size < sessions.length) {
-    const { event } = (await follower.next()).value ?? expect.fail('the follower ended')
-    if (event.type === 'session.completed' && event.sessionId !== long.id) ended.add(event.sessionId)
+    const { value } = await follower.next()
+    if (value === undefined) throw new Error('The follower has ended.')
+    const { type, sessionId } = value.event
+    if (type === 'session.completed' && sessionId !== long.id) ended.add(sessionId)
   }
   expect(await long.result(soon())).toMatchObject({ status: 'completed', value: 40 })
   expect(await client.partitions.list()).toMatchObject([0, 1, 2, 3].map((partition) => ({ partition, nodes: 1 })))

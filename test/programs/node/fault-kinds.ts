@@ -99,7 +99,7 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       async receive(message, self) {
         const { ms, deaf, after } = message.value as { ms: number; deaf?: boolean; after?: string }
         write('begun', self, message.value)
-        while (after !== undefined && !hasLine(order.ledger, after)) await pause(20)
+        if (after !== undefined) while (!hasLine(order.ledger, after)) await pause(20)
         self.signal.addEventListener('abort', () => write('aborted', self))
         await (deaf ? pause(ms) : pause(ms, undefined, { signal: self.signal }).catch(() => {}))
         if (!self.signal.aborted || deaf) write('done', self, message.value)
