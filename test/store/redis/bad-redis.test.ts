@@ -13,7 +13,7 @@ import { HandTurn } from '../support/hand-node.ts'
 import { Place } from '../support/place.ts'
 
 /** Calls give up soon, so that the tests do. */
-const impatient = { policy: { leaseMs: 3_000 }, deadlineMs: 2_000 }
+const impatient = { policy: { leaseMs: 3_000 }, deadlineMs: 1_000 }
 
 /** Long enough to connect again after a refusal. */
 const patient = { policy: { leaseMs: 1_500 }, deadlineMs: 1_500 }
