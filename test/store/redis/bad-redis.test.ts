@@ -54,8 +54,7 @@ describe('a Redis that is full', () => {
     withServer(async (server) => {
       await using expected = await Place.open({ ...impatient, redisUrl: server.url })
       await using place = await Place.open({ ...impatient, redisUrl: server.url })
-      const makeExpected = await call.prepare(expected)
-      const make = await call.prepare(place)
+      const [makeExpected, make] = await Promise.all([call.prepare(expected), call.prepare(place)])
       const before = await place.dump()
       await place.redis.config('SET', 'maxmemory', '1')
       const told = await outcome(make)
@@ -72,7 +71,8 @@ describe('a Redis that is full', () => {
       // Both in one moment, so that their times are the same.
       await makeExpected()
       if (refused) await make()
-      expect(await place.dump()).toEqual(await expected.dump())
+      const [seen, wanted] = await Promise.all([place.dump(), expected.dump()])
+      expect(seen).toEqual(wanted)
     }),
   )
 
