@@ -38,7 +38,10 @@ export function growthOf(
   })
 }
 
-/** Listens in the partitions in which nothing is listened to yet. `wakeups`: for wake-ups, in all from this one on. */
+/**
+ * Listens in the partitions in which nothing is listened to yet. Where it fails, the next call goes on. `wakeups`: for wake-ups, in all from this one on;
+ * once they have begun, their listeners come back by themselves.
+ */
 export function hearing(
   { places, live, policy }: Parts,
   connections: Connections,
@@ -50,15 +53,17 @@ export function hearing(
     const sessionId = live.followed.note(announcement)
     if (sessionId !== null) node.tellFollower(partition, sessionId)
   }
-  let heard = 0
+  let [awake, heard] = [0, 0]
   return async (until) => {
-    const from = heard
-    heard = until
-    if (from === until) return
-    const fresh = places.all.slice(from, until)
-    await wakeups(from)
+    if (awake < until) {
+      const from = awake
+      awake = until
+      await wakeups(from)
+    }
+    const fresh = places.all.slice(heard, until)
     await hearFollowers(listenAt, fresh, onFollower, policy.leaseMs)
     await hearCancels(listenAt, fresh, (place, id) => void node.hearCancel(place.partition, id), policy.leaseMs)
+    heard = until
   }
 }
 

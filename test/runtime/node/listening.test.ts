@@ -1,0 +1,42 @@
+/** A node that begins to work in new partitions listens there, also where its first try failed (GROWTH-1). */
+import { expect, inject, test } from 'vitest'
+import { hearing } from '../../../src/compose/listening.ts'
+import type { Parts } from '../../../src/compose/parts.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { policy } from '../../../src/core/policy.ts'
+import type { RuntimeNode } from '../../../src/runtime/node/node.ts'
+import { FollowedSessions } from '../../../src/store/event/followed-sessions.ts'
+import { Places } from '../../../src/store/places.ts'
+import { Connections } from '../../../src/store/redis/connections.ts'
+import { newNamespace } from '../../support/namespace.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+test('a node whose first try to listen failed hears of followers and cancels after the next one', async () => {
+  const namespace = newNamespace()
+  const connections = await Connections.open(inject('redisUrl'), { deadlineMs: 5_000 })
+  const places = new Places(connections, namespace, 2)
+  const heard = new Set<string>()
+  const node: Pick<RuntimeNode, 'tellFollower' | 'hearCancel'> = {
+    tellFollower: (partition) => void heard.add(`follower in ${partition}`),
+    hearCancel: async (partition) => void heard.add(`cancel in ${partition}`),
+  }
+  const parts: Pick<Parts, 'places' | 'policy'> & { live: Pick<Parts['live'], 'followed'> } = {
+    places,
+    policy,
+    live: { followed: new FollowedSessions() },
+  }
+  const tries: number[] = []
+  const hear = hearing(parts as Parts, connections, node as RuntimeNode, async (from) => {
+    tries.push(from)
+    if (tries.length === 1) throw new Error('away')
+  })
+  await expect(hear(2)).rejects.toThrow('away')
+  await hear(2)
+  for (const { keys, redis, partition } of places.all) {
+    await redis.publish(keys.followers, `${newId(partition)} new`)
+    await redis.publish(keys.cancelNotices, newId(partition))
+  }
+  await waitUntil('all is heard', () => heard.size === 4)
+  expect(tries).toEqual([0])
+  connections.end()
+})
