@@ -41,8 +41,9 @@ export async function withSentBlobs<Answer>(
     const answer = await call(leftMs())
     if (answer !== null) return answer
   }
+  const ids = blobs.map(({ ref }) => ref.id).join(', ')
   throw new TransientError(
-    `the bytes of a blob were sent to Redis ${timesMost} times and were gone each time: does it evict keys (maxmemory-policy), or does another program delete them?`,
+    `the bytes of blob ${ids} of session ${blobs[0]?.sessionId} were sent to Redis ${timesMost} times and were gone each time: does it evict keys (maxmemory-policy), or does another program delete them?`,
     { code: 'store_refused' },
   )
 }
