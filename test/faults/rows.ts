@@ -11,6 +11,7 @@ import { zombieRow } from './rows/node/zombie.ts'
 import { clusterRow } from './rows/redis/cluster.ts'
 import { clusterStormRow } from './rows/redis/cluster-storm.ts'
 import { failOverRow } from './rows/redis/fail-over.ts'
+import { flushStormRow } from './rows/redis/flush-storm.ts'
 import { loadingRow } from './rows/redis/loading.ts'
 import { lostReplyRow } from './rows/redis/lost-replies.ts'
 import { networkRow } from './rows/redis/network.ts'
@@ -73,6 +74,7 @@ const all: readonly Row[] = [
   sweepStormRow,
   soakRow,
   clusterStormRow,
+  flushStormRow,
   ...namedTestRows,
 ]
 
