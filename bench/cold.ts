@@ -1,7 +1,8 @@
 /**
  * Duty: measures what workers that rest cost: bytes of Redis for an agent that waits and for a session that has ended, as a ratio of the text of
  * their histories, warm and packed; what packing costs; and the first turn of a worker that is packed, over that of one that is not.
- * `npm run bench:cold`; one line of JSON for each figure. `COUNT=1000`: so many of each. Texts are pieces of the documentation.
+ * `npm run bench:cold`; one line of JSON for each figure. `COUNT=1000`: so many of each; `waiting`, `ended` or `short` behind it: this
+ * scene alone. Texts are pieces of the documentation.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
@@ -185,14 +186,20 @@ async function wake(troupe: Troupe, run: number): Promise<number> {
   return median(times)
 }
 
+const scenes: Record<string, () => Promise<void>> = {
+  waiting: () => compare('an agent that waits', converse, wake),
+  ended: () =>
+    compare('a session of one agent that has ended', async (troupe) => {
+      await each(count, async () => (await troupe.sessions.create({ kind: 'reader', input: piece(150) })).result())
+    }),
+  short: () =>
+    compare('a session of one message that has ended', async (troupe) => {
+      await each(count, async () => (await troupe.sessions.create({ kind: 'echo', input: piece(100) })).result())
+    }),
+}
+const only = process.argv[2]
 try {
-  await compare('an agent that waits', converse, wake)
-  await compare('a session of one agent that has ended', async (troupe) => {
-    await each(count, async () => (await troupe.sessions.create({ kind: 'reader', input: piece(150) })).result())
-  })
-  await compare('a session of one message that has ended', async (troupe) => {
-    await each(count, async () => (await troupe.sessions.create({ kind: 'echo', input: piece(100) })).result())
-  })
+  for (const [name, measure] of Object.entries(scenes)) if (only === undefined || only === name) await measure()
 } finally {
   redis.disconnect()
   await server.stop()
