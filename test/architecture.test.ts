@@ -249,7 +249,7 @@ describe('a violation is noticed:', () => {
     expect(files).toEqual(new Set(blamed))
   })
 
-  test.each(claims)('and code that only looks like a violation is none: $claim', ({ rule, fine = {} }) => {
+  test.each(claims)('code that only looks like a violation is not reported: $claim', ({ rule, fine = {} }) => {
     expect(rule(Object.entries(fine).map(([path, text]) => sourceFile(path, text)))).toEqual([])
   })
 })

@@ -70,7 +70,7 @@ const labels = labelsOf(code)
 describe('a label of an invariant', () => {
   test('has the form NOUN-n', () => expect(labels.malformed).toEqual([]))
   test('has one owner', () => expect(sharedLabels(labels)).toEqual([]))
-  test('that a file or a page cites has an owner', () => {
+  test('a label that a file or a page cites has an owner', () => {
     const pages = read(['docs/**/*.md', 'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md'])
     expect(unknownLabels(labels, [...code, ...pages])).toEqual([])
   })

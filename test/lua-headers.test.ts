@@ -29,7 +29,7 @@ describe('the scripts', () => {
     },
   )
 
-  test('what they share calls nothing itself and uses no KEYS or ARGV', () => {
+  test('shared Lua functions call no script function themselves and use no KEYS or ARGV', () => {
     const code = shared.replace(/--\[\[[\s\S]*?\]\]/g, '').replace(/--[^\n]*/g, '')
     expect(code).not.toMatch(/\b(KEYS|ARGV)\b/)
     expect(code).not.toMatch(/^redis\.call/m)
@@ -149,7 +149,7 @@ return { 'ok' }
 }
 
 describe('a disagreement is noticed:', () => {
-  test('none in a script that agrees', () => {
+  test('a script that agrees with its header brings no report', () => {
     expect(disagreements(good)).toEqual([])
   })
 
@@ -242,7 +242,7 @@ describe('a disagreement is noticed:', () => {
       "local moves = listOf(header, 'steps')\nredis.call(moves[1], move.speed)\nfor _, step in ipairs(header.steps)",
       /the field speed of the header's steps is read and not explained/,
     ],
-  ])('in the JSON header: %s', (_, from, to, told) => {
+  ])('a disagreement in the JSON header is noticed: %s', (_, from, to, told) => {
     expect(disagreements(withHeader)).toEqual([])
     expect(withHeader.text).toContain(from)
     expect(disagreements({ ...withHeader, text: withHeader.text.replace(from, to) }).join('\n')).toMatch(told)

@@ -234,7 +234,7 @@ describe('a body', () => {
     expect(({} as { admin?: boolean }).admin).toBeUndefined()
   })
 
-  test('that is wrong is told where, and the error has no stack or path', async () => {
+  test('a wrong body is answered with the place of the fault, and the error has no stack or path', async () => {
     const { status, body } = await post('{"kind":"echo","limits":{"tokens":"many"},"nmae":1}')
     expect(status).toBe(400)
     expect(JSON.stringify(body)).toContain('/body/limits/tokens')

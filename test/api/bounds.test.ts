@@ -75,7 +75,7 @@ test('a caller that sends too many requests is told when to come back; others ar
   expect((await ask('/healthz')).status).toBe(200)
 })
 
-test('what needs no token is limited by address, so that one stranger cannot make the server look dead', async () => {
+test('requests without a token are limited by address, so that one stranger cannot make the server look dead', async () => {
   await using opened = await openApp({})
   const ask = (remoteAddress: string) =>
     opened.app.inject({ url: '/healthz', headers: { host: 'localhost' }, remoteAddress })

@@ -137,7 +137,7 @@ test('all that a token gives its sessions within an hour is bounded, over all se
   })
 })
 
-test('one session may have no more than all of an hour, also by default', () => {
+test('one session may have at most what its token may spend in an hour, also by default', () => {
   const caller = { name: 'x', ceiling: { perHour: { tokens: 9 } } }
   expect(underCeiling(caller, { kind: 'echo' })).toEqual({ kind: 'echo', limits: { tokens: 9 } })
   expect(() => underCeiling(caller, { kind: 'echo', limits: { tokens: 10 } })).toThrow('limits.tokens of at most 9')

@@ -105,7 +105,7 @@ test('a stream carries the entries of histories, in their order and each once', 
   expect(types(await stream(`${path}&history=${worker.toUpperCase()}`))).toContain('history.entry')
 })
 
-test('after a resume a stream carries all entries once more, because no event says which of them had been sent', async () => {
+test('a stream that is resumed carries all entries once more, because no event says which of them had been sent', async () => {
   const path = `/v1/sessions/${await ended('parent')}/events`
   const entries = async (query: string, headers?: Record<string, string>) =>
     (await stream(`${path}?history=all${query}`, headers)).filter(({ type }) => type === 'history.entry').length

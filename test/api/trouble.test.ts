@@ -12,7 +12,7 @@ import { waitUntil } from '../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
-test('without Redis it says 503, and goes on when Redis is back', async () => {
+test('the API answers 503 while Redis is away, and goes on when Redis is back', async () => {
   await using server = await RedisServer.start({})
   await using api = await startApi({ redisUrl: server.url, namespace: 'trouble', port: 0 })
   const ask = async (path: string) => {

@@ -99,7 +99,7 @@ describe('if somebody tampers with stored data, the audit names', () => {
   })
 })
 
-test('what pruning removed was counted before', async () => {
+test('the audit counts what pruning removed before it', async () => {
   await using pruned = await TestTroupe.start({ workers })
   await pruned.run('gatherer')
   const before = await pruned.client.audit()

@@ -48,7 +48,7 @@ test.each([
     ['nothing', 'known', ''],
     ['session', 'run', 'completion'],
   ],
-])('for %j it offers %j', async (words, offered) => {
+])('completion of %j offers %j', async (words, offered) => {
   const kinds = ['reader', 'surveyor'].map((word) => ({ word, description: '' }))
   const found = await candidatesFor(programOf(), words, async (argument) => (argument === 'kind' ? kinds : []))
   expect(found.map(({ word }) => word)).toEqual(offered)

@@ -43,7 +43,7 @@ describe('toComplaint', () => {
     expect(toComplaint(suppressed)).toMatchObject({ code: 'input_invalid', message: 'x', exitCode: 2 })
   })
 
-  it('does not call a refusal of Redis a fault of troupe', () => {
+  it('a refusal of Redis is not called a fault of troupe', () => {
     const refused = Object.assign(new Error('OOM command not allowed'), { name: 'ReplyError' })
     const message = 'Redis refused a command: OOM command not allowed.'
     expect(toComplaint(refused)).toEqual({ code: 'store_refused', message, exitCode: 69, stack: undefined })
@@ -54,7 +54,7 @@ describe('toComplaint', () => {
     expect(toComplaint(new errors.InputError('x'))).not.toHaveProperty('hasLines')
   })
 
-  it('does not call data of another program a fault of troupe', () => {
+  it('wrong data of another program is not called a fault of troupe', () => {
     const thrown = storeError(new Error('DAMAGED key {troupe.0}:meta should be a hash'), 'checking the set-up')
     const message = expect.stringMatching(/key \{troupe\.0\}:meta should be a hash.* Another program wrote it/)
     expect(toComplaint(thrown)).toEqual({ code: 'bug', message, exitCode: 1, stack: undefined })

@@ -12,7 +12,7 @@ const pretending = (version: string) =>
 const tooOld =
   /^troupe: this is Node \d+\.\d+\.\d+, and troupe needs 24\.12 or later: put that one first on the PATH\.\n$/
 
-test.each(['20.20.2', '22.99.0'])('on Node %s a command asks for a newer Node, and does nothing', async (version) => {
+test.each(['20.20.2', '22.99.0'])('a command on Node %s asks for a newer Node, and does nothing', async (version) => {
   await using project = await Project.create({}, { NODE_OPTIONS: pretending(version) })
   const { code, stdout, stderr } = await project.run(['tools', '--json'])
   expect(stderr).toMatch(tooOld)
@@ -22,7 +22,7 @@ test.each(['20.20.2', '22.99.0'])('on Node %s a command asks for a newer Node, a
   expect(await project.run(['--help'])).toMatchObject({ code: 0, stderr: '' })
 })
 
-test.each(['24.0.0', '24.12.0', '100.1.0'])('on Node %s a command works', async (version) => {
+test.each(['24.0.0', '24.12.0', '100.1.0'])('a command on Node %s works', async (version) => {
   await using project = await Project.create({}, { NODE_OPTIONS: pretending(version) })
   await project.write(
     'workers/echo.ts',

@@ -194,7 +194,7 @@ describe('a damaged field of a record', () => {
     expect(numbersIn([workers, await troupe.client.sessions.list()])).not.toContain(Number.NaN)
   })
 
-  test('beside a key of another sort yields no NaN either', async () => {
+  test('a damaged field is never read as NaN, even beside a key of another type', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const { keys } = await ended(troupe, 'echo')
     await troupe.redis.hset(keys.record, { run: 'nonsense', place: 'nowhere' })
@@ -298,8 +298,8 @@ test('doctor names a worker that no node can claim because a field of its record
   expect((await troupe.client.health()).aside).toEqual([])
 })
 
-describe('doctor names a worker that nothing wakes any more', () => {
-  test('which does not read one session after the other for it', async () => {
+describe('a worker that nothing wakes any more', () => {
+  test('doctor finds a worker that nothing wakes any more without reading one session after the other', async () => {
     await using troupe = await TestTroupe.connect()
     for (let count = 0; count < 3; count++) await troupe.create('nobody')
     using rows = vi.spyOn(InspectStore.prototype, 'workers')
@@ -343,7 +343,7 @@ describe('doctor names a worker that nothing wakes any more', () => {
 })
 
 describe('a text that is no JSON', () => {
-  test('as the newest entry of a history, or as the last failure, keeps nobody from reading the rest', async () => {
+  test('a newest history entry or a last failure that is not JSON does not keep anybody from reading the rest', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo, broken } })
     const [fine, failed] = [await ended(troupe, 'echo'), await ended(troupe, 'broken')]
     await troupe.redis.rpush(fine.keys.log, 'garbage')
@@ -359,7 +359,7 @@ describe('a text that is no JSON', () => {
     expect((await troupe.client.sessions.list()).map(({ state }) => state)).toEqual(['failed', 'completed'])
   })
 
-  test('in a line of a kind or a node keeps nobody from reading the others', async () => {
+  test('a wrong line of a kind or a node does not keep anybody from reading the other lines', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const { kinds, nodes } = partitionKeys(troupe.tag)
     await troupe.redis.hset(kinds, 'odd', 'default nonsense')
@@ -376,7 +376,7 @@ describe('the name of a worker', () => {
     return row === undefined ? undefined : workerReport(row)
   }
 
-  test('whose record has lost its kind has an empty one, and the damage is named', async () => {
+  test('a worker whose record has lost its kind has an empty name, and the damage is named', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     await place.redis.hdel(place.workerKeys(root).record, 'kind', 'name')
@@ -384,7 +384,7 @@ describe('the name of a worker', () => {
     expect(report).toMatchObject({ name: '', lastFailure: { message: expect.stringContaining('field kind') } })
   })
 
-  test('over whose call somebody wrote is that of its kind, and the damage is named', async () => {
+  test('a worker whose call was overwritten has the name of its kind, and the damage is named', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     const spawn = place.child(root, 1, 'c1', { name: 'echo-1' })

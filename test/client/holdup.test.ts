@@ -180,13 +180,13 @@ describe('a session does not go on because of', () => {
   const reasons = (workers: Parameters<typeof holdupsOf>[1], more: Partial<Parameters<typeof holdupsOf>[0]> = {}) =>
     holdupsOf({ ...flow, ...more }, workers).map(({ reason }) => reason)
 
-  test('what its children wait for, rather than that its root waits for them', () => {
+  test('a session waits for what its children wait for; that its root waits for them is not reported', () => {
     const children = worker('parked', held('children', false))
     expect(reasons([children, worker('parked', held('timer', false))])).toEqual(['timer'])
     expect(reasons([children])).toEqual(['children'])
   })
 
-  test('what somebody must do first, also while others run; nothing if they run and nobody must', () => {
+  test('a session waits for what somebody must do first, even while other workers run, and for nothing if nobody must act', () => {
     const timer = worker('parked', held('timer', false))
     const question = worker('parked', held('question', true, 5))
     const pause = worker('parked', held('pause', true, 9))
@@ -197,14 +197,14 @@ describe('a session does not go on because of', () => {
     expect(reasons([timer, worker('running', null)])).toEqual([])
   })
 
-  test('its next message, if it is a conversation whose root rests', () => {
+  test('a conversation whose root is idle waits for its next message', () => {
     expect(holdupsOf({ ...flow, mode: 'conversation' }, [worker('idle', null)])).toMatchObject([
       { reason: 'message', since: updatedAt, command: `troupe send ${sessionId} <text>` },
     ])
     expect(reasons([worker('idle', null)])).toEqual([])
   })
 
-  test('its failed run, after it has failed; nothing after it has ended otherwise', () => {
+  test('a session whose run failed waits for a retry; a session that ended otherwise waits for nothing', () => {
     const failure = worker('idle', held('failure', true))
     expect(reasons([failure], { state: 'failed' })).toEqual(['failure'])
     for (const state of ['completed', 'cancelled'] as const)

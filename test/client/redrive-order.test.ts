@@ -72,7 +72,7 @@ test('a letter that holds no message is passed over when others are put back', a
   expect(asked).toEqual(['1-0', '3-0'])
 })
 
-test('if two partitions have letters with one id, an error names both workers; naming a worker takes its letter', async () => {
+test('two letters with one id in two partitions: an error names both workers, and naming a worker takes its letter', async () => {
   const [first, second] = [rootIdOf(newId(0)), rootIdOf(newId(1))]
   const wakeCalls: unknown[] = []
   const places = [first, second].map((of, partition) => {

@@ -65,7 +65,7 @@ describe('the place of an error', () => {
     expect(thrownFields(value)).toEqual({})
   })
 
-  it('and a stack are short, however long they were', () => {
+  it('the place and the stack of an error are short, however long they were', () => {
     expect(placeInStack(`    at run (file:///${'x'.repeat(9_000)}/a.ts:1:1)`)?.length).toBe(300)
     const long = thrown('run (file:///home/me/app/a.ts:3:7)', ...Array<string>(5_000).fill('z (file:///z/z.ts:1:1)'))
     expect(thrownFields(long).stack?.length).toBe(stackCharsMax)

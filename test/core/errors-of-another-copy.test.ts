@@ -39,7 +39,7 @@ describe('an error of another copy of the package', () => {
     expect(toFailure(error, 'handler', 1, 0)).toEqual(toFailure(make(errors), 'handler', 1, 0))
   })
 
-  test('of a class that a user derived is an instance of its bases, and not of a class of the same name', () => {
+  test('an error of a class that a user derived is an instance of its bases, and not of a class of the same name', () => {
     class Declined extends copy.TerminalError {}
     const here = { Declined: class Declined extends errors.TerminalError {} }
     const error = new Declined('no')
@@ -74,7 +74,7 @@ describe('an error of another copy of the package', () => {
   })
 })
 
-test('what is no error of troupe is an instance of none of its classes', () => {
+test('a value that is no error of troupe is an instance of none of its classes', () => {
   const { proxy, revoke } = Proxy.revocable(new errors.TerminalError('x'), {})
   revoke()
   for (const value of [null, 7, 'x', {}, new Error('x'), { constructor: errors.TerminalError }, proxy])

@@ -111,7 +111,7 @@ describe("a child's id", () => {
     expect(seen.size).toBe(901)
   })
 
-  test('does not mix up run and call: run 1, call 11 is not run 11, call 1', () => {
+  test('the id of a child does not mix up run and call: run 1, call 11 is not run 11, call 1', () => {
     const parent = newId(0)
     expect(childId(parent, 1, 11)).not.toBe(childId(parent, 11, 1))
   })
@@ -147,7 +147,7 @@ describe('a text that becomes part of a key (ID-3)', () => {
     },
   )
 
-  test('only a UUID is an id', () => {
+  test('no text but a UUID is an id', () => {
     const taken: unknown[] = []
     fc.assert(fc.property(fc.oneof(anyText, fc.anything()), (value) => void (isId(value) && taken.push(value))))
     expect(taken).toEqual([])

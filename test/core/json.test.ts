@@ -186,7 +186,7 @@ describe('isDeeperThan', () => {
   })
 })
 
-test('does not load the code of fetch, which would slow down the start of each process', async () => {
+test('this module does not load the code of fetch, which would slow down the start of each process', async () => {
   const own = Object.getOwnPropertyDescriptor(globalThis, 'Response') as PropertyDescriptor
   const asked = vi.fn<() => unknown>()
   onTestFinished(() => void Object.defineProperty(globalThis, 'Response', own))

@@ -29,7 +29,7 @@ test('a folder for sockets that belongs to another user is not used', async () =
   })
 })
 
-test('if a process listens but sends nothing, the error names its socket', async () => {
+test('a process that listens but sends nothing: the error names its socket', async () => {
   const path = join(await temporaryFolder(), 'guard.sock')
   const sockets = new Set<Socket>()
   const server = createServer((socket) => sockets.add(socket))

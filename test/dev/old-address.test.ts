@@ -121,7 +121,7 @@ test.each<[string, (socket: Socket) => void]>([
   expect(await askRedis({ port: ending.port, password: 'x' }, 'SHUTDOWN NOSAVE')).toEqual({ kind: 'silence' })
 })
 
-test('if a server does not answer, the error says what to do', async () => {
+test('a server that does not answer: the error says what to do', async () => {
   await using other = await somebody(() => {})
   const dir = join(root, 'redis')
   await (await redisIn(dir)).stop()
@@ -161,7 +161,7 @@ describe.skipIf(!server).each([
   ['whose guard listens in it', 'redis'],
   ['whose guard listens elsewhere', long],
 ])('a folder %s', (_, name) => {
-  test('that was moved finds its Redis', async () => {
+  test('a folder that was moved finds its Redis', async () => {
     await using first = await redisIn(join(root, 'old', name))
     await rename(join(root, 'old'), join(root, 'new'))
     await using second = await redisIn(join(root, 'new', name))
@@ -172,7 +172,7 @@ describe.skipIf(!server).each([
     ['moved', () => rename(join(root, 'old'), join(root, 'new'))],
     ['removed', () => rm(join(root, 'old'), { recursive: true })],
   ])(
-    'that was %s does not share the server of the folder that took its place, and its end ends nothing there',
+    'a folder that was %s does not share the server of the folder that took its place, and its end ends nothing there',
     async (_, leave) => {
       const dir = join(root, 'old', name)
       const first = await redisIn(dir)

@@ -47,7 +47,7 @@ describe('the search for a Redis', () => {
     expect(redis.description).toBe('the Redis at redis.example:6380/2')
   })
 
-  test('without a server, a container engine and a package manager, one sentence says which command to type', async () => {
+  test('a machine without a server, a container engine and a package manager gets one sentence that says which command to type', async () => {
     const empty = join(root, 'empty')
     await mkdir(empty)
     const failure = findOrStartRedis({ mode: 'test', path: empty })
@@ -159,7 +159,7 @@ describe('the search for a Redis', () => {
 })
 
 describe.skipIf(!server)('a throw-away Redis', () => {
-  test('it answers with its password only, on loopback only, and leaves nothing behind', async () => {
+  test('a throw-away Redis answers with its password only, on loopback only, and leaves nothing behind', async () => {
     const redis = await findOrStartRedis({ mode: 'test', path })
     const address = addressOf(redis.url)
     expect(await answer(redis.url)).toBe('PONG')
@@ -175,7 +175,7 @@ describe.skipIf(!server)('a throw-away Redis', () => {
     await expect(stat(folder)).rejects.toThrow('ENOENT')
   })
 
-  test('it ends, with its folder, when its owner is killed', async () => {
+  test('a throw-away Redis ends, with its folder, when its owner is killed', async () => {
     const owner = await startOwner({ mode: 'test', path })
     const folder = await setting(owner.redis.url, 'dir')
     owner.process.kill('SIGKILL')
@@ -190,7 +190,7 @@ describe.skipIf(!server)('a throw-away Redis', () => {
 })
 
 describe.skipIf(!server)('a development Redis', () => {
-  test('it keeps its data, its port and its password from one start to the next', async () => {
+  test('a development Redis keeps its data, its port and its password from one start to the next', async () => {
     const dir = join(root, 'redis')
     const first = await findOrStartRedis({ mode: 'development', path, dir })
     expect(await answer(first.url, 'SET greeting hello')).toBe('OK')
@@ -212,7 +212,7 @@ describe.skipIf(!server)('a development Redis', () => {
     expect(redis.description).not.toContain(addressOf(redis.url).password)
   })
 
-  test('it ends when its only owner is killed', async () => {
+  test('a development Redis ends when its only owner is killed', async () => {
     const owner = await startOwner({ mode: 'development', path, dir: join(root, 'redis') })
     owner.process.kill('SIGKILL')
     expect(await isGone(owner.redis)).toBe(true)

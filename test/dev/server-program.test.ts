@@ -27,7 +27,7 @@ test.each([
   expect(found).toMatchObject({ kind: 'found', program: { name: 'redis-server 7.4.1' } })
 })
 
-test('if no program can be used, the error names the first one', async () => {
+test('an error after no program could be used names the first one', async () => {
   const why = 'redis-server 5.0.7 is too old (6.2 or later is needed)'
   expect(await findLocalServer(await pathOf(says('5.0.7'), says('4.0.1')))).toEqual({ kind: 'unfit', why })
 })

@@ -38,7 +38,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }))
 
-test('one process at a time holds it, and it leaves no file', async () => {
+test('a start lock is held by one process at a time, and leaves no file', async () => {
   const release = await takeStartLock(folder)
   expect(await takeStartLock(folder)).toBeUndefined()
   expect(await readdir(folder)).toEqual(['start.lock'])
@@ -56,7 +56,7 @@ test('a lock that was taken while the lock of a dead process was being removed s
   expect(await readdir(folder)).toEqual(['start.lock'])
 })
 
-test('such a lock also stays with its holder if a third process starts', async () => {
+test('a lock whose dead owner was being removed stays with its new holder even if a third process starts', async () => {
   const lock = join(folder, 'start.lock')
   await writeFile(lock, nobody)
   const [living, third] = [String(process.ppid), String(process.pid)]
@@ -68,7 +68,7 @@ test('such a lock also stays with its holder if a third process starts', async (
   expect(await readFile(lock, 'utf8')).toBe(living)
 })
 
-test('only one process at a time removes the lock of a dead process', async () => {
+test('the lock of a dead process is removed by one process only', async () => {
   const [lock, removal] = [join(folder, 'start.lock'), join(folder, 'start.lock.removal')]
   await writeFile(lock, nobody)
   await writeFile(removal, String(process.ppid))
@@ -99,7 +99,7 @@ test('a lock with nothing but an age stays with its holder as long as a start ma
 })
 
 test.skipIf(process.platform !== 'linux')(
-  'one is of the very process that took it, however the clock was set',
+  'a lock belongs to the very process that took it, however the clock was set',
   async () => {
     const lock = join(folder, 'start.lock')
     await takeStartLock(folder)

@@ -42,7 +42,7 @@ test('a throw-away server that does not start leaves no folder', async () => {
   await expect(stat(folder)).rejects.toThrow('ENOENT')
 })
 
-test.skipIf(!hasServer)('if another program takes the chosen port first, another port is used', async () => {
+test.skipIf(!hasServer)('another port is used if another program takes the chosen one first', async () => {
   const local = await findLocalServer(path)
   if (local.kind !== 'found') throw new Error(`There is ${local.kind} server.`)
   const other = createServer((socket) => socket.destroy())

@@ -20,7 +20,7 @@ async function change(of: Record<string, string>): Promise<void> {
   await writeFile(file, JSON.stringify({ ...(JSON.parse(await readFile(file, 'utf8')) as object), ...of }))
 }
 
-test('it stays the same from one start to the next, and when the folder is moved (VOLUME-1)', async () => {
+test('a volume stays the same from one start to the next, and when the folder is moved (VOLUME-1)', async () => {
   const name = await volumeOf(folder)
   expect(name).toMatch(/^troupe-[0-9a-f]{16}$/)
   await writeFile(join(folder, 'address.json'), '{}')
@@ -50,7 +50,7 @@ test('a copy has another volume, even if the original is gone (VOLUME-2)', async
   expect(await volumeOf(copy)).toBe(own)
 })
 
-test('it stays the same if the device gets another number; a snapshot with another path has another volume (VOLUME-1, VOLUME-2)', async () => {
+test('a volume stays the same if the device gets another number; a snapshot with another path has another volume (VOLUME-1, VOLUME-2)', async () => {
   const name = await volumeOf(folder)
   const { folderId } = JSON.parse(await readFile(join(folder, 'volume.json'), 'utf8')) as { folderId: string }
   const elsewhere = `1${folderId}`
@@ -70,7 +70,7 @@ test('a folder of an older version keeps the volume that was named by its path',
 })
 
 test.each(['', '[]', '{"name":"x; rm","folderId":"1","folder":"/"}'])(
-  'what is no note of one is passed over: %j',
+  'a text that notes no volume is passed over: %j',
   async (text) => {
     await writeFile(join(folder, 'volume.json'), text)
     const name = await volumeOf(folder)

@@ -19,7 +19,7 @@ const soon = () => AbortSignal.timeout(20_000)
 const deaf = { policy: { leaseMs: 600_000, renewEveryMs: 600_000, busyAfterMs: 600_000, leaseMarginMs: 1_000 } }
 
 describe('a commit', () => {
-  test('under a token that is no longer the worker’s is refused, even if nothing was committed since (K13, I5)', async () => {
+  test('a commit under an old token of the worker is refused, even if nothing was committed since (K13, I5)', async () => {
     const gates = { old: Promise.withResolvers<void>(), new: Promise.withResolvers<void>() }
     const begun: string[] = []
     const workers = (node: 'old' | 'new') => ({
@@ -48,7 +48,7 @@ describe('a commit', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('of a run that was cancelled is refused although no notice came and no renewal was due (I12)', async () => {
+  test('a commit of a cancelled run is refused although no notice came and no renewal was due (I12)', async () => {
     const gate = Promise.withResolvers<void>()
     const born: unknown[] = []
     let begun = false
@@ -81,7 +81,7 @@ describe('a commit', () => {
     expect(born).toEqual([])
   })
 
-  test('that is sent again because its answer was lost is accepted again, and its turn goes on (K11)', async () => {
+  test('a commit that is sent again because its answer was lost is accepted again, and its turn goes on (K11)', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     const seen: unknown[] = []
     const started = Promise.withResolvers<void>()

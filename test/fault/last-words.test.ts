@@ -75,17 +75,20 @@ describe.concurrent('a node that dies', () => {
       new RegExp(`an error that no code caught: TypeError: nobody awaits me, at ${file}, in receive of kind rejects`),
     ],
     ['exits', 3, new RegExp(String.raw`something called process\.exit\(3\), at ${file}, in receive of kind exits`)],
-  ])('by code that %s: its last words are in the record at once, and its start counts', async (kind, code, words) => {
-    await using place = await Place.open()
-    const session = await place.create(kind)
-    const node = await place.start()
-    expect(await node.code).toBe(code)
-    const report = await place.report(session.id)
-    expect(report).toMatchObject({ activity: 'queued', starts: 1, lastWords: expect.stringMatching(words) })
-    expect(await place.troupe.nodes()).toEqual([])
-  })
+  ])(
+    'a node dies by code that %s: its last words are in the record at once, and its start counts',
+    async (kind, code, words) => {
+      await using place = await Place.open()
+      const session = await place.create(kind)
+      const node = await place.start()
+      expect(await node.code).toBe(code)
+      const report = await place.report(session.id)
+      expect(report).toMatchObject({ activity: 'queued', starts: 1, lastWords: expect.stringMatching(words) })
+      expect(await place.troupe.nodes()).toEqual([])
+    },
+  )
 
-  test('again and again, in the code of one worker: the run fails as poison, with the last words, and no lease was waited for', async () => {
+  test('a node that dies again and again in the code of one worker: the run fails as poison, with the last words, and waits for no lease', async () => {
     await using place = await Place.open()
     const session = await place.create('rejects')
     // With leases of a minute the test would take minutes.
@@ -102,7 +105,7 @@ describe.concurrent('a node that dies', () => {
     expect(types).toContain('worker.interrupted')
   })
 
-  test('by what a worker threw after its run: the starts of the others do not count, and they go on at once', async () => {
+  test('a node that dies by what a worker threw after its run: the starts of the others do not count, and they go on at once', async () => {
     await using place = await Place.open()
     const innocents = await Promise.all(Array.from({ length: 3 }, () => place.create('waits')))
     // More deaths than a suspect may have.
@@ -136,28 +139,31 @@ describe.concurrent('code that blocks the event loop', () => {
     ['loops', new RegExp(`at ${file}, in receive of kind loops`)],
     ['backtracks', new RegExp(`at ${file}, in receive of kind backtracks`)],
     ['runsNativeCode', /in native code of kind runsNativeCode, worker [0-9a-f-]{36}/],
-  ])('and %s: it is named while it blocks, then the process ends, and the start counts', async (kind, named) => {
-    await using place = await Place.open()
-    const session = await place.create(kind)
-    const node = await place.start(short)
-    await waitUntil('the record names the code', async () =>
-      named.test((await place.report(session.id)).lastWords ?? ''),
-    )
-    // Native code cannot be interrupted: its process is killed.
-    expect(await node.code).toBe(kind === 'runsNativeCode' ? null : 70)
-    const lines = node
-      .stderr()
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { level: number; msg: string })
-    expect(lines).toMatchObject([
-      { level: 40, msg: expect.stringMatching(named) },
-      { level: 60, msg: expect.stringMatching(named) },
-    ])
-    expect(await place.report(session.id)).toMatchObject({
-      activity: 'queued',
-      starts: 1,
-      lastWords: expect.stringMatching(named),
-    })
-  })
+  ])(
+    'code that blocks the event loop and %s is named while it blocks; then the process ends, and the start counts',
+    async (kind, named) => {
+      await using place = await Place.open()
+      const session = await place.create(kind)
+      const node = await place.start(short)
+      await waitUntil('the record names the code', async () =>
+        named.test((await place.report(session.id)).lastWords ?? ''),
+      )
+      // Native code cannot be interrupted: its process is killed.
+      expect(await node.code).toBe(kind === 'runsNativeCode' ? null : 70)
+      const lines = node
+        .stderr()
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { level: number; msg: string })
+      expect(lines).toMatchObject([
+        { level: 40, msg: expect.stringMatching(named) },
+        { level: 60, msg: expect.stringMatching(named) },
+      ])
+      expect(await place.report(session.id)).toMatchObject({
+        activity: 'queued',
+        starts: 1,
+        lastWords: expect.stringMatching(named),
+      })
+    },
+  )
 })

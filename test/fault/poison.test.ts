@@ -32,7 +32,7 @@ function keepAlive(harness: Harness, name: string): { stop(): Promise<void>; rea
 
 describe('a handler that takes its process down', () => {
   test.concurrent.each(['kill', 'exit'])(
-    'by %s is quarantined, its parent gets a typed failure, and the worker lives on',
+    'a handler that takes its process down by %s is quarantined, its parent gets a typed failure, and the worker lives on',
     { timeout: 600_000 },
     async (how) => {
       await using harness = await Harness.open()
@@ -79,7 +79,7 @@ describe('a handler that takes its process down', () => {
     },
   )
 
-  test.concurrent('does not have innocent messages quarantined although several are deadly at the same time', {
+  test.concurrent('innocent messages are not quarantined even if several are deadly at the same time', {
     timeout: 600_000,
   }, async () => {
     await using harness = await Harness.open()

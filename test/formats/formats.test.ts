@@ -12,7 +12,7 @@ import { anyHistory } from './support/any-history.ts'
 import { rules } from './support/rules/rules.ts'
 
 describe.each(formats.map((format) => [format.name, format] as const))('%s', (name, { losses }) => {
-  test('what was written is read back without any loss that its list does not name', () => {
+  test('a conversation that was written is read back without any loss that its list does not name', () => {
     fc.assert(
       fc.property(anyHistory, (given) => {
         const paired = pairedMessages(given).messages
@@ -33,7 +33,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (na
     )
   })
 
-  test('what was read back is written again as it was', () => {
+  test('a conversation that was read back is written again as it was', () => {
     fc.assert(
       fc.property(anyHistory, (given) => {
         const { text } = writeConversation(given, name, { id: 'one', folder: '/work' })
@@ -47,7 +47,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (na
     )
   })
 
-  test('what is written obeys the rules of the format, whatever happened', () => {
+  test('a written conversation obeys the rules of the format, whatever happened', () => {
     fc.assert(
       fc.property(anyHistory, (given) => {
         expect(rules[name]?.(writeConversation(given, name).text) ?? []).toEqual([])
@@ -56,7 +56,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (na
     )
   })
 
-  test('what was read begins a session', () => {
+  test('a conversation that was read begins a session', () => {
     fc.assert(
       fc.property(anyHistory, (given) => {
         const back = readBack(writeConversation(given, name).text, name)

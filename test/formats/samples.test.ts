@@ -40,7 +40,7 @@ describe('a conversation', () => {
     expect(readConversation([{ type: 'system', content: 'x', timestamp }]).messages[0]?.at).toBe(Date.parse(timestamp))
   })
 
-  test('with several workers or branches is one of them, and a warning names the others', () => {
+  test('a conversation with several workers or branches is read as one of them, and a warning names the others', () => {
     const two = lines(event('prompt_received', { text: 'hi' }), {
       type: 'prompt_received',
       worker_id: 'w-2',
@@ -119,7 +119,7 @@ test('a name of a field that every object has is a field like any other', () => 
   expect(shape(messages)[1]).toBe('assistant: calls constructor {"__proto__":{"a":1}}')
 })
 
-test('what is larger than a history takes is made smaller, with a warning', () => {
+test('a part that is larger than a history takes is made smaller, with a warning', () => {
   const large = 'x'.repeat(3_000_000)
   const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${large}` } }
   const { messages, warnings } = readConversation({
@@ -158,7 +158,7 @@ test('a name that OpenAI would refuse is written without the signs that it refus
   })
 })
 
-test('of several rows, one must be named', () => {
+test('a table of several conversations is refused until one of them is named', () => {
   const rows = ['/a', '/b'].map((key) => ({ key, value: JSON.stringify(qState) }))
   expect(() => readConversation(rows)).toThrow('there are 2 rows. Name the conversation of one of them: /a, /b.')
   expect(readConversation(rows, { conversation: '/b' }).title).toBe('/b')

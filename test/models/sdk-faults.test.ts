@@ -317,7 +317,7 @@ test('a short text among many other parts is a reply', async () => {
 })
 
 describe('reasoning of anthropic', () => {
-  test('its signature goes back only to the model that made it, also under a longer name', async () => {
+  test('a signature of reasoning goes back only to the model that made it, also under a longer name', async () => {
     const events = [
       { type: 'message_start', message: { id: 'm', model: 'test-model-20250929', usage: { input_tokens: 1 } } },
       { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } },

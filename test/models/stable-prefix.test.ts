@@ -64,7 +64,7 @@ function partsOf(body: unknown): { readonly turns: readonly string[]; readonly r
 }
 
 describe('the body of each request', () => {
-  test.each(senders)('to $name begins with all of the one before it', async ({ bodyOf }) => {
+  test.each(senders)('the body of each request to $name begins with all of the one before it', async ({ bodyOf }) => {
     expect(requests).toHaveLength(6)
     const bodies: ReturnType<typeof partsOf>[] = []
     for (const request of requests) bodies.push(partsOf(await bodyOf(request)))

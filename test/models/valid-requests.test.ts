@@ -121,7 +121,7 @@ describe('media', () => {
   ]
 
   test.each(senders)(
-    'in results of tools reach $name as images, or as a note that names them',
+    'media in results of tools reach $name as images, or as a note that names them',
     async ({ protocol, bodyOf, id }) => {
       const sound = { type: 'audio', mediaType: 'audio/wav', data: 'UklGRg==', filename: 'a.wav' } as const
       const body = await bodyOf(requestOf(looked([{ type: 'text', text: 'A picture.' }, image, sound]), { tools }))
@@ -135,28 +135,25 @@ describe('media', () => {
     },
   )
 
-  test.each(senders)(
-    'of a request are ten images at most for $name: the newest [1.35]',
-    async ({ protocol, bodyOf }) => {
-      const many = (count: number): PromptMessage => ({
-        role: 'user',
-        content: Array.from({ length: count }, () => ({ ...image })),
-      })
-      const reply: PromptMessage = { role: 'assistant', model: 'a/b', content: [{ type: 'text', text: 'Seen.' }] }
-      for (const messages of [[many(7)], [many(7), reply, many(5)], [many(7), reply, many(5), reply, many(11)]]) {
-        const body = await bodyOf(requestOf(messages, { tools }))
-        expect(requestFaults(protocol, body)).toEqual([])
-        const all = messages.flatMap((message) => (message.role === 'user' ? message.content : [])).length
-        expect(JSON.stringify(body).split(png)).toHaveLength(Math.min(10, all) + 1)
-        expect(JSON.stringify(body).split('a request holds at most 10 images, and there are newer ones')).toHaveLength(
-          Math.max(0, all - 10) + 1,
-        )
-      }
-    },
-  )
+  test.each(senders)('a request to $name has at most ten images: the newest [1.35]', async ({ protocol, bodyOf }) => {
+    const many = (count: number): PromptMessage => ({
+      role: 'user',
+      content: Array.from({ length: count }, () => ({ ...image })),
+    })
+    const reply: PromptMessage = { role: 'assistant', model: 'a/b', content: [{ type: 'text', text: 'Seen.' }] }
+    for (const messages of [[many(7)], [many(7), reply, many(5)], [many(7), reply, many(5), reply, many(11)]]) {
+      const body = await bodyOf(requestOf(messages, { tools }))
+      expect(requestFaults(protocol, body)).toEqual([])
+      const all = messages.flatMap((message) => (message.role === 'user' ? message.content : [])).length
+      expect(JSON.stringify(body).split(png)).toHaveLength(Math.min(10, all) + 1)
+      expect(JSON.stringify(body).split('a request holds at most 10 images, and there are newer ones')).toHaveLength(
+        Math.max(0, all - 10) + 1,
+      )
+    }
+  })
 
   test.each(senders)(
-    'of another type than they are said to be reach $name as what they are',
+    'media of another type than they say reach $name as what they are',
     async ({ protocol, bodyOf }) => {
       const wrong: PromptMessage = { role: 'user', content: [{ ...image, mediaType: 'image/jpeg' }] }
       const text = JSON.stringify(await bodyOf(requestOf([wrong], { tools })))

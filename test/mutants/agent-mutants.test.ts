@@ -145,7 +145,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-test.each(Object.entries(checks))('with all guards there: %s', async (_name, check) => {
+test.each(Object.entries(checks))('the check is green with all guards there: %s', async (_name, check) => {
   await expect(check(server.url)).resolves.toBeUndefined()
 })
 

@@ -106,7 +106,7 @@ describe('an endpoint', () => {
     })
   })
 
-  test('of a kind is told of its sessions alone, and with their results if it asks for them', async () => {
+  test('an endpoint of a kind receives only its sessions, and their results if it asks for them', async () => {
     await registered(
       async ({ id: webhookId }) => {
         await troupe.run('echo', { a: 1 })
@@ -215,7 +215,7 @@ describe('an endpoint', () => {
     })
   })
 
-  test('that refuses a delivery is failing, until the delivery is made again by hand, as the same message', async () => {
+  test('an endpoint that refuses a delivery is failing, until the delivery is made again by hand, as the same message', async () => {
     await registered(
       async ({ id }) => {
         await troupe.run('echo')
@@ -246,7 +246,7 @@ describe('an endpoint', () => {
     )
   })
 
-  test('that is added again under its key is the same one, as long as it is as it was added', async () => {
+  test('an endpoint that is added again under its key is the same one, as long as it is as it was added', async () => {
     const asked = { types: ['ask.opened', 'session.completed'], idempotencyKey: 'key' } as const
     await registered(async ({ id, secret }) => {
       const { webhooks } = troupe.client
@@ -259,7 +259,7 @@ describe('an endpoint', () => {
     }, asked)
   })
 
-  test('that is enabled while somebody disables it listens', async () => {
+  test('an endpoint that is enabled while somebody disables it listens', async () => {
     await registered(async ({ id }) => {
       const { webhooks } = troupe.client
       // This happens between reading the record and reading who listens.
@@ -277,7 +277,7 @@ describe('an endpoint', () => {
     })
   })
 
-  test('that is disabled gets nothing, also not what is on its way, and nothing is written for it', async () => {
+  test('a disabled endpoint gets nothing, not even deliveries on their way, and nothing is written for it', async () => {
     await registered(
       async ({ id }) => {
         await troupe.run('echo')
@@ -338,7 +338,7 @@ test('an endpoint that accepts nothing holds up no other one', async () => {
   expect(silent.received).toHaveLength(4)
 })
 
-test('what happened when a node was killed is told by the next one', async () => {
+test('a node reports what happened when the node before it was killed', async () => {
   await using harness = await Harness.open({ client: { webhooks: isPrivate } })
   await using receiver = new Receiver()
   await harness.client.webhooks.add({ url: await receiver.listen() })
@@ -365,7 +365,7 @@ describe('an address', () => {
     ['https://me:pw@example.com/', /must be an address of http or https without a user or a password/],
     ['ftp://example.com/', /must be an address of http or https/],
     ['example.com', /must be an address of http or https/],
-  ])('that is %s is not registered, and the refusal helps', async (url, words) => {
+  ])('an address that is %s is not registered, and the refusal helps', async (url, words) => {
     await using troupe = await TestTroupe.connect()
     const { message } = await troupe.client.webhooks.add({ url }).then(
       () => expect.unreachable(),

@@ -35,7 +35,7 @@ let isMended = false
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const older = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
 
-describe('the result of a session goes', () => {
+describe('the result of a session', () => {
   let troupe: TestTroupe
   let results: Queue
 
@@ -57,7 +57,7 @@ describe('the result of a session goes', () => {
       (await results.getJobs(['waiting'])).find(({ data }) => data.data.sessionId === sessionId),
     )
 
-  test('into a queue, with its value, when its run completes', async () => {
+  test('a result goes into a queue, with its value, when its run completes', async () => {
     const session = await troupe.create('echo', { a: 1 }, { notify: notify(), name: 'first' })
     const job = await jobOf(session.id)
     expect(job.id).toBe(`${session.id}-1`)
@@ -71,7 +71,7 @@ describe('the result of a session goes', () => {
     expect((await troupe.client.audit()).findings).toEqual([])
   })
 
-  test('with its failure when its run fails', async () => {
+  test('a failure goes into the queue when a run fails', async () => {
     const session = await troupe.create('failing', 1, { notify: notify() })
     expect((await jobOf(session.id)).data).toMatchObject({
       type: 'session.failed',
@@ -79,7 +79,7 @@ describe('the result of a session goes', () => {
     })
   })
 
-  test('again when it is retried and ends once more, though its run has the same number', async () => {
+  test('the result of a retried session goes out again when it ends once more, though its run has the same number', async () => {
     const session = await troupe.create('mended', 1, { notify: notify() })
     await jobOf(session.id)
     isMended = true
@@ -96,14 +96,14 @@ describe('the result of a session goes', () => {
     )
   })
 
-  test('when somebody cancels it, and nobody runs it', async () => {
+  test('the result of a cancelled session that nobody runs goes out', async () => {
     const session = await troupe.create('waiting', 1, { notify: notify() })
     await waitUntil('it waits', async () => (await session.report()).workers[0]?.status === 'parked')
     await session.cancel('enough')
     expect((await jobOf(session.id)).data).toMatchObject({ type: 'session.cancelled' })
   })
 
-  test('when a conversation is closed, and not before', async () => {
+  test('the result of a conversation goes out when it is closed, and not before', async () => {
     const session = await troupe.create('echo', 1, { notify: notify(), keepOpen: true })
     await session.result({ run: 1 })
     expect((await results.getJobs(['waiting'])).some(({ data }) => data.data.sessionId === session.id)).toBe(false)
@@ -124,7 +124,7 @@ describe('the result of a session goes', () => {
     await deliveries.close()
   })
 
-  test('of a job that another program submitted by BullMQ', async () => {
+  test('the result of a job that another program submitted by BullMQ goes out', async () => {
     const submit = new Queue('submit', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
     await submit.add('any', { kind: 'echo', input: 'from a job', notify: notify() })
     const found = await waitUntil('the job is there', async () =>
@@ -134,7 +134,7 @@ describe('the result of a session goes', () => {
     await submit.close()
   })
 
-  test('to an address as a signed request, again until it is accepted, and no redirect is followed', async () => {
+  test('the result goes to an address as a signed request, again until it is accepted, and no redirect is followed', async () => {
     await using receiver = new Receiver()
     const url = await receiver.listen(302, 500)
     const session = await troupe.create('echo', 'signed', { notify: { url } })
@@ -153,7 +153,7 @@ describe('the result of a session goes', () => {
   })
 })
 
-test('what a node that died had not told is told by another one, and what it had told becomes no second job', async () => {
+test('notices that a dead node had not sent are sent by another node, and those it had sent become no second job', async () => {
   await using troupe = await TestTroupe.start({ workers })
   const results = new Queue('results', { connection: troupe.redis, prefix: troupe.namespace })
   const session = await troupe.create('echo', 1, { notify: { queue: 'results', prefix: troupe.namespace } })
@@ -185,11 +185,11 @@ describe('an address', () => {
     '[fe80::1]',
     '[64:ff9b::7f00:1]',
     '[2002:7f00:1::]',
-  ])('of this machine or a private network is refused: %s', async (host) => {
+  ])('an address of this machine or a private network is refused: %s', async (host) => {
     await expect(addressOf(new URL(`http://${host}/`), false)).rejects.toThrow(/private network/)
   })
 
-  test('of a name is refused if one of those that it stands for is private', async () => {
+  test('a name is refused as an address if one of the addresses that it stands for is private', async () => {
     const resolve = async () => [
       { address: '93.184.216.34', family: 4 },
       { address: '127.0.0.1', family: 4 },

@@ -134,7 +134,7 @@ test('a session on three nodes is one trace in a collector, whose id is its own,
   await Promise.all([meters.shutdown(), ...tracing.map(({ tracers }) => tracers.shutdown())])
 })
 
-test('without an SDK in the process nothing is recorded, and nothing fails (OTEL-3)', () => {
+test('a process without an SDK records no traces, and nothing fails (OTEL-3)', () => {
   const telemetry = openTelemetry()
   const attributes = { sessionId: '01a2008b-d1c6-760a-a7bb-d73604cac000', workerId: 'w', kind: 'echo' }
   const span = telemetry.startSpan('turn', attributes)

@@ -50,13 +50,13 @@ test('a call stands in its reply with all that became of it', () => {
   })
 })
 
-test('what became of a call whose reply was not read stands by itself', () => {
+test('the outcome of a call whose reply was not read stands by itself', () => {
   expect(conversationOf(items.slice(5, 6))).toMatchObject([
     { type: 'call', call: { id: 'c1', block: null, toolName: 'look' } },
   ])
 })
 
-test('what was taken back is marked until it counts again', () => {
+test('a part that was taken back is marked until it counts again', () => {
   const marks = (list: readonly HistoryItem[]) => conversationOf(list).map(({ isUndone }) => isUndone)
   expect(marks(items)).toEqual([false, true, false, false])
   const redone = { position: 8, entry: { ...head, type: 'redone' } } as HistoryItem

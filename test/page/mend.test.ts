@@ -13,7 +13,7 @@ const create = rig.create.bind(rig)
 const approvals = rig.approvals.bind(rig)
 
 test(
-  'from the first screen one finds why sessions stand still, and mends it there',
+  'a reader of the first screen finds why sessions stand still, and mends it there',
   inBrowser(async (page) => {
     const [ghost, budget, nested] = [
       await create('ghost', { name: 'nobody home' }),

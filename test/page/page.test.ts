@@ -19,7 +19,7 @@ const rig = new PageRig()
 const inBrowser = rig.inBrowser.bind(rig)
 const create = rig.create.bind(rig)
 
-test('its code is small, and its HTML holds no script and no style', async () => {
+test('the page has little code, and its HTML holds no script and no style', async () => {
   const assets = join(rig.folder, 'assets')
   const scripts = (await readdir(assets)).filter((name) => name.endsWith('.js'))
   const sizes = await Promise.all(scripts.map(async (name) => gzipSync(await readFile(join(assets, name))).length))
@@ -29,7 +29,7 @@ test('its code is small, and its HTML holds no script and no style', async () =>
 })
 
 test(
-  'what is stored stays text on every screen, wide and narrow, and nothing keeps readers out',
+  'stored texts stay texts on every screen, wide and narrow, and nothing keeps readers out',
   inBrowser(async (page) => {
     const [session] = [
       await create('parent', { name: `two ${hostile}`.slice(0, 40) }),
@@ -103,7 +103,7 @@ async function seriousFindings(page: Page): Promise<string[]> {
 }
 
 test(
-  'it says since when it is stale, and goes on by itself',
+  'the page says since when it is stale, and goes on by itself',
   inBrowser(async (page) => {
     const { redisUrl, namespace } = rig.api.troupe
     const settings = { redisUrl, namespace, page: rig.folder, rate: 1_000_000 }
@@ -149,7 +149,7 @@ test(
 )
 
 test(
-  'it works under any path',
+  'the page works under any path',
   inBrowser(async (page) => {
     const asked: string[] = []
     const pass = async (url: string, response: ServerResponse) => {

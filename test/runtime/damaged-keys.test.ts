@@ -64,7 +64,7 @@ describe('a worker whose key was written over', () => {
     },
   )
 
-  test('while it stands in the run queue holds up nobody behind it, and is not blamed', async () => {
+  test('an overwritten worker in the run queue does not hold up those behind it, and is not blamed', async () => {
     await using troupe = await TestTroupe.connect()
     const damaged = await Promise.all(Array.from({ length: 40 }, () => troupe.create('echo', 'late')))
     const mends: (() => Promise<void>)[] = []
@@ -82,7 +82,7 @@ describe('a worker whose key was written over', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('does not keep sweeps busy with it: timers fire', async () => {
+  test('sweeps do not spend their time on an overwritten worker: timers fire', async () => {
     const sleeper = defineWorker({
       receive: (message, self) => (message.kind === 'timer' ? self.reply('woke') : self.after(50, null)),
     })

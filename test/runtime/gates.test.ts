@@ -44,7 +44,7 @@ async function endOne(troupe: TestTroupe, { id }: Session): Promise<void> {
   await troupe.client.asks.answer(ask?.id ?? '', true)
 }
 
-test('over two nodes, as many runs of a key are in progress as its kind says, and the others begin in order', async () => {
+test('a gate over two nodes lets as many runs of a key begin as its kind says, and the others begin in order', async () => {
   const tenants = new Tenants({ concurrency: { most: 2 } })
   await using troupe = await TestTroupe.start({ workers: { work: tenants.kind }, concurrency: 1 })
   await troupe.startNode({ work: tenants.kind }, { concurrency: 1 })

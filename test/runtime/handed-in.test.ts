@@ -41,7 +41,7 @@ const changes: [string, (order: Order) => void][] = [
 
 describe('a handler', () => {
   test.each(changes)(
-    'that makes %s of its input fails at once with advice, and the input is recorded as it was sent (HANDLER-5)',
+    'a handler that makes %s of its input fails at once with advice, and the input is recorded as it was sent (HANDLER-5)',
     async (_, to) => {
       let received = 0
       const careless = defineWorker({
@@ -61,7 +61,7 @@ describe('a handler', () => {
     },
   )
 
-  test('that changes the result of a child fails with advice, and the result is recorded as it came', async () => {
+  test('a handler that changes the result of a child fails with advice, and the result is recorded as it came', async () => {
     const parent = defineWorker({
       retries: 0,
       receive(message, self) {
@@ -114,7 +114,7 @@ describe('a handler', () => {
 })
 
 describe('a tool', () => {
-  test('that changes its arguments and is tried again gets the recorded arguments, as does the model (ARGUMENTS-3)', async () => {
+  test('a tool that changes its arguments and is tried again gets the recorded arguments, as does the model (ARGUMENTS-3)', async () => {
     const tries: unknown[] = []
     const add = defineTool<{ items: string[] }>({
       name: 'add',
@@ -136,7 +136,7 @@ describe('a tool', () => {
     expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('a gift')
   })
 
-  test('that changes a fact in place, or the input of the run, changes it for nobody else (ATTEMPT-3)', async () => {
+  test('a tool that changes a fact in place, or the input of the run, changes it for nobody else (ATTEMPT-3)', async () => {
     const seen: unknown[] = []
     const set = defineTool({
       name: 'set',
@@ -167,7 +167,7 @@ describe('a tool', () => {
     expect(seen).toEqual([first, first])
   })
 
-  test('that changes facts of children changes them for no other tool (ATTEMPT-3)', async () => {
+  test('a tool that changes facts of children changes them for no other tool (ATTEMPT-3)', async () => {
     const seen: unknown[] = []
     const establish = defineTool({
       name: 'establish',

@@ -98,7 +98,7 @@ test('a tool that asks for another attempt and then ends the run has its place i
   expect(lines.map(({ fields }) => fields.attempt)).toEqual([1, 2])
 })
 
-test('what a tool returns as its error, or a model adapter throws, names no place', async () => {
+test('a tool that returns its error, or a model adapter that throws, names no place', async () => {
   const undef = defineTool({ name: 'undef', description: 'Returns.', effect: 'pure', run: () => 1n })
   const { history, lines } = await runWith(defineWorker({ instructions: 'x', model: model(), tools: [undef] }))
   expect(history.find(({ type }) => type === 'toolResult')).not.toHaveProperty('thrownAt')

@@ -162,7 +162,7 @@ describe('an output', () => {
 describe('a definition in place of a name is refused', () => {
   const nameless: Definition = defineWorker({ receive() {} })
 
-  test('without a kind, with a sentence that says what to write', async () => {
+  test('a definition without a kind is refused with a sentence that says what to write', async () => {
     await using troupe = await TestTroupe.connect()
     const { sessions } = troupe.client
     const message = expect.stringMatching(/sessions\.create got a definition without a kind.*kind: 'reader'/) as string
@@ -179,7 +179,7 @@ describe('a definition in place of a name is refused', () => {
     await expect(create(first, second)).rejects.toThrow(message)
   })
 
-  test('by a node that would host it under another name', async () => {
+  test('a definition is refused by a node that would host it under another name', async () => {
     await using troupe = await TestTroupe.connect()
     await expect(troupe.startNode({ scanner: reader })).rejects.toMatchObject({
       code: 'config_invalid',

@@ -183,7 +183,7 @@ describe('the lock of npm ci', () => {
     expect(await project.runs()).toBe(1)
   })
 
-  test('neither touches nor releases a lock that another process has by now', async () => {
+  test('a lock that another process has by now is neither touched nor released', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const first = project.install({ noteMs: 20, renewMs: 20 })

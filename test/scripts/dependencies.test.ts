@@ -71,7 +71,7 @@ describe('installDependencies', () => {
     expect(await project.runs()).toBe(1)
   })
 
-  test('does not require optional packages of other platforms', async () => {
+  test('optional packages of other platforms are not required', async () => {
     const others = { version: '1.0.0', optional: true, os: ['aix'], cpu: ['mips'], bin: { node: 'bin/node' } }
     await using project = await Project.make({ 'node_modules/a': others, '': {}, 'scripts/node': { version: '1.0.0' } })
     await mkdir(project.path('node_modules'))

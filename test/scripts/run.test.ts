@@ -20,7 +20,7 @@ async function projectIn(name: string): Promise<string> {
   return folder
 }
 
-test('if the current folder is gone, the error names the folder and not the program', async () => {
+test('a current folder that is gone is named by the error, and not the program', async () => {
   const folder = await projectIn('project')
   await cp(new URL('troupe.mjs', scripts), join(folder, 'scripts/troupe.mjs'))
   const gone = join(folder, 'gone')

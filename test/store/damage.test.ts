@@ -142,7 +142,7 @@ describe.each(['100000000000000000000', '007'])('a count of %s', (count) => {
     expect(await place.dump()).toHaveProperty('w:<one.root>')
   })
 
-  test('of pruned sessions stops further pruning', async () => {
+  test('a damaged count of pruned sessions stops further pruning', async () => {
     await using place = await Place.open()
     await place.create()
     await (await place.node().claim()).complete()
@@ -269,7 +269,7 @@ describe('a worker that was started without a commit', () => {
 })
 
 describe('a cancel of a child', () => {
-  test('whose record names another session ends it with the others of its own', async () => {
+  test('a child whose record names another session ends with a cancel of the session it really belongs to', async () => {
     await using place = await Place.open()
     const { id, root } = await place.create()
     const node = place.node()

@@ -33,7 +33,7 @@ test('no two things share a key', () => {
   expect(new Set(allKeys()).size).toBe(allKeys().length)
 })
 
-test('what the scripts put together themselves is what keys.ts says', async () => {
+test('keys that the scripts put together themselves are those of keys.ts', async () => {
   await using place = await Place.open()
   const { id, root } = await place.create()
   const node = place.node()

@@ -27,7 +27,7 @@ describe('a guard', () => {
     ['  local a = b <= c', { token: ['<=', '=='] }, '  local a = b == c'],
   ])('%s, %j', (line, takenOut, becomes) => expect(taken(line, takenOut)[1]).toBe(becomes))
 
-  test('that is not there, or twice, or taken out in a way that does not fit, is an error', () => {
+  test('a guard that is not there, or twice, or taken out in a way that does not fit, is an error', () => {
     expect(() => mutate('check(x)', 'it', 'line')).toThrow('no guard "it"')
     expect(() => mutate('a() -- guard: it\nb() -- guard: it', 'it', 'line')).toThrow('more than one')
     expect(() => taken('  check(x)', { condition: 'false' })).toThrow('There should be')

@@ -53,7 +53,7 @@ describe('sent twice', () => {
     expect(changes(before, await place.dump())).toEqual({})
   })
 
-  test.each(calls)('and three times at once: $name', async (call) => {
+  test.each(calls)('a script that is sent twice, and three times at once, has its effect once: $name', async (call) => {
     await using place = await Place.open()
     const make = await call.prepare(place)
     await make()

@@ -52,7 +52,7 @@ describe('a job with an ask', () => {
     expect(await session.result()).toMatchObject({ value: { value: null, by: 'a submitted job' } })
   })
 
-  test('that is delivered twice answers once (SUBMIT-1)', async () => {
+  test('an answer that is delivered twice answers once (SUBMIT-1)', async () => {
     await using troupe = await TestTroupe.start({ workers: { asker } })
     await using producer = new Producer(troupe)
     const { session, id } = await openAsk(troupe)
@@ -77,7 +77,7 @@ describe('a job with an ask', () => {
     await expect(asCaller).rejects.toMatchObject({ code: 'ask_answered' })
   })
 
-  test('that is not known yet is tried again, as often as its producer said', async () => {
+  test('an answer to an ask that is not known yet is tried again, as often as its producer said', async () => {
     await using troupe = await TestTroupe.connect()
     await troupe.startNode({})
     await using producer = new Producer(troupe)

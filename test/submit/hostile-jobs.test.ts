@@ -116,7 +116,7 @@ describe('a job for a full mailbox', () => {
     [{ type: 'constructor' }, 0, 1_000],
     [undefined, 0, 1_000],
   ])(
-    'with the back-off %j after %d attempts waits for %d ms, though it may be tried a thousand million times',
+    'a job for a full mailbox with the back-off %j after %d attempts waits for %d ms, though it may be tried a thousand million times',
     async (backoff, attempts, ms) => {
       await using troupe = await TestTroupe.connect()
       await using producer = new Producer(troupe)

@@ -162,7 +162,7 @@ describe('a listener', () => {
     await place.listener.stop()
   })
 
-  test('that stops waits for the job it works on', async () => {
+  test('a listener that stops waits for the job it works on', async () => {
     const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await using place = await listening(async () => {
       begun.resolve()
@@ -182,7 +182,7 @@ describe('a listener', () => {
     expect(await job.getState()).toBe('completed')
   })
 
-  test('that stops while Redis is away waits for nothing', async () => {
+  test('a listener that stops while Redis is away waits for nothing', async () => {
     const [begun, never] = [Promise.withResolvers<void>(), Promise.withResolvers<Submitted>()]
     await using place = await listening(() => {
       begun.resolve()

@@ -59,7 +59,7 @@ describe('a job of the queue "submit"', () => {
     await waitUntil('all that are due are taken', async () => (await submitted()) === 0)
   })
 
-  test('in a partition other than the first is taken by no node, and health reports it', async () => {
+  test('a submission in a partition other than the first is taken by no node, and health reports it', async () => {
     await using troupe = await TestTroupe.connect({ partitions: 3 })
     await troupe.startNode({ echo })
     const prefixOf = (partition: number) => partitionKeys(tagOf(troupe.namespace, partition)).queuePrefix
@@ -91,7 +91,7 @@ describe('a job of the queue "submit"', () => {
     expect(await seen()).toEqual({ submitted: 0, submitIsPaused: false })
   })
 
-  test('with a worker becomes a message to it', async () => {
+  test('a submission with a worker becomes a message to it', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const session = await troupe.create('echo', 1, { keepOpen: true })
@@ -124,7 +124,7 @@ describe('a job of the queue "submit"', () => {
     await producer.queue.removeJobScheduler('often')
   })
 
-  test('that is delivered twice becomes one session (SUBMIT-1)', async () => {
+  test('a submission that is delivered twice becomes one session (SUBMIT-1)', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const first = await producer.submit({ kind: 'echo', input: 1 }, { jobId: 'order-1' })
@@ -139,7 +139,7 @@ describe('a job of the queue "submit"', () => {
     expect(await troupe.client.sessions.list()).toHaveLength(2)
   })
 
-  test('with the id of an earlier job and other data gets the earlier session, with a warning', async () => {
+  test('a submission with the id of an earlier job and other data gets the earlier session, with a warning', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const order = { kind: 'echo', input: 1, limits: { depth: 1 }, permissions: { tools: ['a'] } }
@@ -160,7 +160,7 @@ describe('a job of the queue "submit"', () => {
     expect(await troupe.client.sessions.list()).toHaveLength(1)
   })
 
-  test('with the id of an earlier message and other data gets a warning', async () => {
+  test('a submission with the id of an earlier message and other data gets a warning', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const { rootId } = await troupe.create('echo', 1, { keepOpen: true })
@@ -176,7 +176,7 @@ describe('a job of the queue "submit"', () => {
     expect(await submit({ ...message, input: 'two' })).toEqual({ ...first, warning })
   })
 
-  test('of a kind that no node ever hosted is accepted with a warning', async () => {
+  test('a submission of a kind that no node ever hosted is accepted with a warning', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const submitted = await producer.submit({ kind: 'ecko', input: 1 }, { jobId: 'order-1' })
@@ -184,7 +184,7 @@ describe('a job of the queue "submit"', () => {
     expect(submitted).toEqual({ sessionId: submitted.sessionId, workerId: submitted.workerId, warning })
   })
 
-  test('whose number starts again from 1 in an obliterated queue becomes a new session (SUBMIT-1)', async () => {
+  test('a job whose number starts again from 1 in an obliterated queue becomes a new session (SUBMIT-1)', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const before = await producer.submit({ kind: 'echo', input: 'before' })
@@ -217,17 +217,20 @@ describe('a job of the queue "submit"', () => {
     ['a worker of a partition that is not there', { worker: rootIdOf(newId(5)), input: 1 }, 'partition 5'],
     ['a worker of another namespace', { worker: '01890000-0000-8000-8000-000000000005', input: 1 }, 'worker_not_found'],
     ['an input that is too big', { kind: 'echo', input: 'x'.repeat(1_048_577) }, 'message_too_big'],
-  ])('with %s fails at once with a clear reason and stays in the failed set (SUBMIT-2)', async (_, data, reason) => {
-    await using troupe = await TestTroupe.start({ workers: { echo } })
-    await using producer = new Producer(troupe)
-    const job = await producer.queue.add('x', data, { attempts: 5 })
-    await waitUntil('the job has failed', async () => (await job.getState()) === 'failed')
-    const [failed] = await producer.queue.getFailed()
-    expect(failed).toMatchObject({ id: job.id, attemptsMade: 1, failedReason: expect.stringContaining(reason) })
-    expect(await troupe.client.sessions.list()).toEqual([])
-  })
+  ])(
+    'a submission with %s fails at once with a clear reason and stays in the failed set (SUBMIT-2)',
+    async (_, data, reason) => {
+      await using troupe = await TestTroupe.start({ workers: { echo } })
+      await using producer = new Producer(troupe)
+      const job = await producer.queue.add('x', data, { attempts: 5 })
+      await waitUntil('the job has failed', async () => (await job.getState()) === 'failed')
+      const [failed] = await producer.queue.getFailed()
+      expect(failed).toMatchObject({ id: job.id, attemptsMade: 1, failedReason: expect.stringContaining(reason) })
+      expect(await troupe.client.sessions.list()).toEqual([])
+    },
+  )
 
-  test('whose data is not JSON fails with a clear reason and blocks no other job (SUBMIT-4)', async () => {
+  test('a submission whose data is not JSON fails with a clear reason and blocks no other job (SUBMIT-4)', async () => {
     await using troupe = await TestTroupe.connect()
     await using producer = new Producer(troupe)
     const job = await producer.queue.add('x', {}, { attempts: 5 })

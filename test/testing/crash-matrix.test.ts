@@ -204,13 +204,13 @@ test.concurrent('onCancel is called until its end is recorded, and then never ag
 })
 
 describe.concurrent('a run is over', () => {
-  test('when a child at work behind the result has ended as well', async () => {
+  test('a crash run is over when a child at work behind the result has ended too', async () => {
     const point = 'after commit of sender #1'
     const check: Scenario['check'] = ({ folder }) => expect(readdirSync(folder)).toEqual(['letter'])
     expect(await crashMatrix(scenario('sender', { check, only: [point] }))).toMatchObject({ points: [point] })
   })
 
-  test('at its time limit, and names what still waits', async () => {
+  test('a crash run is over at its time limit, and names what still waits', async () => {
     const { violations, runs } = await crashMatrix(scenario('waiter', { runMsMax: 2_000, violations: 'report' }))
     const what = expect.stringMatching(/^the session did not end within 2000 ms\nwaiter \S+ is \w+: a timer/)
     expect({ violations, runs }).toEqual({ violations: [{ point: 'no crash', what }], runs: 1 })
@@ -257,7 +257,7 @@ describe.concurrent('a worker that asks somebody outside', () => {
 })
 
 describe.concurrent('a fault is found', () => {
-  test('of a tool that calls itself idempotent and counts twice under one key', async () => {
+  test('the matrix finds a tool that calls itself idempotent and counts twice under one key', async () => {
     const { report, message } = await reportOf(
       crashMatrix(
         scenario('careless-payer', {
@@ -276,7 +276,7 @@ describe.concurrent('a fault is found', () => {
     )
   })
 
-  test('of a handler with an effect that no key guards', async () => {
+  test('the matrix finds a handler with an effect that no key guards', async () => {
     const { report } = await reportOf(
       crashMatrix(
         scenario('careless-clerk', {

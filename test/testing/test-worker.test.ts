@@ -85,7 +85,7 @@ describe('testHandler', () => {
     })
   })
 
-  test('with children that answer, goes on to the end of the run', async () => {
+  test('testHandler with children that answer goes on to the end of the run', async () => {
     const children = { reader: async (input: unknown) => Promise.resolve(`read ${JSON.stringify(input)}`) }
     expect(await testHandler(boss, { children })).toMatchObject({ status: 'completed', reply: 'read {"page":2}' })
     const broken = {
@@ -164,7 +164,7 @@ describe('testHandler', () => {
     })
   })
 
-  test('with answers, goes on to the end of the run, and refuses an answer that does not fit', async () => {
+  test('testHandler with answers goes on to the end of the run, and refuses an answer that does not fit', async () => {
     const asker = defineWorker({
       initial: [] as unknown[],
       receive(message, self) {

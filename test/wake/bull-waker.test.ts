@@ -92,7 +92,7 @@ test('sends delayed wake-ups at once when it stops', async () => {
   expect(await stage.queue().getWaitingCount()).toBe(1)
 })
 
-test('does not wait for a Redis that hangs when it stops', async () => {
+test('a stopping waker does not wait for a Redis that hangs', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   const own = openRedis(proxy.url)
   const other = new BullWaker(

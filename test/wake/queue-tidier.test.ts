@@ -63,7 +63,7 @@ test('jobs that nobody took for a minute are removed, however many, and newer on
   expect(stage.warned).toEqual([])
 })
 
-test('what BullMQ keeps of a queue goes when no node hosts its pool, and nothing happened in it for a day (WAKE-10)', async () => {
+test('the keys that BullMQ keeps of a queue go when no node hosts its pool, and nothing happened in it for a day (WAKE-10)', async () => {
   let isDeserted = false
   const tidies = tidier(async () => isDeserted)
   const queue = stage.queue('gpu')

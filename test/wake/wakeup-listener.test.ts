@@ -21,7 +21,7 @@ describe('a job', () => {
     await waitUntil('the same id is answered again', () => answered.length === 3)
   })
 
-  test('that is no wake-up is removed', async () => {
+  test('a job that is no wake-up is removed', async () => {
     const answered: string[] = []
     const queue = stage.queue()
     for (const data of [{ wakeup: 7 }, {}, null]) await queue.add('wake', data)
@@ -49,7 +49,7 @@ describe('a job', () => {
     await waitUntil('the others are answered', () => answering === 5)
   })
 
-  test('whose slot is awake does not hold up a listener that stops', async () => {
+  test('a job whose slot is awake does not hold up a listener that stops', async () => {
     const gate = Promise.withResolvers<void>()
     let answered = 0
     const listener = await stage.listen((id) => done(id, answered++ === 0 ? gate.promise : undefined))
@@ -258,7 +258,7 @@ describe('a job that comes to an unfit node', () => {
     ['sends the others on once when its slot leaves unfit work', { a: 'unfit later' }, {}, ['a', 'a', 'b', 'c']],
     // Each of the others is tried once, not 8 times.
     ['is tried once for each other id at last', { a: 'unfit', b: 'unfit', c: 'unfit' }, { unfit: 8 }, ['a', 'b', 'c']],
-  ] as const)('and stands for others %s (WAKE-5)', async (_, how, more, expected) => {
+  ] as const)('a job for several wake-ups that comes to an unfit node %s (WAKE-5)', async (_, how, more, expected) => {
     const asked: string[] = []
     await stage.listen((id) => {
       const isFirst = !asked.includes(id)

@@ -23,11 +23,11 @@ test.each([
   ['names the later one', delivery('a'), delivery('b'), delivery('a', 0, ['b'])],
   ['has the id that may be passed on more often', delivery('a', 3), delivery('b', 1), delivery('b', 1, ['a'])],
   ['names each id once', delivery('a', 0, ['x', 'b']), delivery('b', 0, ['x', 'a']), delivery('a', 0, ['x', 'b'])],
-])('one job for two wake-ups %s (WAKE-9)', (_, one, other, joined) => {
+])('a single job for two wake-ups %s (WAKE-9)', (_, one, other, joined) => {
   expect(join(one, other)).toEqual(joined)
 })
 
-test('one job names the newest fifty others at most (WAKE-9)', () => {
+test('a job names the newest fifty other wake-ups at most (WAKE-9)', () => {
   const ids = Array.from({ length: 60 }, (_, number) => `id ${number}`)
   const joined = ids.map((id) => delivery(id)).reduce((one, other) => join(one, other))
   expect(joined).toEqual(delivery('id 0', 0, ids.slice(10)))

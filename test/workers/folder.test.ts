@@ -55,7 +55,7 @@ describe.skipIf(process.platform === 'win32').each(ways)('an open folder, by %s'
     expect(measureFile(top, text('file'), options)).toEqual({ kind: 'unfit', sort: 'link' })
   })
 
-  test('does not wait for a FIFO that took the place of a file (FOLDER-2)', () => {
+  test('the reader of a folder does not wait for a FIFO that took the place of a file (FOLDER-2)', () => {
     const folder = write(temporaryFolder(), { file: 'own' })
     const top = openTop(folder, access)
     rmSync(join(folder, 'file'))

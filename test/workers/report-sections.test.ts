@@ -34,7 +34,7 @@ describe('the sums', () => {
       expect(some).toMatch(new RegExp(`^\\| ${what} +\\| +${number} \\|`, 'm'))
   })
 
-  test('of a folder without files say so, and the sections about files are left out', () => {
+  test('the sums of a folder without files say so, and the sections about files are left out', () => {
     const report = reportOf({ counts: { files: 0, folders: 2 } })
     expect(report).toContain('No files.')
     expect([...report.matchAll(/^## (.*)$/gm)].map(([, title]) => title)).toEqual(['How it was surveyed'])
@@ -48,7 +48,7 @@ describe('languages', () => {
     expect(section(reportOf({ rows, counts: { files: 1 } }), 'Lines by language')).not.toContain('Empty')
   })
 
-  test('with equal numbers of lines are ordered by size', () => {
+  test('languages with equal numbers of lines are ordered by size', () => {
     const rows = { Ada: { files: 1, bytes: 1, lines: 5 }, Go: { files: 1, bytes: 2, lines: 5 } }
     expect(section(reportOf({ rows }), 'Lines by language')).toMatch(/Go.*Ada/s)
   })
@@ -98,7 +98,7 @@ describe('identical files', () => {
     )
   })
 
-  test('in more groups than shown are counted', () => {
+  test('identical files in more groups than shown are counted', () => {
     expect(identical({ copies: { groups: 10 } })).not.toContain('most wasteful')
     expect(identical({ copies: { groups: 11 } })).toContain('The 10 most wasteful groups:')
   })

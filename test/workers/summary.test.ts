@@ -97,7 +97,7 @@ test('notes in own files come before notes in installed packages', () => {
   expect(merged.counts.todo).toBe(62)
 })
 
-test('neither a summary nor a result exceeds the limit of a message, whatever the folder holds (SURVEY-SUMMARY-2)', () => {
+test('a summary or a result never exceeds the limit of a message, whatever the folder holds (SURVEY-SUMMARY-2)', () => {
   const tally = new Tally()
   const longName = (index: number) =>
     Buffer.concat([Buffer.alloc(3_000, 0xff), Buffer.from(String(index).padStart(6, '0'))])

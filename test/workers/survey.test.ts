@@ -119,7 +119,7 @@ describe.each(versions)('the parts of a plan, by %s,', (_, version) => {
     expect(folders).toBe(found.trim().split('\n').length)
   })
 
-  test('of many files are read by several readers, within the limits', async () => {
+  test('parts of many files are read by several readers, within the limits', async () => {
     const folder = temporaryFolder()
     for (let index = 0; index < 120; index++) {
       for (let file = 0; file < 30; file++) write(folder, { [`p${index}/s${file % 4}/f${file}`]: `${file}\n` })
@@ -149,7 +149,7 @@ describe.each(versions)('a part that is lost, by %s,', (_, version) => {
   ]
 
   test.each(ends)(
-    'because its reader %s is the only part missing, and the report says so',
+    'a part whose reader %s is the only part missing, and the report says so',
     async (_, outcome, reason) => {
       const folder = write(temporaryFolder(), { 'lost/a': 'x\n'.repeat(5) })
       for (let index = 0; index < 20; index++) write(folder, { [`kept/${index}`]: 'y\n', [`lost/${index}`]: 'x\n' })

@@ -137,7 +137,7 @@ describe('the folder that is surveyed', () => {
 describe('a reader', () => {
   const part = wholePart('/top', 1)
 
-  test('without exactly one part fails', async () => {
+  test('a request of a reader that names no part, or several, fails', async () => {
     for (const facts of [{}, { 'part-2-1': part }, { 'part-1-1': part, 'part-1-2': part }] as Record<string, Json>[]) {
       for (const tool of [splitPart, measurePart]) {
         await expect(call(tool, {}, { depth: 1, facts })).rejects.toThrow('A reader needs exactly one part')
@@ -299,7 +299,7 @@ describe.skipIf(process.platform === 'win32')('looking around', () => {
     await swapped(() => call(listFolder, { path: 'sub' }, { workspace: swapping }))
   })
 
-  test('does not wait for a FIFO', async () => {
+  test('listing a folder does not wait for a FIFO', async () => {
     const folder = temporaryFolder()
     makeFifo(join(folder, 'pipe'))
     mkdirSync(join(folder, 'sub'))

@@ -30,7 +30,7 @@ describe('a typed line', () => {
     expect((await chatted(typed, undefined, place)).kind).toBe('said')
   })
 
-  test('with an unknown word says which words there are, and the nearest one', async () => {
+  test('an unknown word is answered with the words that exist, and the nearest one', async () => {
     expect(await chatted('/stauts now', undefined, place)).toEqual({
       kind: 'said',
       lines: [
@@ -39,7 +39,7 @@ describe('a typed line', () => {
     })
   })
 
-  test('before the first message has nothing to show', async () => {
+  test('a command typed before the first message has nothing to show', async () => {
     expect(await chatted('/usage', undefined, place)).toMatchObject({
       lines: [expect.stringContaining('the session begins with your first message')],
     })

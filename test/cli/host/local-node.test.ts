@@ -7,7 +7,7 @@ test.each([
   ['info', ['12:00:01  reader  info  read it  files=3', '12:00:01  node  warn  full']],
   ['warn', ['12:00:01  node  warn  full']],
   ['silent', []],
-])('on a terminal the level %s selects plain lines', async (logLevel, lines) => {
+])('the level %s selects plain lines on a terminal', async (logLevel, lines) => {
   vi.useFakeTimers({ now: new Date(2026, 10, 21, 12, 0, 1) })
   const written: string[] = []
   const logger = await serviceLogger(readConfig({ logLevel }, {}), true, (line) => written.push(line))

@@ -54,7 +54,7 @@ test('a line above is written in the same frame, without an empty screen in betw
   expect(screen.writes[1]?.indexOf('\u001b[J')).toBeGreaterThan(screen.writes[1]?.indexOf('two') as number)
 })
 
-test('after a change of the width the old lines are wiped with all rows that they take now (DRAWN-2)', () => {
+test('a terminal whose width changed has the old lines wiped with all rows that they take now (DRAWN-2)', () => {
   const { screen, lines } = opened(21)
   lines.draw(['x'.repeat(20), 'short'])
   screen.columns = 11

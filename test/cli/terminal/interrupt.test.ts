@@ -56,7 +56,7 @@ test('a second signal ends the process, unless it is the same key press again [1
   expect(exit.mock.calls).toEqual([[130]])
 })
 
-test('while an answer can be stopped, the first Ctrl+C stops it, and the command goes on; the second ends the process (INT-3)', () => {
+test('the first Ctrl+C stops the answer that is being written, and the command goes on; the second ends the process (INT-3)', () => {
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never)
   const now = vi.spyOn(performance, 'now').mockReturnValue(1_000)
   interrupt = new Interrupt(() => {})

@@ -39,7 +39,7 @@ describe('judge', () => {
     expect(found([])).not.toContainEqual(expect.stringContaining('for a slot'))
   })
 
-  it('does not blame the nodes for what follows from a Redis that refuses writes', () => {
+  it('nodes are not blamed for what follows from a Redis that refuses writes', () => {
     const health = { ...withRedis({ refusal: full, role: 'slave' }), nodes: [], pools: [pool], expiredLeases: 3 }
     expect(wrong(health)).toEqual([
       { level: 'problem', what: 'it refuses writes (OOM command not allowed)', todo: 'It is full.' },
@@ -246,7 +246,7 @@ describe('judge', () => {
     expect(memory).toMatchObject({ level: 'ok', what: 'it uses 79 B of 100 B of memory (79 %)' })
   })
 
-  it('does not warn of dead letters that were put back or dismissed', () => {
+  it('dead letters that were put back or dismissed bring no warning', () => {
     const found = judge({ ...well, deadLetters: 2, settled: 2 }).at(-1)
     expect(found).toEqual({ level: 'ok', what: 'all dead letters were put back or dismissed' })
   })

@@ -22,7 +22,7 @@ test.each([
   ['by default', {}, 5_000],
   ['for longer than that', { deadlineMs: 12_000 }, 12_000],
   ['for less', { deadlineMs: 1_000 }, 1_000],
-])('where nobody listens it tries %s', async (_, options, ms) => {
+])('a connection to a port where nobody listens is tried %s', async (_, options, ms) => {
   let error: unknown
   const connecting = connect({ redisUrl: 'redis://127.0.0.1:1', ...options }).catch(
     (thrown: unknown) => (error = thrown),
@@ -46,17 +46,20 @@ async function frozenRedis() {
   return { redisUrl: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, accepted: accepted.promise }
 }
 
-test.each([400, 1_000, 12_000])('where Redis stands still it tries no longer than %i ms', async (deadlineMs) => {
-  const { redisUrl, accepted } = await frozenRedis()
-  let error: unknown
-  const connecting = connect({ redisUrl, deadlineMs }).catch((thrown: unknown) => (error = thrown))
-  await accepted
-  await vi.advanceTimersByTimeAsync(deadlineMs / 2)
-  expect(error).toBeUndefined()
-  await vi.advanceTimersByTimeAsync(deadlineMs / 2 + 100)
-  expect(error).toMatchObject({ code: 'store_unavailable' })
-  await connecting
-})
+test.each([400, 1_000, 12_000])(
+  'a connection to a Redis that stands still is tried for at most %i ms',
+  async (deadlineMs) => {
+    const { redisUrl, accepted } = await frozenRedis()
+    let error: unknown
+    const connecting = connect({ redisUrl, deadlineMs }).catch((thrown: unknown) => (error = thrown))
+    await accepted
+    await vi.advanceTimersByTimeAsync(deadlineMs / 2)
+    expect(error).toBeUndefined()
+    await vi.advanceTimersByTimeAsync(deadlineMs / 2 + 100)
+    expect(error).toMatchObject({ code: 'store_unavailable' })
+    await connecting
+  },
+)
 
 test('a connection that is ended keeps no process for long, where Redis stands still', async () => {
   const { redisUrl, accepted } = await frozenRedis()

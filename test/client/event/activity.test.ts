@@ -32,7 +32,7 @@ describe('Roster', () => {
     expect(roster.member('root')).toMatchObject({ activity: 'waiting', openChildren: 1 })
   })
 
-  it('does not count a detached child as open', () => {
+  it('a detached child does not count as open', () => {
     const roster = rosterAfter(
       created,
       commit('root', 'run.started', ['worker.spawned', { id: 'a', kind: 'x', name: 'x', detached: true }]),

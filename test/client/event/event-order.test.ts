@@ -57,7 +57,7 @@ describe('events of a run', () => {
     ])
   })
 
-  test('of a child come between its spawn and the result that its parent receives [1.27]', async () => {
+  test('events of a child come between its spawn and the result that its parent receives [1.27]', async () => {
     const child = defineWorker({ receive: (message, self) => self.reply(message.value) })
     const parent = defineWorker({
       receive(message, self) {
@@ -161,7 +161,7 @@ describe('session.updates', () => {
     expect(path(updates)).toContain('ExecutingTools>AwaitingToolApproval')
   })
 
-  test('of a session that ended are made from what is stored, and know fewer states', async () => {
+  test('updates of an ended session are made from what is stored, and know fewer states', async () => {
     await using troupe = await talked()
     const session = await troupe.create('agent', 'go')
     await session.result()

@@ -194,7 +194,7 @@ describe('session.events', () => {
     expect(await next).toEqual({ done: true, value: undefined })
   })
 
-  test('of a session that has ended, resumed after its last event or live, ends at once', async () => {
+  test('events of an ended session end at once, whether resumed after the last event or live', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo')
     await session.result()

@@ -79,7 +79,7 @@ describe('a follower', () => {
     expect(follower.events.at(-1)?.ended).toBeDefined()
   })
 
-  test('that asks for stored events only gets nothing else, and subscribes to nothing', async () => {
+  test('a follower that asks for stored events only gets nothing else, and subscribes to nothing', async () => {
     await using scene = await opened()
     const { troupe, say, subscribers } = scene
     const session = await troupe.create('echo')
@@ -161,7 +161,7 @@ describe('stored events', () => {
     }
   })
 
-  test('that came while the past was read come once, and transient events before them are dropped', async () => {
+  test('stored events that came while the past was read come once, and transient events before them are dropped', async () => {
     await using scene = await opened()
     const { troupe, say, subscribers } = scene
     const session = await troupe.create('nobody')

@@ -30,14 +30,14 @@ describe('text (LIVE-FILTER-1)', () => {
     expect(pass([piece('Hello world! And', 0)], true)).toEqual([piece(' And', 12)])
   })
 
-  test('of a call that is made again begins anew', () => {
+  test('the text of a repeated call begins anew', () => {
     const { pass } = opened()
     expect(
       textOf([...pass([piece('Hello', 0)]), ...pass([piece('Good', 0, 'b')]), ...pass([piece('bye', 4, 'b')])]),
     ).toBe('HelloGoodbye')
   })
 
-  test('without its beginning waits for the repetition, and passes when none comes', () => {
+  test('text without its beginning waits for the repetition, and passes when none comes', () => {
     const { pass } = opened()
     expect(pass([piece('world', 6)])).toEqual([])
     expect(pass([piece('Hello world', 0)], true)).toEqual([piece('Hello world', 0)])

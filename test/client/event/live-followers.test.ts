@@ -119,7 +119,7 @@ describe('a follower', () => {
     await session.close()
   })
 
-  test('who comes late gets the state, the running tool with its progress, and the text from its beginning, once', async () => {
+  test('a follower that comes late gets the state, the running tool with its progress, and the text from its beginning, once', async () => {
     const held = heldModel()
     await using troupe = await TestTroupe.start({
       workers: { agent: defineWorker({ instructions: 'x', model: held.model }) },
@@ -147,7 +147,7 @@ describe('a follower', () => {
     await Promise.all([first.done, second.done])
   })
 
-  test('who comes late is told which tool runs', async () => {
+  test('a follower that comes late learns which tool runs', async () => {
     const { tool, hasBegun, end } = heldTool('pure')
     const agent = defineWorker({
       instructions: 'x',
@@ -235,7 +235,7 @@ function circle(): Record<string, unknown> {
   return own
 }
 
-test('who asks for it when the session is created gets what nodes published from its beginning, even of a run that ends at once', async () => {
+test('a follower from the creation of a session gets everything that nodes publish, even of a run that ends at once', async () => {
   const worker = defineWorker({
     receive(message, self) {
       self.log.info('so short')

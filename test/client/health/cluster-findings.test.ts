@@ -41,7 +41,7 @@ function wrongWith(server: ClusterServer) {
 
 const saying = (more: Partial<ServerFacts>) => ({ facts: { ...facts, ...more } })
 
-test('if all servers are well, that is one finding (CLUSTER-FINDING-1)', () => {
+test('a cluster whose servers are all well is one finding (CLUSTER-FINDING-1)', () => {
   expect(found({}).map(({ level, what }) => `${level} ${what}`)).toEqual([
     'ok the cluster of 3 primary servers and 3 replicas has a server for each slot',
     'ok 3 partitions at 3 of 3 primary servers',

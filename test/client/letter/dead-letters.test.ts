@@ -109,42 +109,45 @@ describe('a message that was put aside', () => {
   test.each([
     ['handler', echo, 'hello', ['received', 'completed']],
     ['agent', agent, { text: 'hello' }, ['user', 'assistant', 'completed']],
-  ] as const)('of an %s is told with what killed, and put back once', async (_, kind, value, types) => {
-    await using troupe = await TestTroupe.connect()
-    const session = await troupe.create('echo', 'hello', { keepOpen: true })
-    await blame(troupe, session.rootId)
-    await troupe.startNode({ echo: kind })
-    const failure = { code: 'poison', origin: 'runtime', attempt: 1, retryable: false }
-    expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed', failure })
-    const told = new Map<string, unknown>()
-    for await (const { type, details } of session.events({ after: '0-0', transient: false })) {
-      told.set(type, details)
-      if (told.has('worker.failed') && told.has('message.deadLettered')) break
-    }
-    expect(told.get('message.deadLettered')).toEqual({ id: 'inbox-0' })
-    const [letter] = await troupe.client.deadLetters({ workerId: session.rootId })
-    expect(letter).toMatchObject({
-      sessionId: session.id,
-      killedBy: 'message inbox-0 (input)',
-      redrivenAs: null,
-      message: { kind: 'input', value: 'hello' },
-      evidence: { kind: 'echo', run: 1, crashes: 5, failure },
-    })
-    const id = letter?.id ?? ''
-    expect(letter?.message).toMatchObject({ id })
-    const [redriven, ...more] = await troupe.client.redrive({ workerId: session.rootId })
-    expect(more).toEqual([])
-    expect(redriven).toMatchObject({ letterId: id, status: 'redriven', messageId: 'inbox-1', refusal: null })
-    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value })
-    // The quarantined message is not in the history.
-    expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual(['failed', ...types])
-    expect(await troupe.client.redrive({ letter: id })).toMatchObject([{ status: 'again', messageId: 'inbox-1' }])
-    expect(await troupe.client.redrive({ all: true })).toEqual([])
-    await expect(troupe.client.redrive({})).rejects.toMatchObject({ code: 'input_invalid' })
-    expect(await troupe.client.deadLetters()).toMatchObject([{ id, redrivenAs: 'inbox-1' }])
-    expect(await troupe.client.health()).toMatchObject({ deadLetters: 1, settled: 1 })
-    await expectInvariants(troupe.redis, troupe.namespace)
-  })
+  ] as const)(
+    'a message of an %s that was put aside says what killed its node, and is put back once',
+    async (_, kind, value, types) => {
+      await using troupe = await TestTroupe.connect()
+      const session = await troupe.create('echo', 'hello', { keepOpen: true })
+      await blame(troupe, session.rootId)
+      await troupe.startNode({ echo: kind })
+      const failure = { code: 'poison', origin: 'runtime', attempt: 1, retryable: false }
+      expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed', failure })
+      const told = new Map<string, unknown>()
+      for await (const { type, details } of session.events({ after: '0-0', transient: false })) {
+        told.set(type, details)
+        if (told.has('worker.failed') && told.has('message.deadLettered')) break
+      }
+      expect(told.get('message.deadLettered')).toEqual({ id: 'inbox-0' })
+      const [letter] = await troupe.client.deadLetters({ workerId: session.rootId })
+      expect(letter).toMatchObject({
+        sessionId: session.id,
+        killedBy: 'message inbox-0 (input)',
+        redrivenAs: null,
+        message: { kind: 'input', value: 'hello' },
+        evidence: { kind: 'echo', run: 1, crashes: 5, failure },
+      })
+      const id = letter?.id ?? ''
+      expect(letter?.message).toMatchObject({ id })
+      const [redriven, ...more] = await troupe.client.redrive({ workerId: session.rootId })
+      expect(more).toEqual([])
+      expect(redriven).toMatchObject({ letterId: id, status: 'redriven', messageId: 'inbox-1', refusal: null })
+      expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value })
+      // The quarantined message is not in the history.
+      expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual(['failed', ...types])
+      expect(await troupe.client.redrive({ letter: id })).toMatchObject([{ status: 'again', messageId: 'inbox-1' }])
+      expect(await troupe.client.redrive({ all: true })).toEqual([])
+      await expect(troupe.client.redrive({})).rejects.toMatchObject({ code: 'input_invalid' })
+      expect(await troupe.client.deadLetters()).toMatchObject([{ id, redrivenAs: 'inbox-1' }])
+      expect(await troupe.client.health()).toMatchObject({ deadLetters: 1, settled: 1 })
+      await expectInvariants(troupe.redis, troupe.namespace)
+    },
+  )
 
   test('is refused with the reason where its worker takes no more messages', async () => {
     await using troupe = await TestTroupe.connect()
@@ -249,7 +252,7 @@ describe('a message that was put aside', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('that went back is not dismissed, and one that was dismissed goes back by its id', async () => {
+  test('a message that went back is not dismissed, and one that was dismissed goes back by its id', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('nobody', 'first', { keepOpen: true })
     const { dead } = partitionKeys(troupe.tag)

@@ -57,7 +57,7 @@ test('an empty list creates nothing, and a value that is not a list is refused',
   await expect(troupe.client.sessions.createMany('x' as unknown as CreateSession[])).rejects.toBeInstanceOf(InputError)
 })
 
-test('where no call can be made each order has that error', async () => {
+test('an order that could not be sent to Redis has the error of that call', async () => {
   await using troupe = await TestTroupe.connect()
   const client = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace, deadlineMs: 500 })
   await client.close()

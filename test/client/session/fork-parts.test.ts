@@ -42,7 +42,7 @@ const adder = defineWorker({
 })
 
 describe('a fork of a session', () => {
-  test('that waits for children which ask has asks of its own, and each gets its own result', async () => {
+  test('a fork of a session whose children ask has asks of its own, and each of the two gets its own answer', async () => {
     await using troupe = await TestTroupe.start({ workers: { adder, asker } })
     const session = await troupe.create('adder')
     const first = await openAsks(troupe, 2)
@@ -82,7 +82,7 @@ describe('a fork of a session', () => {
     await expectSound(troupe)
   })
 
-  test('does not know what came of a call that was started, and the session itself does', async () => {
+  test('a fork does not know the outcome of a call that was started; the original session does', async () => {
     const started = Promise.withResolvers<void>()
     const ends = Promise.withResolvers<void>()
     const pays = defineTool({
@@ -115,7 +115,7 @@ describe('a fork of a session', () => {
     await expectSound(troupe)
   })
 
-  test('as a dry run runs only tools without effects, and says so to models, handlers and readers', async () => {
+  test('a fork as a dry run runs only tools without effects, and says so to models, handlers and readers', async () => {
     const ran: string[] = []
     const note = (what: string) => () => {
       ran.push(what)
@@ -183,7 +183,7 @@ describe('a fork of a session', () => {
     await expectSound(troupe)
   })
 
-  test('of an agent that waits for workers which it spawned gets their results, and tells followers of both', async () => {
+  test('a fork of an agent that waits for its spawned workers gets their results, and followers of both hear of them', async () => {
     const agent = defineWorker({
       instructions: 'x',
       model: recordedModel('test/m', (request) =>
@@ -229,7 +229,7 @@ describe('a fork of a session', () => {
     await expectSound(troupe)
   })
 
-  test('that is paused is paused too, and each is resumed by itself', async () => {
+  test('a fork of a paused session is paused too, and each is resumed by itself', async () => {
     await using troupe = await TestTroupe.start({
       workers: { counter: defineWorker({ receive: (_, self) => self.reply(self.run) }) },
     })
@@ -247,7 +247,7 @@ describe('a fork of a session', () => {
     await expectSound(troupe)
   })
 
-  test('of a fork has the same form, and what is sent to ids of the first stays in the last', async () => {
+  test('a fork of a fork has the same form, and what is sent to ids of the first stays in the last', async () => {
     const root = defineWorker({
       receive: ({ value }, self) => {
         const { to } = value as { to?: string }
@@ -276,7 +276,7 @@ describe('a fork of a session', () => {
     await session.cancel()
   })
 
-  test('that is over is refused, with what can be done instead', async () => {
+  test('a fork of a session that is over is refused, and the error says what to do instead', async () => {
     await using troupe = await TestTroupe.start({
       workers: { done: defineWorker({ receive: (_, self) => self.reply(1) }) },
     })

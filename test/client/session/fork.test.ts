@@ -6,7 +6,7 @@ import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 describe('session.fork', () => {
-  test('of a live tree of 50 workers at several moments, read in parts: each letter arrives once in each, and both finish', async () => {
+  test('a live tree of 50 workers, forked in parts at several moments: each letter arrives once in each copy, and both finish', async () => {
     await using troupe = await TestTroupe.start({ workers: chatter, client: { policy: { forkPartWorkers: 8 } } })
     const session = await troupe.create('root', { letters }, { keepOpen: true })
     const copies: Session[] = []

@@ -86,7 +86,7 @@ describe('a session that begins with a history', () => {
     ])
   })
 
-  test('of 10 000 messages is created and read', async () => {
+  test('a session that begins with 10 000 messages is created and read', async () => {
     const { model, workers } = talker()
     await using troupe = await TestTroupe.start({ workers })
     const long = Array.from({ length: 5_000 }, (_, n) => [

@@ -84,11 +84,11 @@ describe('the report of a worker', () => {
     [{ wait: `result:${third}`, run: '1', calls: '5', pendingCalls: '3' }, `the result of worker ${third}`],
     [{ wait: `result:${third}`, run: '2', calls: '2', pendingCalls: '3' }, `the result of worker ${third}`],
     [{ wait: `result:${third}` }, `the result of worker ${third}; 0 children are open`],
-  ])('that is parked tells what it waits for: %j', (fields, told) => {
+  ])('a parked worker tells what it waits for: %j', (fields, told) => {
     expect(waits(fields)).toBe(told)
   })
 
-  test('that is not parked waits for a slot or for nothing', () => {
+  test('a worker that is not parked waits for a slot or for nothing', () => {
     for (const wait of ['any', 'signals', 'retry']) {
       expect(waits({ wait }, 'queued')).toBe('a free slot')
       for (const status of ['running', 'idle', 'terminal']) expect(waits({ wait }, status)).toBeNull()
@@ -99,7 +99,7 @@ describe('the report of a worker', () => {
     [{ token: '2:' }, 2],
     [{ token: '9:', commit: '5:n.1:1:1' }, 4],
     [{ token: '4:', isolated: '2' }, 4],
-  ])('that is queued and must run apart from others tells so, and why: %j', (fields, starts) => {
+  ])('a queued worker that must run apart from others says so, and why: %j', (fields, starts) => {
     const told = `a free slot of a node that runs no other suspect: it was started ${starts} times without a commit`
     expect(waits(fields, 'queued')).toBe(told)
   })
@@ -110,7 +110,7 @@ describe('the report of a worker', () => {
     [{ commit: '9:n.1:1:1' }],
     // Claimed for its failing end alone, beside any other.
     [{ token: '5:', isolated: '3' }],
-  ])('that is queued and may run beside others waits for any slot: %j', (fields) => {
+  ])('a queued worker that may run beside others waits for any slot: %j', (fields) => {
     expect(waits(fields, 'queued')).toBe('a free slot')
   })
 
@@ -140,7 +140,7 @@ describe('the report of a worker', () => {
     expect(workerReport(lanes).mailbox).toEqual({ pending: 321, signals: 300 })
   })
 
-  test('of a root needs no field that names its session', () => {
+  test('a root needs no field that names its session', () => {
     const report = workerReport(row({ status: 'idle', open: '0' }))
     expect(report).toMatchObject({
       sessionId,

@@ -52,7 +52,7 @@ describe('session.result', () => {
     expect(asked.map(({ name }) => name).toSorted()).toEqual(['hmget', 'hmget', 'lindex'])
   })
 
-  test('of a session that a client creates after it has waited for another is told, and not read', async () => {
+  test('a client that has waited for one session gets the result of its next one from an event, without a read', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await (await troupe.create('echo', 'first')).result()
     const asked = await commandsNaming(troupe.redis, `${troupe.tag}:w:`, async () => {
@@ -78,7 +78,7 @@ describe('session.result', () => {
     expect(await sessions.list()).toHaveLength(2)
   })
 
-  test('of many sessions that end while the first waiter still connects is missed by none', async () => {
+  test('many sessions that end while their first waiter connects all have their results delivered', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()
     await troupe.startNode({ echo })
@@ -123,7 +123,7 @@ describe('session.result', () => {
     await client.close()
   })
 
-  test('of a conversation is that of the run in progress, also where the next one has begun when it is looked for', async () => {
+  test('the result of a conversation is that of the run in progress, even if the next run has begun before it is read', async () => {
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const gates = new Map([
       ['first', first],
@@ -167,7 +167,7 @@ describe('session.result', () => {
     expect(byWaiter(leaves.mock.calls)).toEqual(byWaiter(waits.mock.calls))
   })
 
-  test('of a session or a run that does not exist is a typed error', async () => {
+  test('a result of a session or run that does not exist is a typed error', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 1)
     await session.result()
@@ -176,7 +176,7 @@ describe('session.result', () => {
     await expect(unknown.result()).rejects.toMatchObject({ code: 'session_not_found' })
   })
 
-  test('of a session that is being cancelled is waited for', async () => {
+  test('a session that is being cancelled is waited for', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('echo')
     await session.cancel()
@@ -250,7 +250,7 @@ test('a client that follows events learns a result from them alone, also in a co
   ])
 })
 
-test('and ever more rarely then, but no more rarely than every ten seconds', async () => {
+test('reads become rarer and rarer, but at least one comes every ten seconds', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('nobody')
   const { setTimeout: later } = globalThis

@@ -78,7 +78,7 @@ describe('run.onEnd', () => {
     expect(await failing.run(7).cancel()).toBe(false)
   })
 
-  test('does not call what was taken back or replaced, and one that throws stops no other', async () => {
+  test('an ended run that was taken back or replaced calls nobody, and a callback that throws stops no other', async () => {
     const door = gate()
     const logged: unknown[][] = []
     await using troupe = await TestTroupe.start({
@@ -104,7 +104,7 @@ describe('run.onEnd', () => {
     ])
   })
 
-  test('in a conversation belongs to one run: the next run calls nobody', async () => {
+  test('a callback in a conversation belongs to one run: the next run calls nobody', async () => {
     const door = gate()
     door.open()
     await using troupe = await TestTroupe.start({ workers: { gated: gated(door) } })

@@ -31,7 +31,7 @@ describe('a session', () => {
     expect((await session.summary()).approval).toEqual(defaultApproval)
   })
 
-  test('that is created again under its key with another policy is answered as another request', async () => {
+  test('a session that is created again under its key with another policy is answered as another request', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const create = (approval?: 'auto') =>
       troupe.client.sessions.create({ kind: 'echo', input: 1, idempotencyKey: 'k', approval })
@@ -47,7 +47,7 @@ describe('a session', () => {
     [{ whenNobodyAnswers: 'ask' }, 'whenNobodyAnswers of sessions.create must be one of wait, deny, fail, not "ask".'],
     [{ approvalMs: 0, whenNobodyAnswers: 'deny' }, 'approvalMs of sessions.create must be a whole number from 1 to'],
     [{ approvalMs: 5 }, "approvalMs of sessions.create needs whenNobodyAnswers: 'deny' or 'fail'"],
-  ])('with %j is refused', async (more, message) => {
+  ])('an approval of %j is refused', async (more, message) => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const creating = troupe.client.sessions.create({ kind: 'echo', input: 1, ...more } as never)
     await expect(creating).rejects.toThrow(message)

@@ -24,7 +24,7 @@ describe('a session', () => {
     [{ cancel: '"why"', ended: 'cancelled 9' }, 'cancelled', true],
     [{ ended: 'completed 9 1 2' }, 'completed', true],
     [{ ended: 'failed 9 1 2', cancel: '"late"' }, 'failed', true],
-  ] as const)('whose root says %j is %s', (fields, state, isOver) => {
+  ] as const)('a session whose root says %j is %s', (fields, state, isOver) => {
     expect(stateOf(session(fields))).toBe(state)
     expect(hasEnded(state)).toBe(isOver)
   })
@@ -71,7 +71,7 @@ describe('a session', () => {
     expect(resultOfRun(session({}), 2, null)).toBeNull()
   })
 
-  test('of a conversation waits for its run in progress, or for the last one where the root is idle', () => {
+  test('a conversation waits for its run in progress, or for the last run if the root is idle', () => {
     const wanted = (fields: RecordFields) => runInProgress(session(fields))
     expect(wanted({ run: '3', status: 'running' })).toBeNull()
     const mode = 'conversation'

@@ -13,7 +13,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 const echo = defineWorker({ description: 'Says it again.', receive: (message, self) => self.reply(message.value) })
 
 describe('sessions.create', () => {
-  test('with one idempotency key makes one session, however many ask at once', async () => {
+  test('one idempotency key makes one session, however many callers use it at once', async () => {
     const runs: unknown[] = []
     await using troupe = await TestTroupe.start({
       workers: {
@@ -96,7 +96,7 @@ describe('sessions.get and workers.get', () => {
     }
   })
 
-  test('of an id that is not known: every call is a typed error that names it', async () => {
+  test('an unknown id: every call is a typed error that names it', async () => {
     await using troupe = await TestTroupe.connect()
     const id = newId(0)
     const session = troupe.client.sessions.get(id)
@@ -139,7 +139,7 @@ describe('sessions.get and workers.get', () => {
     await expect(call(troupe, session)).rejects.toThrow(told)
   })
 
-  test('of the id of a child, written as that of a session: no session is found, and the child goes on', async () => {
+  test('the id of a child, written as the id of a session, finds no session, and the child goes on', async () => {
     const workers = {
       parent: defineWorker({
         spawns: ['child'],
@@ -176,7 +176,7 @@ describe('sessions.get and workers.get', () => {
     expect(await takeSnapshot(troupe.redis, troupe.namespace)).toEqual(before)
   })
 
-  test('of an id of a partition that the namespace does not have: a clear error', async () => {
+  test('an id of a partition that the namespace does not have is a clear error', async () => {
     await using troupe = await TestTroupe.connect()
     const { client, namespace } = troupe
     await troupe.create('nobody')
@@ -306,7 +306,7 @@ describe('namespaces', () => {
     })
   })
 
-  test('of several partitions run sessions in all of them', async () => {
+  test('a namespace of several partitions runs sessions in all of them', async () => {
     await using troupe = await TestTroupe.connect({ partitions: 3 })
     await troupe.startNode({ echo })
     // Creates so many sessions that all of them miss a partition only once in 100 000 000 times.
@@ -356,7 +356,7 @@ describe('health', () => {
     expect(health.pools.find(({ pool }) => pool === 'unhosted')).toMatchObject({ queued: 1 })
   })
 
-  test('of an address where nothing listens is one clear error, soon', async () => {
+  test('an address where nothing listens is one clear error, soon', async () => {
     const options = { redisUrl: 'redis://user:secret@127.0.0.1:1', deadlineMs: 300 }
     const refused = connectInternal(options)
     await expect(refused).rejects.toMatchObject({ code: 'store_unavailable', retryable: true })

@@ -190,7 +190,7 @@ describe('an agent', () => {
     ['a pool with a colon', { pool: 'a:b' }, /pool "a:b" is not a valid name of a pool/],
     ['a kind that is none', { spawns: ['../x'] }, /spawns names "\.\.\/x", which is not a worker kind/],
     ['negative retries', { retries: -1 }, /retries must be a whole number from 0/],
-  ])('with %s throws a ConfigError that names it', (_, fields, message) => {
+  ])('an agent with %s throws a ConfigError that names it', (_, fields, message) => {
     expect(() => define({ instructions, ...fields })).toThrow(ConfigError)
     expect(() => define({ instructions, ...fields })).toThrow(message)
   })

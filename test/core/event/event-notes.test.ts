@@ -58,7 +58,7 @@ describe('events', () => {
     )
   })
 
-  test('of the most frequent types are written without the names of their details', () => {
+  test('events of the most frequent types are written without the names of their details', () => {
     const spawned = { id: 'c', kind: 'reader', name: 'reader', parent: worker }
     const written: EventNote[] = [
       ['run.started'],

@@ -167,13 +167,13 @@ describe('an entry of a summary', () => {
     expect(container.history.prompt()).toEqual(containerOf(...before).history.prompt())
   })
 
-  test('that names no message of this history is passed over', () => {
+  test('a summary that names no message of this history is passed over', () => {
     const container = containerOf(...before, entry({ ...compacted, firstKept: 'u9' }))
     expect(container.passedOver).toBe(1)
     expect(container.history.prompt()).toHaveLength(3)
   })
 
-  test('and one of cleared results are taken back in turn, and nothing of the prompt is another object than before', () => {
+  test('a summary and a clearing of results are taken back in turn, and the prompt has the same objects as before', () => {
     const read = (number: number) => [
       said(`u${number}`, `read ${number}`),
       entry({

@@ -173,7 +173,7 @@ describe('a context container', () => {
     expect(context.run.children[0]?.facts).toStrictEqual({})
   })
 
-  test('only a result is a report of a child', () => {
+  test('a message other than a result is no report of a child', () => {
     const timer = entry({ type: 'received', message: { kind: 'timer', id: 't', from: null, value: 1 } })
     expect(contextOf(user('go'), timer).run.children).toEqual([])
   })
@@ -262,7 +262,7 @@ describe('a context container', () => {
     expect([context.run.iterations, context.input, context.firstInput]).toEqual([0, null, 'go'])
   })
 
-  test('does not count a refused input as the first input', () => {
+  test('a refused input does not count as the first input', () => {
     const failed = (code: string, run = 1) => entry({ type: 'failed', failure: { code, message: 'x' } }, run)
     const second = (...before: Entry[]) => contextOf(user('one'), ...before, user('two', {}, 2)).firstInput
     expect([second(failed('input_invalid')), second(failed('permission_exceeded'))]).toEqual(['two', 'two'])

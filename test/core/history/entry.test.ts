@@ -62,19 +62,19 @@ const broken: readonly unknown[] = [
 const stored = { type: 'hooked', hook: 'prompt', content: 'x' }
 
 describe('an entry', () => {
-  test('of a hook may have a single text in place of the input', () => {
+  test('an entry of a hook may have a single text in place of the input', () => {
     expect(decodeEntry(JSON.stringify(stored))).toMatchObject({ ...stored, content: [{ type: 'text', text: 'x' }] })
   })
 
-  test.each(whole)('with its required fields is read: %j', (entry) => {
+  test.each(whole)('an entry with its required fields is read: %j', (entry) => {
     expect(decodeEntry(JSON.stringify(entry))).toEqual({ run: 1, epoch: 1, ...entry })
   })
 
-  test.each(broken)('without a required field is read as an unknown type: %j', (entry) => {
+  test.each(broken)('an entry without a required field is read as an unknown type: %j', (entry) => {
     expect(decodeEntry(JSON.stringify(entry))).toEqual({ type: 'unreadable' })
   })
 
-  test('that is not JSON is read as an unknown type too', () => {
+  test('an entry that is not JSON is read as an unknown type too', () => {
     expect(decodeEntry('{"type":"comp')).toEqual({ type: 'unreadable' })
   })
 
@@ -87,7 +87,7 @@ describe('an entry', () => {
     ])
   })
 
-  test('of a message holds the requests of the handler, if there are any', () => {
+  test('an entry of a message holds the requests of the handler, if there are any', () => {
     const head = { type: 'received', v: 1, at: 3, run: 4, epoch: 2, message: { kind: 'input' } }
     expect(JSON.parse(receivedEntry(4, 2, 3, '{"kind":"input"}', {}))).toEqual(head)
     const asked = { sent: ['w'], timers: [{ id: 't', ms: 1 }] }

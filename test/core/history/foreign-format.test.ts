@@ -81,7 +81,7 @@ describe('a history from messages', () => {
       { type: 'user', ...head, content: [{ type: 'image', mime_type: 'image/png', data: 'x' }] },
       /^message 1 is wrong: content\.0\.mediaType: /,
     ],
-  ])('with %j names the message, the fault and the likely format, and adds nothing', (message, sentence) => {
+  ])('a history with %j names the message, the fault and the likely format, and adds nothing', (message, sentence) => {
     const first = { type: 'user', ...head, content: [text] }
     expect(() => ConversationHistory.from([first, message] as never)).toThrow(InputError)
     expect(() => ConversationHistory.from([first, message] as never)).toThrow(sentence)
@@ -90,7 +90,7 @@ describe('a history from messages', () => {
     expect(history.length).toBe(1)
   })
 
-  test('of its own JSON is the same conversation', () => {
+  test('a history read from its own JSON is the same conversation', () => {
     const messages = [
       { type: 'system', ...head, text: 'x' },
       { type: 'user', ...head, content: [text, { type: 'hologram', of: 'a newer version' }] },

@@ -179,7 +179,7 @@ describe('a whole turn', () => {
     ['a result without a call', ['c1'], ['c1', 'c9'], 'message b: result r-c9 is for call c9'],
     ['a second result', ['c1'], ['c1', 'c1'], 'message b: result r-c1 is for call c1'],
     ['two calls with one id', ['c1', 'c1'], ['c1'], 'message b: call c1 of tool "look" has no result'],
-  ])('with %s is refused, and nothing is added', (_, calls, results, message) => {
+  ])('a turn with %s is refused, and nothing is added', (_, calls, results, message) => {
     const history = ConversationHistory.from([user('a')])
     const push = () => history.pushAssistantTurn(assistant('b', ...calls), results.map(result))
     expect(push).toThrow(InputError)

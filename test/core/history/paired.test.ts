@@ -68,7 +68,7 @@ describe('a conversation in order', () => {
     expect(pairedMessages(messages).messages.map(({ id }) => id)).toEqual(['m0', 'msg_1', 'm2', 'msg_1-2'])
   })
 
-  test('whatever happened: each call has one result behind its reply, ids are unique, and nothing changes a second time', () => {
+  test('a call has exactly one result, behind its reply, whatever happened; ids are unique, and a second pass changes nothing', () => {
     fc.assert(
       fc.property(happenings, (all) => {
         const given = all.flatMap((one) => (one.type === 'push' ? [one.message] : []))

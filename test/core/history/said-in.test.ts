@@ -8,7 +8,7 @@ const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: {} 
 const entry = (type: Parameters<typeof entryJson>[0], facts: object) =>
   decodeEntry(entryJson(type, 1, 2, 5, facts as Record<string, unknown>))
 
-test('what was said is its messages, without nudges, ends of runs and results that a retry took back', () => {
+test('the messages of a history exclude nudges, ends of runs and results that a retry took back', () => {
   const entries = [
     entry('user', { id: 'm0', content: [{ type: 'text', text: 'hi' }] }),
     entry('blank', { model: 'a/b', finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 0 } }),

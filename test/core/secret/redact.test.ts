@@ -23,7 +23,7 @@ test.each([
   ['ghp_abcdefgh12345678', '[redacted]'],
   ['AKIAABCDEFGHIJKLMNOP', '[redacted]'],
   ['a -----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY----- b', 'a [redacted] b'],
-])('of the sentence %j is kept %j', (text, clean) => {
+])('the sentence %j keeps %j', (text, clean) => {
   expect(redactSentence(text)).toBe(clean)
 })
 
@@ -77,7 +77,7 @@ test.each([
   expect(redactData(value)).toBe(value)
 })
 
-test('from data, only what is surely a secret is taken', () => {
+test('data loses only what is surely a secret', () => {
   const value = {
     rows: [{ password: 'open', url: 'amqp://u:w0rd@h' }],
     text: 'curl -H "Authorization: Bearer a1b2c3d4e5f6"',
@@ -148,7 +148,7 @@ test.each(['://a:', 'eyJ', '-eyJaaaaaaaa', 'Bearer ', 'password=', 'sk-', 'a://b
   },
 )
 
-test('of endless beginnings of a private key nothing is left, in linear time (REDACT-3)', () => {
+test('a text of endless beginnings of a private key is removed whole, in linear time (REDACT-3)', () => {
   const begun = '-----BEGIN PRIVATE KEY-----\nabc'
   const text = begun.repeat(30_000)
   expect(redactSentence(text)).toBe('[redacted]'.repeat(30_000))
@@ -159,6 +159,6 @@ test('of endless beginnings of a private key nothing is left, in linear time (RE
 test.each([
   ['eyJhbGciOiJ.eyJzdWIiOiI.c2ln, x', '[redacted], x'],
   ['sk-abcdefgh12345678 and sk-abcdefghijklmnopq', '[redacted] and sk-abcdefghijklmnopq'],
-])('of the data %j is kept %j', (text, clean) => {
+])('the data %j keeps %j', (text, clean) => {
   expect(redactData(text)).toBe(clean)
 })

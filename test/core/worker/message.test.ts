@@ -42,7 +42,7 @@ describe('an input', () => {
     )
   })
 
-  test('with facts comes back with them, its value and its sender', () => {
+  test('an input with facts is read back with its facts, its value and its sender', () => {
     fc.assert(
       fc.property(anyJson, fc.dictionary(anyText, fc.jsonValue()), (value, facts) => {
         const text = encodeGivenInput(parent, JSON.stringify(value), JSON.stringify(facts))
@@ -53,7 +53,7 @@ describe('an input', () => {
     )
   })
 
-  test('without facts has none, not empty ones', () => {
+  test('an input without facts is read back without any, not with empty ones', () => {
     expect(decodeMessage(encodeInput(parent, '1'), 'inbox-3')).not.toHaveProperty('facts')
   })
 
@@ -84,7 +84,7 @@ describe('a result', () => {
     )
   })
 
-  test.each(['failed', 'cancelled'] as const)('of a %s run has no value, and its failure', (status) => {
+  test.each(['failed', 'cancelled'] as const)('the result of a %s run has no value, and its failure', (status) => {
     const failure = {
       code: 'run_failed',
       message: 'a\tb\nc',
@@ -154,7 +154,7 @@ describe('a mail', () => {
     )
   })
 
-  test('of an unknown sort is a bug of troupe, and the error says what was read', () => {
+  test('a mail of an unknown type is a bug of troupe, and the error says what was read', () => {
     expect(() => decodeMessage('x\t1', 'inbox-0')).toThrow(InvariantError)
     expect(() => decodeMessage('x\t1', 'inbox-0')).toThrow(/unknown sort "x\\t1"/)
     expect(() => decodeMessage('', 'inbox-0')).toThrow(InvariantError)
@@ -172,7 +172,7 @@ describe('a mail that cannot be read', () => {
     })
   })
 
-  test.each(['', '?', 'x\ty', 'i', 'r', 't'])('does not throw: %j', (text) => {
+  test.each(['', '?', 'x\ty', 'i', 'r', 't'])('a mail that cannot be read throws nothing: %j', (text) => {
     expect(decodeMail('results', 0, text)).toMatchObject({ malformed: expect.any(String) })
   })
 

@@ -58,7 +58,7 @@ test('a session that is being cancelled is not said to have finished', () => {
   )
 })
 
-test('what somebody wrote over of a recipient is named, with what to do', () => {
+test('an overwritten field of a recipient is named, with what to do', () => {
   const what = `key {troupe.0}:w:${id} is a string and should be a hash`
   const error = refusalError({ reason: 'damaged', id, damage: what }, who)
   expect(error).toMatchObject({ code: 'bug', retryable: false, details: { damaged: what } })

@@ -11,7 +11,7 @@ test("a job's run tells its value, and its number unless it is the first", () =>
   expect(completedNote(job, 3, '7')).toEqual(['run.completed', { run: 3, value: 7 }])
 })
 
-test('up to 256 bytes as JSON', () => {
+test('the event of a completed run carries a value of up to 256 bytes as JSON', () => {
   const json = (letters: string) => JSON.stringify(letters)
   expect(completedNote(job, 1, json('x'.repeat(254)))).toEqual(['run.completed', { value: 'x'.repeat(254) }])
   expect(completedNote(job, 1, json('x'.repeat(255)))).toEqual(['run.completed'])

@@ -22,7 +22,7 @@ test.each(all)('a wait is decoded as it was encoded: %j', (wait) => {
 })
 
 test.each(['', 'again', 'result:', 'result:nobody', 'results:', 'results:x', 'results:-1', 'any ', 'what is new'])(
-  'what is no wait is read as none: %j',
+  'a text that is no wait is read as none: %j',
   (text) => {
     expect(decodeWait(text)).toBeNull()
   },

@@ -220,7 +220,7 @@ describe.concurrent('input', () => {
     expect(stderr.trimEnd().split('\n').at(-1)).toMatch(/^troupe: /)
   })
 
-  it('that is wrong gives an error object with --json', async () => {
+  it('a wrong input gives an error object with --json', async () => {
     const { code, stdout } = await cli.project.ask(['session', 'list', '--json', '--limit', '0'])
     expect(code).toBe(2)
     expect(JSON.parse(stdout)).toMatchObject({ type: 'error', code: 'input_invalid' })
@@ -304,7 +304,7 @@ describe.concurrent('troupe node', () => {
 })
 
 describe.concurrent('output', () => {
-  it('without a reader ends the writing, not the command', async () => {
+  it('output that nobody reads ends the writing, not the command', async () => {
     const command = cli.project.start(['run', 'parent', '--json'])
     command.child.stdout?.destroy()
     const { code, stderr } = await command.ended
@@ -329,12 +329,12 @@ describe.concurrent('output', () => {
       ['session', 'help', 'list'],
       ['session', 'list'],
     ],
-  ])('of %j is that of --help', async (args, command) => {
+  ])('the output of %j is that of --help', async (args, command) => {
     const [help, flag] = await Promise.all([cli.project.ask(args), cli.project.ask([...command, '--help'])])
     expect(help).toMatchObject({ code: 0, stdout: flag.stdout, stderr: '' })
   })
 
-  it('of every --help has examples and fits into 80 columns', async () => {
+  it('the output of every --help has examples and fits into 80 columns', async () => {
     const groups = {
       session: ['list', 'show', 'tree', 'result', 'close', 'cancel', 'prune'],
       worker: ['list', 'show', 'history'],

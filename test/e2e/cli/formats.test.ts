@@ -65,7 +65,7 @@ describe('a conversation of another program', () => {
     expect(lines(back.stdout)).toEqual(lines(await readFile(join(project.folder, 'own.jsonl'), 'utf8')))
   })
 
-  it('that cannot be read is refused with its place, before Redis is asked', async () => {
+  it('a conversation of another program that cannot be read is refused with its place, before Redis is asked', async () => {
     await project.write('odd.json', JSON.stringify([{ role: 'user', content: 'hi' }, { role: 'tool' }, { role: 5 }]))
     const away = ['--kind', 'clerk', '--redis-url', 'redis://127.0.0.1:1']
     const refused = async (...args: string[]) => {

@@ -341,7 +341,7 @@ describe.concurrent('troupe audit', () => {
     expect(json.objects[1]).toMatchObject({ workerId: submitted?.workerId, sessionId: submitted?.sessionId })
   })
 
-  it('of a session that is not known exits with 66 and one sentence', async () => {
+  it('an audit of an unknown session exits with 66 and one sentence', async () => {
     const { code, stderr } = await cli.project.ask(['audit', unknownId])
     expect({ code, stderr }).toEqual({
       code: 66,

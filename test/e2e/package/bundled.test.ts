@@ -59,7 +59,7 @@ afterAll(async () => {
 
 describe('an application in one file', () => {
   test.each(['esm', 'cjs'])(
-    'as %s starts a node and runs work, far from the files of the package',
+    'an application bundled as %s starts a node and runs work, far from the files of the package',
     async (format) => {
       const name = format === 'esm' ? 'app.mjs' : 'app.cjs'
       // A file of the format cjs cannot wait at its top level.

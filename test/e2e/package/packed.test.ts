@@ -31,7 +31,7 @@ beforeAll(async () => {
 })
 afterAll(() => project[Symbol.asyncDispose]())
 
-test('it holds the build and the example, and nothing that is made for one system', () => {
+test('the package holds the build and the example, and nothing that is made for one system', () => {
   const rooms = new Set(files.map((file) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : file)))
   expect([...rooms].filter((room) => !/^(?:README|LICENSE|CHANGELOG)/.test(room)).sort()).toEqual([
     'dist',
@@ -46,7 +46,7 @@ test('it holds the build and the example, and nothing that is made for one syste
   expect(Object.keys(manifest.scripts).filter((name) => /install/.test(name))).toEqual([])
 })
 
-test('its command can be started as it is', async () => {
+test('the command of the package can be started as it is', async () => {
   const command = join(project.package, manifest.bin.troupe as string)
   expect((await readFile(command, 'utf8')).split('\n')[0]).toMatch(/^#!\/usr\/bin\/env /)
   expect((await stat(command)).isFile()).toBe(true)

@@ -45,7 +45,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
   const run = (acts: FaultyRun['acts'], more: Partial<FaultyRun> = {}) => runFaulty({ surface, acts, ...more })
 
   describe('a provider', () => {
-    test('that is busy is asked again after the time it named; the worker waits without a slot', async () => {
+    test('a busy provider is asked again after the time it named; the worker waits without a slot', async () => {
       const { result, history, preview } = await run([status(429, { 'retry-after': '1' }), fine], {
         meanwhile: async (session) => {
           await waitUntil('the worker waits', async () => {
@@ -61,19 +61,19 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       expect(failed?.type === 'attemptFailed' && failed.retryMs).toBeGreaterThanOrEqual(1_000)
     })
 
-    test('that stays broken fails the run when the retries are used up', async () => {
+    test('a provider that stays broken fails the run when the retries are used up', async () => {
       const { result, preview } = await run([status(500)], { worker: { retries: 2 } })
       expect(result).toMatchObject(failedWith('model_unavailable'))
       expect(preview).toHaveLength(3)
     })
 
-    test('that refuses the key fails the run at once', async () => {
+    test('a provider that refuses the key fails the run at once', async () => {
       const { result, preview } = await run([status(401)])
       expect(result).toMatchObject(failedWith('model_refused'))
       expect(preview).toHaveLength(1)
     })
 
-    test('that hangs up in the middle is asked again, and nothing of the half reply is kept', async () => {
+    test('a provider that hangs up in the middle of a reply is asked again, and nothing of the half reply is kept', async () => {
       const half: Act = (response, { events }) => {
         const all = events({ text: 'Half of it' })
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -90,7 +90,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       ])
     })
 
-    test('that speaks garbage is asked again, then the run fails', async () => {
+    test('a provider that speaks garbage is asked again, then the run fails', async () => {
       const garbage: Act = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end('\0<p>{"')
       expect((await run([garbage, fine])).result).toMatchObject(completed)
       const { result, preview } = await run([garbage], { worker: { retries: 1 } })
@@ -98,13 +98,16 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       expect(preview).toHaveLength(2)
     })
 
-    test.each([2, 10])('whose reply has %i MB, more than can be recorded, fails the run', async (megabytes) => {
-      const { result, history } = await run([{ text: 'x'.repeat(megabytes * 1_048_576) }], { worker: { retries: 1 } })
-      expect(result).toMatchObject(failedWith('model_garbled'))
-      expect(JSON.stringify(history).length).toBeLessThan(100_000)
-    })
+    test.each([2, 10])(
+      'a provider whose reply has %i MB, more than can be recorded, fails the run',
+      async (megabytes) => {
+        const { result, history } = await run([{ text: 'x'.repeat(megabytes * 1_048_576) }], { worker: { retries: 1 } })
+        expect(result).toMatchObject(failedWith('model_garbled'))
+        expect(JSON.stringify(history).length).toBeLessThan(100_000)
+      },
+    )
 
-    test('whose text holds half characters and NULs reaches the agent', async () => {
+    test('a reply whose text holds half characters and NULs reaches the agent', async () => {
       const { result } = await run([{ text: 'a\ud83db\0c\ud83d\ude00\udc00' }])
       expect(result).toMatchObject({ status: 'completed', value: { text: 'a\ufffdb\0c\ud83d\ude00\ufffd' } })
     })
@@ -112,7 +115,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
 
   describe('a reply', () => {
     test.each(['error', 'abort', 'cancelled', 'overloaded'])(
-      'that ended by %j is a failed call; no tool of it runs',
+      'a reply that ended by %j is a failed call; no tool of it runs',
       async (ends) => {
         let ran = 0
         const pay = tool('pay', () => ++ran, { effect: 'once', approval: 'never' })
@@ -130,7 +133,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
         'content-filter',
         { 'openai-chat/fake': 'content_filter', 'openai/fake': 'content_filter', 'anthropic/fake': 'refusal' },
       ],
-    ])('that was cut by %s says so in the result', async (finishReason, words: Record<string, string>) => {
+    ])('a reply that was cut by %s says so in the result', async (finishReason, words: Record<string, string>) => {
       const ends = words[surface.model] as string
       const { result } = await run([{ text: 'Half of', ends }], { worker: { continues: 0 } })
       expect(result).toMatchObject({ status: 'completed', value: { text: 'Half of', finishReason } })
@@ -141,14 +144,14 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
   })
 
   describe('a model', () => {
-    test('that says nothing is asked three times', async () => {
+    test('a model that says nothing is asked three times', async () => {
       const { result, preview, history } = await run([{ text: '' }, { text: ' \n' }])
       expect(result).toMatchObject(failedWith('model_blank'))
       expect(preview).toHaveLength(3)
       expect(history.filter(({ type }) => type === 'blank')).toHaveLength(3)
     })
 
-    test('that calls tools without end is stopped, and the error names the count and the limit', async () => {
+    test('a model that calls tools without end is stopped, and the error names the count and the limit', async () => {
       let runs = 0
       const { result, preview } = await run((_, number) => calling({ name: 'count', id: `n${number}` }), {
         worker: { tools: [tool('count', () => ++runs)] },
@@ -178,7 +181,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       expect(told(ran)[3]).toContain('echo')
     })
 
-    test('that uses an id again, in one reply and the next, has each call run and answered', async () => {
+    test('a model that uses an id again, in one reply and the next, has each call run and answered', async () => {
       const texts: string[] = []
       const keep = tool('keep', (input) => texts.push((input as { text: string }).text), {
         input: z.object({ text: z.string() }),
@@ -192,7 +195,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       expect(last?.results.map(({ id }) => id)).toEqual(last?.callIds)
     })
 
-    test('that calls 200 tools at once has all of them answered, in order', async () => {
+    test('a model that calls 200 tools at once has all of them answered, in order', async () => {
       const calls = Array.from({ length: 200 }, (_, index) => hello(`number ${index}`))
       const worker = { tools: [echo], limits: { callsPerReply: 200 } }
       const ran = await run([calling(...calls), fine], { worker })
@@ -202,7 +205,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       )
     })
 
-    test('that writes arguments of 4 MB ends the run, or learns of the limit', async () => {
+    test('a model that writes arguments of 4 MB ends the run, or learns of the limit', async () => {
       const { result } = await run([calling(hello('x'.repeat(4 * 1_048_576))), fine], {
         worker: { tools: [echo], retries: 1 },
       })
@@ -212,7 +215,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
   })
 
   describe('a tool', () => {
-    test('that fails in the same way three times in a row fails the run', async () => {
+    test('a tool that fails in the same way three times in a row fails the run', async () => {
       const { result, preview } = await run((_, number) => calling({ name: 'bad', id: `n${number}` }), {
         worker: {
           tools: [
@@ -226,7 +229,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       expect(preview).toHaveLength(3)
     })
 
-    test('of effect once that says that it is too early is tried again, like any other', async () => {
+    test('a tool of effect `once` that says it is too early is tried again, like any other', async () => {
       let tries = 0
       const early = tool(
         'early',
@@ -242,7 +245,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       expect([tries, told(ran)]).toEqual([3, ['now']])
     })
 
-    test('that hangs is abandoned at its time limit, whether it heeds its signal or not', async () => {
+    test('a tool that hangs is abandoned at its time limit, whether it heeds its signal or not', async () => {
       const hangs = tool(
         'hangs',
         (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', reject)),
@@ -259,7 +262,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       for (const text of told(ran)) expect(text).toMatch(/50 ms|time/)
     })
 
-    test('that throws any value ends as an error result for the model', async () => {
+    test('a tool that throws any value ends as an error result for the model', async () => {
       const thrown: unknown[] = [
         new Error('plain'),
         'a text',
@@ -291,7 +294,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       expect(resultsOf(ran.history).map(({ status }) => status)).toEqual(thrown.map(() => 'error'))
     })
 
-    test('that returns a value without JSON form, or nothing, still has a result', async () => {
+    test('a tool that returns a value without JSON form, or nothing, still has a result', async () => {
       const circle: Record<string, unknown> = {}
       circle.self = circle
       let deep: unknown = 0
@@ -328,7 +331,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
     })
 
-    test('that returns 10 MB, as text or JSON, has them cut, with a note', async () => {
+    test('a tool that returns 10 MB, as text or JSON, has them cut, with a note', async () => {
       const text = tool('text', () => 'é'.repeat(5 * 1_048_576))
       const json = tool('json', () => ({ list: Array.from({ length: 1_000_000 }, (_, n) => n) }))
       const ran = await run([calling({ name: 'text' }, { name: 'json' }), fine], { worker: { tools: [text, json] } })
@@ -382,7 +385,7 @@ describe('delegation', () => {
     ['an input of 700 KB', { tasks: [{ kind: 'child', input: 'x'.repeat(700_000) }] }],
     ['an input that is longer once it is quoted', { tasks: [{ kind: 'child', input: '\0'.repeat(170_000) }] }],
     ['a name with control characters', { tasks: [{ kind: 'child', name: 'a\tb\n\0', input: 1 }] }],
-  ])('of %s is answered, and nothing hangs', async (_what, args) => {
+  ])('a delegation of %s is answered, and nothing hangs', async (_what, args) => {
     const acts = ({ callIds, lastUser }: { callIds: readonly string[]; lastUser: string }) =>
       lastUser === 'go' && callIds.length === 0 ? spawning(args, 'one') : fine
     const ran = await runFaulty({ surface, acts, worker: { spawns: ['child'] }, others })

@@ -74,7 +74,7 @@ async function replaceIn(redis: Harness['redis'], list: string): Promise<void> {
 }
 
 describe('one byte that is changed by hand between approval and run', () => {
-  test.each(changes)('of %s: nothing runs, and a person is asked again', async (_, change) => {
+  test.each(changes)('a changed byte of %s: nothing runs, and a person is asked again', async (_, change) => {
     await using harness = await Harness.open()
     const before = await harness.start('a', { program })
     const session = await harness.client.sessions.create({ kind: 'leaf', input: 'go' })
@@ -92,7 +92,7 @@ describe('one byte that is changed by hand between approval and run', () => {
     expect(paid(harness)).toEqual([7])
   })
 
-  test('of the answer that waits in the mailbox: nothing runs, and a person is asked again', async () => {
+  test('a changed byte of the answer that waits in the mailbox: nothing runs, and a person is asked again', async () => {
     await using harness = await Harness.open()
     const before = await harness.start('a', { program })
     const session = await harness.client.sessions.create({ kind: 'leaf', input: 'go' })
@@ -146,15 +146,18 @@ const moments = ['commit.before', 'commit.asked', 'commit.step', 'commit.end'].f
 )
 
 describe.concurrent('a node that dies', () => {
-  test.each(moments)('at %s of a run that asks leaves a run that asks, is approved and pays once', async (crashAt) => {
-    await using harness = await Harness.open()
-    const doomed = await harness.start('doomed', { program, crashAt })
-    const session = await harness.client.sessions.create({ kind: 'leaf', input: 'go' })
-    const approved = approveAll(session, harness)
-    const hasEnded = await Promise.race([doomed.gone.then(() => false), approved.then(() => true)])
-    if (!hasEnded) await harness.start('heir', { program })
-    await approved
-    expect(paid(harness)).toEqual([7])
-    await expectSound(harness)
-  })
+  test.each(moments)(
+    'a node that dies at %s of a run leaves a run that asks, is approved and pays once',
+    async (crashAt) => {
+      await using harness = await Harness.open()
+      const doomed = await harness.start('doomed', { program, crashAt })
+      const session = await harness.client.sessions.create({ kind: 'leaf', input: 'go' })
+      const approved = approveAll(session, harness)
+      const hasEnded = await Promise.race([doomed.gone.then(() => false), approved.then(() => true)])
+      if (!hasEnded) await harness.start('heir', { program })
+      await approved
+      expect(paid(harness)).toEqual([7])
+      await expectSound(harness)
+    },
+  )
 })

@@ -9,7 +9,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 describe('a node that is cut off', () => {
   test.concurrent.each(['cut', 'blackhole', 'cutReplies'] as const)(
-    'by %s for longer than its lease gives up its turn; another node runs it once, and both go on',
+    'a node cut off by %s for longer than its lease gives up its turn; another node runs it once, and both go on',
     async (how) => {
       await using proxy = await TcpProxy.start(inject('redisUrl'))
       await using harness = await Harness.open()

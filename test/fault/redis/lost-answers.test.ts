@@ -48,30 +48,33 @@ function losing(call: 'claim' | 'commit', asked: string[], nonces: string[]) {
 }
 
 describe('a worker that was assigned to a slot without its knowledge', () => {
-  test.each(['claim', 'commit'] as const)('by a %s is run as soon as the slot claims again', async (call) => {
-    const [asked, nonces]: [string[], string[]] = [[], []]
-    const echo = defineWorker({
-      receive(message, self) {
-        asked.push(`ran ${self.idempotencyKey.slice(0, 36)}`)
-        self.reply(message.value)
-      },
-    })
-    await using troupe = await TestTroupe.connect()
-    const sessions = await Promise.all([1, 2, 3].map((number) => troupe.create('echo', number)))
-    await troupe.startNode({ echo }, { policy, concurrency: 1, aroundTurns: losing(call, asked, nonces) })
-    for (const [index, session] of sessions.entries()) {
-      expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: index + 1 })
-      expect(await troupe.redis.hget(workerKeys(troupe.tag, session.rootId).record, 'crashes')).toBeNull()
-    }
-    const [, lost = ''] = asked.find((word) => word.startsWith('lost'))?.split(' ') ?? []
-    // Its lease is older than the node knows: it is renewed before the worker runs.
-    expect(asked.filter((word) => word.endsWith(lost))).toEqual([`lost ${lost}`, `renewed ${lost}`, `ran ${lost}`])
-    // Only the nonce that had no answer is used again.
-    expect(nonces.length - new Set(nonces).size).toBe(1)
-    await expectInvariants(troupe.redis, troupe.namespace)
-  })
+  test.each(['claim', 'commit'] as const)(
+    'a worker assigned without the knowledge of its slot by a %s runs as soon as the slot claims again',
+    async (call) => {
+      const [asked, nonces]: [string[], string[]] = [[], []]
+      const echo = defineWorker({
+        receive(message, self) {
+          asked.push(`ran ${self.idempotencyKey.slice(0, 36)}`)
+          self.reply(message.value)
+        },
+      })
+      await using troupe = await TestTroupe.connect()
+      const sessions = await Promise.all([1, 2, 3].map((number) => troupe.create('echo', number)))
+      await troupe.startNode({ echo }, { policy, concurrency: 1, aroundTurns: losing(call, asked, nonces) })
+      for (const [index, session] of sessions.entries()) {
+        expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: index + 1 })
+        expect(await troupe.redis.hget(workerKeys(troupe.tag, session.rootId).record, 'crashes')).toBeNull()
+      }
+      const [, lost = ''] = asked.find((word) => word.startsWith('lost'))?.split(' ') ?? []
+      // Its lease is older than the node knows: it is renewed before the worker runs.
+      expect(asked.filter((word) => word.endsWith(lost))).toEqual([`lost ${lost}`, `renewed ${lost}`, `ran ${lost}`])
+      // Only the nonce that had no answer is used again.
+      expect(nonces.length - new Set(nonces).size).toBe(1)
+      await expectInvariants(troupe.redis, troupe.namespace)
+    },
+  )
 
-  test('and returns to the run queue before its lease is renewed is not run by that assignment (SLOT-2, NONCE-2)', async () => {
+  test('a worker that returned to the run queue before its lease is renewed is not run by the old assignment (SLOT-2, NONCE-2)', async () => {
     const [asked, nonces]: [string[], string[]] = [[], []]
     const echo = defineWorker({
       receive(message, self) {

@@ -21,7 +21,7 @@ const namedTests: readonly NamedRow[] = [
   {
     id: 'F25',
     promise: 'a tool or a model that never answers is given up after its time, and the signal is seen',
-    tests: [[provider, ['that hangs is abandoned at its time limit, whether it heeds its signal or not']]],
+    tests: [[provider, ['a tool that hangs is abandoned at its time limit, whether it heeds its signal or not']]],
   },
   {
     id: 'F26',
@@ -30,9 +30,9 @@ const namedTests: readonly NamedRow[] = [
       [
         provider,
         [
-          'that is busy is asked again after the time it named',
-          'that stays broken fails the run when the retries are used up',
-          'that refuses the key fails the run at once',
+          'a busy provider is asked again after the time it named',
+          'a provider that stays broken fails the run when the retries are used up',
+          'a provider that refuses the key fails the run at once',
         ],
       ],
     ],
@@ -44,10 +44,10 @@ const namedTests: readonly NamedRow[] = [
       [
         provider,
         [
-          'that hangs up in the middle is asked again',
-          'that speaks garbage is asked again, then the run fails',
+          'a provider that hangs up in the middle of a reply is asked again',
+          'a provider that speaks garbage is asked again, then the run fails',
           'more than can be recorded, fails the run',
-          'whose text holds half characters and NULs reaches the agent',
+          'a reply whose text holds half characters and NULs reaches the agent',
         ],
       ],
     ],
@@ -60,9 +60,9 @@ const namedTests: readonly NamedRow[] = [
         provider,
         [
           'learns which arguments were no JSON, did not fit, or named no tool',
-          'that uses an id again, in one reply and the next',
-          'that calls 200 tools at once has all of them answered',
-          'that writes arguments of 4 MB ends the run, or learns of the limit',
+          'a model that uses an id again, in one reply and the next',
+          'a model that calls 200 tools at once has all of them answered',
+          'a model that writes arguments of 4 MB ends the run, or learns of the limit',
         ],
       ],
     ],
@@ -70,12 +70,14 @@ const namedTests: readonly NamedRow[] = [
   {
     id: 'F29',
     promise: 'a model that calls tools for ever is stopped',
-    tests: [[provider, ['that calls tools without end is stopped, and the error names the count and the limit']]],
+    tests: [
+      [provider, ['a model that calls tools without end is stopped, and the error names the count and the limit']],
+    ],
   },
   {
     id: 'F31',
     promise: 'what a tool throws is told to the model, whatever it is; the node lives',
-    tests: [[provider, ['that throws any value ends as an error result for the model']]],
+    tests: [[provider, ['a tool that throws any value ends as an error result for the model']]],
   },
 ]
 

@@ -36,7 +36,7 @@ describe('a database', () => {
     expect([isDatabase(Buffer.from('SQLite format 3\0…')), isDatabase(Buffer.from('[]'))]).toEqual([true, false])
   })
 
-  test('of Amazon Q gives the one conversation, the one of this folder, or the named one', async () => {
+  test('a database of Amazon Q gives the one conversation, the one of this folder, or the named one', async () => {
     const file = await database('q.sqlite3', older)
     await writeRowTo(file, rowOf('amazon-q-row', '/a', 'one'), false)
     const only = readConversation(await readRowOf(file, { folder: '/elsewhere' }))
@@ -56,7 +56,7 @@ describe('a database', () => {
     await expect(readRowOf(file, { folder: '/a', conversation: '/c' })).rejects.toThrow(/holds no conversation \/c\./)
   })
 
-  test('of Kiro gives the newest conversation of this folder, or the one with the id', async () => {
+  test('a database of Kiro gives the newest conversation of this folder, or the one with the id', async () => {
     const file = await database('kiro.sqlite3', older + newer)
     await writeRowTo(file, rowOf('kiro-row', '/a', 'one'), false)
     await writeRowTo(file, rowOf('kiro-row', '/a', 'two'), false)
@@ -81,7 +81,7 @@ describe('a database', () => {
     expect(readConversation(await readRowOf(file, { folder: '/' })).messages).toHaveLength(2)
   })
 
-  test('without these tables, or that is damaged, is refused with a sentence', async () => {
+  test('a database without these tables, or a damaged one, is refused with a sentence', async () => {
     const empty = await database('empty.sqlite3', '')
     const damaged = join(folder, 'damaged.sqlite3')
     await writeFile(damaged, `SQLite format 3\0${'x'.repeat(5_000)}`)

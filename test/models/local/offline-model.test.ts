@@ -59,7 +59,7 @@ describe('OFFLINE-1: a step is a line with a number and exactly one tool', () =>
 })
 
 describe('OFFLINE-2: steps are carried out in order, one call for each reply, since the last user message', () => {
-  test('from the first to the last', async () => {
+  test('steps are carried out from the first to the last', async () => {
     const messages = [user('go')]
     expect(await next(steps, tools, messages)).toEqual(['split', {}])
     messages.push(...called('split', { spawn: { tasks: [1] } }))

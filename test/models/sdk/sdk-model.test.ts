@@ -103,7 +103,7 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(raw.requests.map(({ body }) => body.includes('json_schema'))).toEqual([true, false])
   })
 
-  test('without instructions no system prompt is sent', async () => {
+  test('no system prompt is sent without instructions', async () => {
     fake.onMessage('hello', { content: 'Hi.' })
     await model().reply(requestOf([user('hello')], { instructions: '' }), listener())
     const [seen] = fake.getRequests()
@@ -247,7 +247,7 @@ describe.each(surfaces)('$provider', (surface) => {
   })
 })
 
-test('if a provider could not be loaded, the next call tries again', async () => {
+test('a provider that could not be loaded is loaded again by the next call', async () => {
   fake.onMessage('hello', { content: 'Hi.' })
   let loads = 0
   const model = sdkModel({

@@ -66,7 +66,7 @@ const cancelled = (session: Session) =>
   waitUntil('the cancel is finished', async () => (await session.report()).session.state === 'cancelled')
 
 describe('a cancel', () => {
-  test('of a parent that waits for two children answers the calls of all three', async () => {
+  test('a cancel of a parent that waits for two children answers the calls of all three', async () => {
     await using troupe = await TestTroupe.start({ workers: { parent, patient } })
     const session = await troupe.create('parent')
     await waitUntil('the parent waits and its children use their tools', async () => {
@@ -89,7 +89,7 @@ describe('a cancel', () => {
     expect(last).toEqual(['toolResult', 'toolResult', 'cancelled'])
   })
 
-  test('after a forced stop of their node answers all calls, even on a node that cannot run these kinds', async () => {
+  test('a cancel after a forced stop of the node answers all calls, even on a node that cannot run these kinds', async () => {
     await using troupe = await TestTroupe.connect()
     const node = await troupe.startNode({ parent, patient })
     const session = await troupe.create('parent')
@@ -109,7 +109,7 @@ describe('a cancel', () => {
     for (const { status } of (await session.report()).workers) expect(status).toBe('terminal')
   })
 
-  test('of children whose parent has ended answers their calls, and the next run of the parent goes on', async () => {
+  test('a cancel of children whose parent has ended answers their calls, and the next run of the parent goes on', async () => {
     const model = recordedModel('test/leader', [
       together(call('spawn_workers', { tasks: [{ kind: 'patient', input: 1 }] }), call('once')),
       say('second'),
@@ -135,7 +135,7 @@ describe('a cancel', () => {
     }
   })
 
-  test('that arrives while the history is read ends the run afterwards', async () => {
+  test('a cancel that arrives while the history is read ends the run afterwards', async () => {
     const [reading, told, mayRead] = [1, 2, 3].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate]
     /** Holds back the history, and says when the node was told of the cancel. */
     const held = (turns: TurnStore) =>
@@ -173,7 +173,7 @@ describe('a cancel', () => {
     expect(await troupe.run('patient')).toMatchObject({ status: 'completed' })
   })
 
-  test('that arrives before a reply is recorded leaves it out, with no results for its calls [1.11]', async () => {
+  test('a cancel that arrives before a reply is recorded leaves it out, with no results for its calls [1.11]', async () => {
     let session: Session | undefined
     let replies = 0
     /** Cancels the session just before the commit that holds the second reply. */
@@ -201,7 +201,7 @@ describe('a cancel', () => {
     expect(await results(troupe, session)).toEqual(['quick: ok, ok'])
   })
 
-  test('that arrives while a message is being sent leaves its call with one result (I10)', async () => {
+  test('a cancel that arrives while a message is being sent leaves its call with one result (I10)', async () => {
     await using troupe = await TestTroupe.connect()
     const sink = await troupe.create('talker', 'hi', { keepOpen: true })
     const model = recordedModel('test/sender', [call('send_message', { to: sink.rootId, text: 'hi' }), say('no')])
@@ -231,7 +231,7 @@ describe('a cancel', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('that arrives before the refusal of a message is recorded answers the open call (JOURNAL-2)', async () => {
+  test('a cancel that arrives before the refusal of a message is recorded answers the open call (JOURNAL-2)', async () => {
     const model = recordedModel('test/sender', [call('send_message', { to: newId(0), text: 'hi' }), say('no')])
     const sender = defineWorker({ instructions, model, spawns: ['talker'] })
     const late = (turns: TurnStore) =>
@@ -249,7 +249,7 @@ describe('a cancel', () => {
     expect(await results(troupe, session)).toEqual(['sender: cancelled'])
   })
 
-  test('that arrives after a `once` tool reported a passing error records that error as the result', async () => {
+  test('a cancel that arrives after a `once` tool reported a passing error records that error as the result', async () => {
     const said = Promise.withResolvers<void>()
     const pay = defineTool({
       name: 'pay',
@@ -283,7 +283,7 @@ describe('a cancel', () => {
     expect(paid).toMatchObject({ output: { value: expect.stringContaining('the bank is busy') } })
   })
 
-  test('that arrives before the result of a `once` tool is recorded keeps that result', async () => {
+  test('a cancel that arrives before the result of a `once` tool is recorded keeps that result', async () => {
     const pay = defineTool({
       name: 'pay',
       description: 'Pays.',

@@ -91,7 +91,7 @@ describe('the cost of a session', () => {
     expect((await troupe.client.audit()).findings).toMatchObject([{ invariant: 'I16', rule: 'cost' }])
   })
 
-  test('that another program overwrote holds its worker back, and nobody takes it for poison', async () => {
+  test('a cost that another program overwrote holds its worker back, and nobody takes it for poison', async () => {
     await using troupe = await TestTroupe.start({ workers })
     const session = await troupe.create('helper', 'go', { keepOpen: true })
     await session.result({ run: 1 })
@@ -115,7 +115,7 @@ describe('a price', () => {
     expect(await priceOf('offline/rules', usage)).toBe(0)
   })
 
-  test('of your own comes first, knows the cache, and is rounded up', async () => {
+  test('a price of your own comes first, knows the cache, and is rounded up', async () => {
     const priceOf = priceList({
       'openai/gpt-4o': { input: 2, output: 10, cacheRead: 0.5 },
       'own/m': { input: 0.001, output: 0 },
@@ -125,14 +125,14 @@ describe('a price', () => {
     expect(await priceOf('own/m', { inputTokens: 1, outputTokens: 0 })).toBe(1)
   })
 
-  test('that is no price is refused when the models are opened', () => {
+  test('a value that is no price is refused when the models are opened', () => {
     const open = (price: unknown) => () => openModels({ env: {}, prices: { 'own/m': price as never } })
     expect(open({ input: 3 })).toThrow(/price of "own\/m" is not valid: write dollars for a million tokens/)
     expect(open({ input: -1, output: 2 })).toThrow(/not valid/)
     expect(open(null)).toThrow(/not valid/)
   })
 
-  test('of your own holds for a model that you wrote, and its replies say it', async () => {
+  test('a price of your own holds for a model that you wrote, and its replies say it', async () => {
     const own = { id: 'own/m', reply: () => Promise.resolve(costing(say('x'))) }
     const model = openModels({ env: {}, prices: { 'own/m': { input: 100_000, output: 0 } } }).open(own)
     const reply = await model.reply({} as never, {} as never)

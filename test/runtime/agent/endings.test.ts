@@ -10,7 +10,7 @@ import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 describe('a model that fails', () => {
-  test('with a failure that may pass is asked again with the same key', async () => {
+  test('a model whose failure may pass is asked again with the same key', async () => {
     const model = recordedModel('test/m', [
       new TransientError('busy', { code: 'model_overloaded', retryAfterMs: 5 }),
       new TransientError('gone', { code: 'model_unavailable' }),
@@ -30,7 +30,7 @@ describe('a model that fails', () => {
     expect((await session.report()).workers[0]).toMatchObject({ lastFailure: null, run: 'Idle', state: 'inactive' })
   })
 
-  test('with a final failure fails the run at once, and the worker lives on [3.6, 4.14]', async () => {
+  test('a model with a final failure fails the run at once, and the worker lives on [3.6, 4.14]', async () => {
     const model = recordedModel('test/m', [new TerminalError('401', { code: 'model_refused' }), say('again')])
     const { troupe, result, session } = await runOnce({ instructions: 'x', model })
     await using _ = troupe
@@ -43,7 +43,7 @@ describe('a model that fails', () => {
   test.each([
     ['366 days', 366 * 86_400_000, new Date(Date.now() + 366 * 86_400_000).toISOString().slice(0, 10)],
     ['more than a date can hold', 1e300, '+275760-09-13'],
-  ])('and asks for a wait of %s fails the run, with the date', async (_what, retryAfterMs, date) => {
+  ])('a model that fails and asks for a wait of %s fails the run, with the date', async (_what, retryAfterMs, date) => {
     const model = recordedModel('test/m', [new TransientError('busy', { code: 'model_overloaded', retryAfterMs })])
     const { troupe, result, history } = await runOnce({ instructions: 'x', model })
     await using _ = troupe
@@ -86,7 +86,7 @@ describe('a model that fails', () => {
     expect(model.requests).toHaveLength(3)
   })
 
-  test('after a failed tool has all its attempts, because those of the tool do not count', async () => {
+  test('a model that fails after a failed tool has all its attempts, because those of the tool do not count', async () => {
     let tries = 0
     const flaky = tool('flaky', () => {
       if (++tries === 1) throw new TransientError('try later', { retryAfterMs: 1 })
@@ -105,7 +105,7 @@ describe('a model that fails', () => {
     ])
   })
 
-  test('and then sends a blank reply leaves no failure in the record when it answers', async () => {
+  test('a model that fails and then sends a blank reply leaves no failure in the record when it answers', async () => {
     const model = recordedModel('test/m', [new TransientError('busy', { retryAfterMs: 1 }), say(''), say('fine')])
     const { troupe, result, session } = await runOnce({ instructions: 'x', model })
     await using _ = troupe
@@ -113,7 +113,7 @@ describe('a model that fails', () => {
     expect((await session.root.report()).lastFailure).toBeNull()
   })
 
-  test('with blank replies is asked again with the nudge, three times [2.5]', async () => {
+  test('a model with blank replies is asked again with the nudge, three times [2.5]', async () => {
     const model = recordedModel('test/m', () => say('  '))
     const { troupe, result, history } = await runOnce({ instructions: 'x', model, nudge: 'Say something.' })
     await using _ = troupe
@@ -127,7 +127,7 @@ describe('a model that fails', () => {
     expect(history.filter((entry) => entry.type === 'user' && entry.nudge)).toHaveLength(2)
   })
 
-  test('with a blank reply after tool results is told once to go on, and its answer counts', async () => {
+  test('a model with a blank reply after tool results is asked once to go on, and its answer counts', async () => {
     const model = recordedModel('test/m', [call('look'), say(''), say(''), say('Seen.')])
     const { troupe, result, history } = await runOnce({ instructions: 'x', model, tools: [tool('look', () => 1)] })
     await using _ = troupe
@@ -141,7 +141,7 @@ describe('a model that fails', () => {
     expect(history.filter((entry) => entry.type === 'user').map(({ nudge }) => nudge)).toEqual([undefined, true])
   })
 
-  test('with only blank replies after tool results has said its answer before', async () => {
+  test('a model with only blank replies after tool results has given its answer before', async () => {
     const model = recordedModel('test/m', (_, n) => (n === 1 ? together(say('The sum is 4.'), call('look')) : say('')))
     const { troupe, result, session } = await runOnce({ instructions: 'x', model, tools: [tool('look', () => 1)] })
     await using _ = troupe
@@ -150,7 +150,7 @@ describe('a model that fails', () => {
     expect((await session.root.report()).lastFailure).toBeNull()
   })
 
-  test('with a model that ran out of tokens without a word has no answer, although it wrote before', async () => {
+  test('a model that ran out of tokens without a word has no answer, although it wrote before', async () => {
     const model = recordedModel('test/m', (_, n) =>
       n === 1 ? together(say('I look.'), call('look')) : { ...say(''), finishReason: 'length' as const },
     )
@@ -159,7 +159,7 @@ describe('a model that fails', () => {
     expect(result).toMatchObject({ status: 'failed', failure: { code: 'model_blank' } })
   })
 
-  test('with an empty nudge is asked again with the same prompt', async () => {
+  test('a model is asked again with the same prompt if the nudge is empty', async () => {
     const model = recordedModel('test/m', [call('look'), say(''), say('Seen.')])
     const agent = { instructions: 'x', model, nudge: '', tools: [tool('look', () => 1)] }
     const { troupe, result } = await runOnce(agent)
@@ -234,7 +234,7 @@ describe('calls that cannot be run', () => {
 })
 
 describe('a cancel', () => {
-  test('of a run answers its open calls and records no failure of the worker [1.5, 1.39]', async () => {
+  test('a cancel of a run answers its open calls and records no failure of the worker [1.5, 1.39]', async () => {
     const started = Promise.withResolvers<void>()
     const model = recordedModel('test/m', [call('hang', {}, 'h')])
     const hang = defineTool({
@@ -268,7 +268,7 @@ describe('a Model written by the author', () => {
     ['no content', { model: 'm', usage: {}, finishReason: 'stop' }],
     ['content that is no list', { content: 'hello' }],
     ['blocks that are none', { content: [{ type: 'text' }] }],
-  ])('that replies with %s is asked again, then the run fails', async (_, reply) => {
+  ])('a model of the author that replies with %s is asked again, then the run fails', async (_, reply) => {
     const model = { id: 'own/model', reply: async () => reply as never }
     const { troupe, result } = await runOnce({ instructions: 'x', model, retries: 1 })
     await using _troupe = troupe

@@ -75,7 +75,7 @@ test.each([
   [1, ['model', 'tool']],
   [2, ['model']],
 ])(
-  'where a turn is start %i of a run, this begins before its first reply is recorded: %j (TURN-5)',
+  'a turn that is start %i of a run begins these calls before its first reply is recorded: %j (TURN-5)',
   async (starts, begun) => {
     const store = new HeldStore()
     const seen: string[] = []

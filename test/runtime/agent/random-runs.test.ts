@@ -143,7 +143,7 @@ function expectWhole(history: readonly Entry[]): void {
   expect(delegated).toEqual([...new Set(delegated)])
 }
 
-test('with any replies and tools, and with turns lost anywhere, an agent ends and nothing happens twice', async () => {
+test('an agent with any replies and tools, and with turns lost anywhere, ends and does nothing twice', async () => {
   await fc.assert(
     fc.asyncProperty(plans, losses, async (given, lost) => {
       await using troupe = await TestTroupe.connect()

@@ -63,7 +63,7 @@ describe('a role', () => {
     expect(ran).toEqual([])
   })
 
-  test('that is none, or a planner that spawns, is refused', () => {
+  test('an unknown role, or a planner that spawns, is refused', () => {
     const agent = { instructions: 'x', model: recordedModel('test/m', [say('ok')]) }
     expect(() => defineWorker({ ...agent, role: 'boss' as never })).toThrow('role must be one of planner, actor')
     expect(() => defineWorker({ ...agent, role: 'planner', spawns: ['a'] })).toThrow('a planner only reads')

@@ -70,7 +70,7 @@ describe('a conversation', () => {
     ['refuses', new TerminalError('no', { code: 'model_refused' })],
     ['throws', new Error('broken')],
     ['answers nonsense', { content: 'nonsense' } as never],
-  ])('of a model that %s makes as many requests as its limit allows', async (_what, answer) => {
+  ])('a conversation of a model that %s makes as many requests as its limit allows', async (_what, answer) => {
     const model = recordedModel('test/m', () => answer)
     const agent = defineWorker({ instructions: 'x', model })
     await using troupe = await TestTroupe.start({ workers: { agent }, policy: { modelBackoffMs: 1 } })
@@ -82,7 +82,7 @@ describe('a conversation', () => {
     expect((await session.report()).session.usage).toMatchObject({ modelCalls: 0, failedModelCalls: 1 })
   })
 
-  test('whose limit was lowered gets an error with a limit that lets it go on', async () => {
+  test('a conversation whose limit was lowered gets an error with a limit that lets it go on', async () => {
     const model = recordedModel('test/m', () => say('fine'))
     await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions: 'x', model }) } })
     const session = await troupe.create('agent', 'one', { keepOpen: true })
@@ -98,7 +98,7 @@ describe('a conversation', () => {
   })
 
   test.each([200, 220])(
-    'of another node goes on counting where the first one stopped, up to %i tokens',
+    'a conversation that another node takes over goes on counting where the first one stopped, up to %i tokens',
     async (tokens) => {
       const model = recordedModel('test/m', () => ({ ...say('fine'), usage }))
       const workers = { agent: defineWorker({ instructions: 'x', model }) }
@@ -153,7 +153,7 @@ describe('tool calls', () => {
   const agentOf = (model: Model, limits: AgentLimits = {}) =>
     defineWorker({ instructions: 'x', model, tools: [note], limits })
 
-  test('of one reply beyond its limit get an error as their result, and the run goes on', async () => {
+  test('tool calls of one reply beyond its limit get an error as their result, and the run goes on', async () => {
     ran.length = 0
     const model = recordedModel('test/m', [many(300), say('done')])
     await using troupe = await TestTroupe.start({ workers: { agent: agentOf(model) } })
@@ -172,7 +172,7 @@ describe('tool calls', () => {
     expect((await session.report()).session.usage).toMatchObject({ toolCalls: 128 })
   })
 
-  test('of a run beyond its limit end the run before they begin, and the next run of a conversation is free', async () => {
+  test('tool calls of a run beyond its limit end the run before they begin, and the next run of a conversation is free', async () => {
     ran.length = 0
     const model = recordedModel('test/m', [many(3), many(3), many(2), say('done')])
     await using troupe = await TestTroupe.start({ workers: { agent: agentOf(model, { toolCalls: 5 }) } })
@@ -185,7 +185,7 @@ describe('tool calls', () => {
     expect(ran).toEqual([0, 1, 2, 0, 1])
   })
 
-  test('of a session beyond its limit end the run, and a retry with a higher limit makes them', async () => {
+  test('tool calls of a session beyond its limit end the run, and a retry with a higher limit makes them', async () => {
     ran.length = 0
     const model = recordedModel('test/m', [many(3), many(3), say('done')])
     await using troupe = await TestTroupe.start({ workers: { agent: agentOf(model) } })

@@ -140,12 +140,12 @@ async function oneTurn(changes: Partial<Policy>, inputs: number, model: (turn: T
 const late = (turn: Turn) => Object.assign(turn, { startedAt: turn.startedAt - policy.turnSliceMs })
 
 describe('a turn that has lasted long enough ends', () => {
-  test('after a number of model calls and their tools', async () => {
+  test('a long turn ends after a number of model calls and their tools', async () => {
     const seen = await oneTurn({ turnSliceSteps: 1 }, 1, () => call('look'))
     expect(seen).toMatchObject({ done: ['model'], received: 1, end: { wait: 'again' } })
   })
 
-  test('after a time, before the calls of the reply are run', async () => {
+  test('a long turn ends after a time, before the calls of the reply are run', async () => {
     const seen = await oneTurn({}, 1, (turn) => {
       late(turn)
       return call('look')
@@ -153,7 +153,7 @@ describe('a turn that has lasted long enough ends', () => {
     expect(seen).toMatchObject({ done: ['model'], received: 1, end: { wait: 'again' } })
   })
 
-  test('between two runs, before the next input is received', async () => {
+  test('a long turn ends between two runs, before the next input is received', async () => {
     const seen = await oneTurn({}, 2, (turn) => {
       late(turn)
       return say('done')

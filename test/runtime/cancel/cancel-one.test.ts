@@ -94,7 +94,7 @@ describe('worker.cancelRun', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('of a job ends its session as cancelled, also while no node hosts its kind', async () => {
+  test('a cancel of the run of a job ends its session as cancelled, even while no node hosts its kind', async () => {
     await using troupe = await TestTroupe.start({ workers: {} })
     const session = await troupe.create('nobody', 'x')
     expect(await session.root.cancelRun('enough')).toBe(true)
@@ -131,7 +131,7 @@ describe('worker.cancel', () => {
     })
   })
 
-  test('of an unknown worker says so, with its id', async () => {
+  test('a cancel of an unknown worker says so, with its id', async () => {
     await using troupe = await TestTroupe.start({ workers: {} })
     const id = rootIdOf(newId(0))
     const worker = troupe.client.workers.get(id)
@@ -139,7 +139,7 @@ describe('worker.cancel', () => {
       await expect(cancelling).rejects.toMatchObject({ code: 'worker_not_found', message: expect.stringContaining(id) })
   })
 
-  test('of the root cancels its session', async () => {
+  test('a cancel of the root cancels its session', async () => {
     const begun: string[] = []
     await using troupe = await TestTroupe.start({ workers: { patient: patient(begun) } })
     const session = await troupe.create('patient', 'wait', { keepOpen: true })
@@ -149,7 +149,7 @@ describe('worker.cancel', () => {
     expect((await session.report()).session).toMatchObject({ state: 'cancelled', cancelReason: 'all' })
   })
 
-  test('in a storm of spawns starts nothing below it afterwards, and each parent gets one result of each child', async () => {
+  test('a cancel of a worker in a storm of spawns starts nothing below it afterwards, and each parent gets one result of each child', async () => {
     const stopped = new Set<string>()
     const parents = new Map<string, string | null>()
     const late: string[] = []

@@ -46,7 +46,7 @@ describe('session.cancel', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('of a session that nothing runs is over at once, even if the next sweep is far away', async () => {
+  test('a cancel of a session that nothing runs is over at once, even if the next sweep is far away', async () => {
     await using troupe = await TestTroupe.start({ workers: {}, policy: { sweepEveryMs: 600_000 } })
     const session = await troupe.create('nobody')
     expect(await session.cancel()).toBe(true)
@@ -260,7 +260,7 @@ describe('session.cancel', () => {
 })
 
 test.each([undefined, 10_000])(
-  'what an earlier receive left running hears of it, with timeoutMs %s',
+  'work that an earlier receive left running sees the cancel, with timeoutMs %s',
   async (timeoutMs) => {
     const gate = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()

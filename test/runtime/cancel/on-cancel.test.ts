@@ -88,7 +88,7 @@ describe('onCancel of a handler', () => {
     await settled(troupe)
   })
 
-  test('does not wait for a step of the run that the cancel refuses', async () => {
+  test('onCancel does not wait for a step that the cancel refuses', async () => {
     const seen: string[] = []
     let go = () => {}
     const kind = defineWorker({
@@ -131,7 +131,7 @@ describe('onCancel of a handler', () => {
     expect(seen).toEqual([])
   })
 
-  test('what it sends leaves with the end of the run; a parent gets one result', async () => {
+  test('messages that onCancel sends leave with the end of the run; a parent gets one result', async () => {
     const begun: string[] = []
     const kind = booking(begun, (self, reason) =>
       self.send(self.parentId as string, { undone: self.state.booked, reason }),
@@ -155,7 +155,7 @@ describe('onCancel of a handler', () => {
     await settled(troupe)
   })
 
-  test('of each worker of a cancelled tree is called, with the reason of the session; children of an ended run get another', async () => {
+  test('onCancel of each worker of a cancelled tree is called, with the reason of the session; children of an ended run get another', async () => {
     const reasons: string[] = []
     const begun: string[] = []
     const kind = booking(begun, (_self, reason) => void reasons.push(reason))
@@ -177,7 +177,7 @@ describe('onCancel of a handler', () => {
     await settled(troupe)
   })
 
-  test('that took its nodes down as often as makes a message poison is not called again, and the run ends as cancelled', async () => {
+  test('an onCancel that took its nodes down often enough to be poison is not called again, and the run ends as cancelled', async () => {
     const begun: string[] = []
     const seen: string[] = []
     const kind = booking(begun, (self) => void seen.push(self.id))

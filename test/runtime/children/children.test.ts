@@ -112,7 +112,7 @@ describe('spawn', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('while it waits for a child the report says so, and no lease is held', async () => {
+  test('a worker that waits for a child says so in the report, and holds no lease', async () => {
     const gate = Promise.withResolvers<void>()
     await using troupe = await TestTroupe.start({
       workers: {

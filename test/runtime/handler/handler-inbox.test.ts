@@ -31,7 +31,7 @@ interface Options {
 }
 
 describe('next', () => {
-  test('in a run: timers, then results in the order of the spawns, and no input (HANDLER-INBOX-1)', () => {
+  test('a run receives timers first, then results in the order of the spawns, and no input (HANDLER-INBOX-1)', () => {
     const [tick, tock, one, two] = [timer(0), timer(1), result(1, 1), result(2, 0)]
     const inbox = inboxOf({ signals: [tick, tock], results: [two, one], inbox: [input(0)] })
     expect(inbox.next(waiting(1, 2))).toBe(tick)
@@ -46,11 +46,11 @@ describe('next', () => {
     expect(inbox.next(waiting())).toBeNull()
   })
 
-  test('in a run: no result before the result of an earlier spawn (HANDLER-INBOX-1)', () => {
+  test('a run receives no result before the result of an earlier spawn (HANDLER-INBOX-1)', () => {
     expect(inboxOf({ results: [result(2, 0)] }).next(waiting(1, 2))).toBeNull()
   })
 
-  test('between runs: the oldest input, and nothing else (HANDLER-INBOX-2)', () => {
+  test('a worker between runs receives the oldest input, and nothing else (HANDLER-INBOX-2)', () => {
     const [first, second] = [input(3), input(4)]
     const inbox = inboxOf({ signals: [timer(0)], results: [result(1, 0)], inbox: [first, second] })
     expect(inbox.next(between)).toBe(first)
@@ -60,7 +60,7 @@ describe('next', () => {
     expect(inbox.next(between)).toBeNull()
   })
 
-  test('in the next run: no timer or result of the run before', () => {
+  test('a run receives no timer or result of the run before', () => {
     const inbox = inboxOf({ signals: [timer(0)], results: [result(1, 0)], inbox: [input(1)] })
     inbox.dropRun()
     expect(inbox.next(waiting(1))).toBeNull()

@@ -20,7 +20,7 @@ async function lastFailureAfter(troupe: TestTroupe, { root, rootId }: Session, m
   return report.lastFailure
 }
 
-test('it is gone once the next try has succeeded, in a run that goes on', async () => {
+test('the last failure is gone once the next attempt has succeeded, in a run that goes on', async () => {
   const flaky = defineWorker({
     receive(message, self) {
       if (message.kind === 'timer' && self.attempt === 1) throw new TransientError('not yet', { retryAfterMs: 1 })
@@ -32,7 +32,7 @@ test('it is gone once the next try has succeeded, in a run that goes on', async 
   await expectInvariants(troupe.redis, troupe.namespace)
 })
 
-test('it is gone once the next run has begun, in a turn that goes on [1.5]', async () => {
+test('the last failure is gone once the next run has begun, in a turn that goes on [1.5]', async () => {
   const moody = defineWorker({
     receive: (message, self) => (message.value === 'fail' ? self.fail('bad mood') : self.after(hourMs, 'tick')),
   })

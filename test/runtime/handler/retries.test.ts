@@ -223,7 +223,7 @@ describe('a receive that throws', () => {
     ])
   })
 
-  test('in a run that goes on leaves no last failure behind when the next try succeeds', async () => {
+  test('a receive that throws in a run that goes on leaves no last failure when the next attempt succeeds', async () => {
     await using troupe = await TestTroupe.start({
       workers: {
         flaky: defineWorker({
@@ -240,7 +240,7 @@ describe('a receive that throws', () => {
     expect((await session.root.report()).lastFailure).toBeNull()
   })
 
-  test('of a timer that came during the wait for a retry is counted apart from the message that waits', async () => {
+  test('failed attempts at a timer are counted apart from those at a message that waits for its retry', async () => {
     const seen: unknown[] = []
     await using troupe = await TestTroupe.start({
       workers: {
@@ -299,7 +299,7 @@ describe('a receive that throws', () => {
     ])
   })
 
-  test('of a message that still waits is gone when another one ends the run', async () => {
+  test('failed attempts at a message that still waits are gone when another message ends the run', async () => {
     let failures = 0
     await using troupe = await TestTroupe.start({
       workers: {

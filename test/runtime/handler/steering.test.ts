@@ -20,7 +20,7 @@ const waiting = defineWorker({
 
 describe('a run of a handler', () => {
   test.each(['steer', 'interrupt'] as const)(
-    'that waits receives a message sent with %s, in the same run',
+    'a run of a handler that waits receives a message sent with %s, in the same run',
     async (when) => {
       await using troupe = await TestTroupe.start({ workers: { waiting } })
       const session = await troupe.create('waiting', 'go')

@@ -8,7 +8,7 @@ import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 describe('a step', () => {
-  test('that was recorded is not done again by the next attempt, which gets the recorded value (HANDLER-STEPS-1)', async () => {
+  test('a recorded step is not done again by the next attempt, which gets the recorded value (HANDLER-STEPS-1)', async () => {
     const done: string[] = []
     const buyer = defineWorker({
       async receive(message, self) {
@@ -128,7 +128,7 @@ describe('a step', () => {
       /^no$/,
     ],
   ]
-  test.each(wrong)('with %s fails the run, with a sentence that says so', async (_, ask, message) => {
+  test.each(wrong)('a step with %s fails the run, with a sentence that says so', async (_, ask, message) => {
     let received = 0
     const workers = {
       wrong: defineWorker({
@@ -147,7 +147,7 @@ describe('a step', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('whose value was recorded cannot be changed, and a cancel between steps lets no later one begin', async () => {
+  test('a step whose value was recorded cannot be changed, and a cancel between steps lets no later one begin', async () => {
     const began: string[] = []
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('stopped')
@@ -176,7 +176,7 @@ describe('a step', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('of a run that is cancelled while it waits is forgotten with the run', async () => {
+  test('steps of a run that is cancelled while it waits are forgotten with the run', async () => {
     const workers = {
       waits: defineWorker({
         async receive(_, self) {
@@ -197,7 +197,7 @@ describe('a step', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('does not begin once its run is cancelled', async () => {
+  test('a step does not begin once its run is cancelled', async () => {
     let done = 0
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('stopped')
@@ -218,7 +218,7 @@ describe('a step', () => {
     expect(done).toBe(0)
   })
 
-  test('that nobody awaits does not begin after receive has returned', async () => {
+  test('a step that nobody awaits does not begin after receive has returned', async () => {
     let done = 0
     const lines: string[] = []
     const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) })
@@ -238,7 +238,7 @@ describe('a step', () => {
     expect(done).toBe(0)
   })
 
-  test('that nobody awaits, and that ends after receive has returned, is not recorded and harms no other run', async () => {
+  test('a step that nobody awaits, and that ends after receive has returned, is not recorded and harms no other run', async () => {
     const gate = Promise.withResolvers<void>()
     const workers = {
       forgets: defineWorker({

@@ -16,7 +16,7 @@ const asker = defineWorker({
   },
 })
 
-test('of ten answers from ten processes at one moment one counts, and nine say by whom it was answered', async () => {
+test('one of ten answers from ten processes at one moment counts, and nine learn who answered', async () => {
   await using troupe = await TestTroupe.start({ workers: { asker } })
   const session = await troupe.create('asker')
   const ask = await waitUntil('an ask is open', async () => (await session.asks())[0])

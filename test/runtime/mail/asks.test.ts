@@ -70,7 +70,7 @@ describe('an ask', () => {
     expect(await listed()).toMatchObject({ openAsks: 0, askedAt: null })
   })
 
-  test('that cannot be read is shown as an answer, and hides nothing else', async () => {
+  test('an answer that cannot be read is shown as an answer, and hides nothing else', async () => {
     await using troupe = await TestTroupe.start({ workers: { asker } })
     const session = await troupe.create('asker')
     const { id } = await openAsk(troupe)
@@ -125,7 +125,7 @@ describe('an ask', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test("with onExpiry 'fail' fails its run, which names the ask, and cannot be retried", async () => {
+  test("an ask with onExpiry 'fail' fails its run, which names the ask, and cannot be retried", async () => {
     const received: string[] = []
     const strict = defineWorker({
       receive(message, self) {
@@ -146,7 +146,7 @@ describe('an ask', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test("with onExpiry 'fail' takes an answer in time like any other", async () => {
+  test("an ask with onExpiry 'fail' takes an answer in time like any other", async () => {
     const strict = defineWorker({
       receive(message, self) {
         if (message.kind === 'input') self.ask('Ship it?', { expiresMs: 60_000, onExpiry: 'fail' })
@@ -205,7 +205,7 @@ describe('an ask', () => {
     expect(await session.result()).toMatchObject({ value: { amount: 3 } })
   })
 
-  test('of an unknown id is not known', async () => {
+  test('an ask of an unknown id is refused as unknown', async () => {
     await using troupe = await TestTroupe.start({ workers: { asker } })
     const session = await troupe.create('asker')
     await expect(troupe.client.asks.answer(session.rootId, 'yes')).rejects.toMatchObject({ code: 'ask_not_found' })

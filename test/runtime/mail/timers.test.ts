@@ -40,7 +40,7 @@ describe('self.after', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('of several, each fires at its time, though the next sweep is far away', async () => {
+  test('each of several timers fires at its time, though the next sweep is far away', async () => {
     const waiter = defineWorker<number>({
       initial: 0,
       receive(message, self) {
@@ -53,7 +53,7 @@ describe('self.after', () => {
     expect(await troupe.run('waiter')).toMatchObject({ status: 'completed', value: 'both' })
   })
 
-  test('of a handler fires at its time, and the retry that one asks for, though the next sweep is far away', async () => {
+  test('a timer of a handler fires at its time, and so does the retry that one asks for, though the next sweep is far away', async () => {
     const waiter = defineWorker({
       receive(message, self) {
         if (message.kind === 'input') self.after(20, null)

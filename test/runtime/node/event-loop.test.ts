@@ -92,7 +92,7 @@ test('a tool that blocks its node is named', async () => {
   expect(named).toMatchObject([{ level: 'warn', message }])
 })
 
-test('if nothing else is logged, a tool that blocks its node for longer than leases go without renewal is named', async () => {
+test('a tool that blocks its node for longer than leases go without renewal is named, even if nothing else is logged', async () => {
   const clock = vi.spyOn(performance, 'now').mockReturnValue(0)
   const runFor = async (ms: number) => {
     const run = () => void clock.mockReturnValue(clock() + ms)

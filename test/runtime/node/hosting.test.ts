@@ -12,7 +12,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
 describe('a kind', () => {
-  test('that no node ever hosted waits, with a warning, until one does', async () => {
+  test('a kind that no node ever hosted waits, with a warning, until one does', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('newcomer', 'early')
     expect(session.warning).toContain('newcomer')
@@ -25,7 +25,7 @@ describe('a kind', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('that no node ever hosted may be spawned: the child waits as well', async () => {
+  test('a kind that no node ever hosted may be spawned: the child waits too', async () => {
     const spawner = defineWorker({
       receive: (message, self) =>
         message.kind === 'input' ? void self.spawn('newcomer', 'child') : self.reply(message.value),
@@ -41,7 +41,7 @@ describe('a kind', () => {
     ['that wakes few', 0],
     ['whose workers stand ahead of the clock, as it has woken so many', 600_000],
   ])(
-    'of one node alone runs there, though slots of another are never without work: in a session %s',
+    'a kind that only one node hosts runs there, though slots of another are never without work: in a session %s',
     async (_, aheadMs) => {
       let [turns, isTime, hasRun] = [0, false, false]
       const endless = defineWorker({
@@ -71,7 +71,7 @@ describe('a kind', () => {
     },
   )
 
-  test('of a pool of its own runs on the nodes of that pool alone, also as a child', async () => {
+  test('a kind with a pool of its own runs only on the nodes of that pool, also as a child', async () => {
     const ran: string[] = []
     const kinds = (node: string) => ({
       plain: defineWorker({
@@ -98,7 +98,7 @@ describe('a kind', () => {
     expect(new Set(ran)).toEqual(new Set(['plain on first', 'heavy on second']))
   })
 
-  test('that is hosted waits for a free slot', async () => {
+  test('a kind that is hosted waits for a free slot', async () => {
     const { promise: over, resolve: end } = Promise.withResolvers<void>()
     await using troupe = await TestTroupe.start({
       workers: { slow: defineWorker({ receive: () => over }) },
@@ -112,7 +112,7 @@ describe('a kind', () => {
     end()
   })
 
-  test('that nobody hosts any more does not keep others of its pool from running, however many wait', async () => {
+  test('a kind that no node hosts any more does not keep others of its pool from running, however many wait', async () => {
     await using troupe = await TestTroupe.connect()
     const first = await troupe.startNode({ retired: echo })
     expect(await troupe.run('retired', 1)).toMatchObject({ value: 1 })
@@ -152,7 +152,7 @@ describe('a node of some pools', () => {
 })
 
 describe('a node', () => {
-  test('of no kinds does not start', async () => {
+  test('a node of no kinds does not start', async () => {
     await using troupe = await TestTroupe.connect()
     const options = { redisUrl: troupe.redisUrl, namespace: troupe.namespace, workers: {} }
     await expect(startNode(options)).rejects.toMatchObject({ code: 'config_invalid' })
@@ -195,7 +195,7 @@ describe('a node', () => {
     [{ workers: { fn: () => 1 } }, /^the worker of kind "fn" is a function: make it with defineWorker/],
     [{ workers: { obj: {} } }, /^the worker of kind "obj" is an object: make it with defineWorker/],
     [{ workers: { echo: null } }, /^the worker of kind "echo" is null: make it with defineWorker/],
-  ])('with %o does not start, and opens no connection', async (options, message) => {
+  ])('a node with %o does not start, and opens no connection', async (options, message) => {
     await using server = await CountingServer.start()
     await expect(startNode({ redisUrl: server.url, ...options } as never)).rejects.toMatchObject({
       code: 'config_invalid',
@@ -204,7 +204,7 @@ describe('a node', () => {
     expect(await server.connections()).toBe(0)
   })
 
-  test.each([undefined, null, './workers'])('of %j is one clear sentence', async (options) => {
+  test.each([undefined, null, './workers'])('a node of the wrong kinds %j is one clear sentence', async (options) => {
     await expect(startNode(options as never)).rejects.toMatchObject({
       code: 'config_invalid',
       message: expect.stringMatching(/^startNode takes an object with redisUrl, .*, workers, /),
@@ -220,7 +220,7 @@ describe('a node', () => {
     expect(await troupe.client.nodes()).toEqual([])
   })
 
-  test('that drains finishes the message in hand and takes no other', async () => {
+  test('a node that drains finishes the message in hand and takes no other', async () => {
     const begun = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     const seen: unknown[] = []
@@ -250,7 +250,7 @@ describe('a node', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('that is forced releases what its handlers do not end, at once', async () => {
+  test('a node that is stopped by force releases what its handlers do not end, at once', async () => {
     const begun = Promise.withResolvers<void>()
     const attempts: number[] = []
     const reasons: unknown[] = []
@@ -335,7 +335,7 @@ describe('a wake-up', () => {
     return { node, seen, gate, first, second, claims }
   }
 
-  test('that finds no free slot is dropped: awake slots claim the work', async () => {
+  test('a wake-up that finds no free slot is dropped: awake slots claim the work', async () => {
     await using troupe = await TestTroupe.connect()
     const { seen, gate, first, second, claims } = await busyNode(troupe, 1)
     expect(await claims()).toBeNull()

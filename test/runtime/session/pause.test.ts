@@ -43,7 +43,7 @@ function load(log: string[]) {
 }
 
 describe('session.pause', () => {
-  test('under load with two nodes: after the acknowledgement nothing begins, and the resume loses and doubles nothing', async () => {
+  test('a pause under load with two nodes: nothing begins after the acknowledgement, and the resume loses and doubles nothing', async () => {
     const log: string[] = []
     await using troupe = await TestTroupe.connect()
     for (let node = 0; node < 2; node++) await troupe.startNode(load(log), { concurrency: 4 })

@@ -34,7 +34,7 @@ function counted(effect: 'pure' | 'idempotent' | 'once', run: (key: string) => u
 }
 
 describe('a job of an agent', () => {
-  test('whose third model call failed makes that call again, and repeats no recorded step', async () => {
+  test('a retried job whose third model call failed makes that call again, and repeats no recorded step', async () => {
     const { keys, tool } = counted('once', () => 'seen')
     const replies = [call('look', {}, 'c1'), call('look', {}, 'c2'), refusal, say('done')]
     const model = recordedModel('test/m', replies)
@@ -63,7 +63,7 @@ describe('a job of an agent', () => {
     ])
   })
 
-  test('whose tool failed for good runs that tool again under the same key, and the calls that its end cancelled', async () => {
+  test('a retried job whose tool failed for good runs that tool again under the same key, and the calls that its end cancelled', async () => {
     let isMended = false
     const first = counted('once', () => 'paid', 'pay')
     const broken = counted('idempotent', () => {
@@ -98,7 +98,7 @@ describe('a job of an agent', () => {
     ['done', 1, /took effect/],
   ]
   test.each(decisions)(
-    'with a call of unknown outcome goes on as a person decides: %s',
+    'a retried job with a call of unknown outcome goes on as a person decides: %s',
     async (unknown, runs, said) => {
       const hangs = new Promise<never>(() => {})
       const { keys, tool } = counted('once', () => (keys.length === 1 ? hangs : 'paid'), 'pay')
@@ -119,7 +119,7 @@ describe('a job of an agent', () => {
     },
   )
 
-  test('that used up its tokens goes on with more, and fails again without', async () => {
+  test('a retried job that used up its tokens goes on with more, and fails again without', async () => {
     const usage = { inputTokens: 50, outputTokens: 50 } as never
     const model = recordedModel('test/m', (_, number) =>
       number === 1 ? { ...call('look', {}, 'c1'), usage } : say('done'),
@@ -244,7 +244,7 @@ test.each(['completed', 'cancelled'])('a session that is %s is not retried', asy
   })
 })
 
-test('of many that retry at once, one counts', async () => {
+test('one of many simultaneous retries counts', async () => {
   const inputs: unknown[] = []
   const worker = defineWorker({
     input: z.unknown(),

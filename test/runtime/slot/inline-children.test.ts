@@ -213,7 +213,7 @@ describe('offered to a slot are', () => {
   })
 })
 
-describe('of the children that it was offered, a slot gets', () => {
+describe('offered children', () => {
   const spawn = (id: string): SpawnOrder => ({
     id,
     kind: 'quick',
@@ -238,7 +238,7 @@ describe('of the children that it was offered, a slot gets', () => {
     approval: defaultApproval,
   }
 
-  test('those that the answer names, with the lease that it gives', () => {
+  test('a slot gets those offered children that the answer names, with the lease that it gives', () => {
     expect(got({ ...ok, assigned: ['c'], trustedUntil: 99 })).toMatchObject([
       { workerId: 'c', token: '1:n', parentRun: 2, trustedUntil: 99 },
     ])

@@ -76,7 +76,7 @@ describe('a node of short turns', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('also of a turn that has gone on to a later run than it was claimed for', async () => {
+  test('a turn that has gone on to a later run than it was claimed for has its children run by its slot too', async () => {
     const gate = Promise.withResolvers<void>()
     const hold = defineWorker({
       async receive(_, self) {
@@ -290,7 +290,7 @@ describe('a node of short turns', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('that stops releases children that have not begun, and another node runs them', async () => {
+  test('a node that stops releases children that have not begun, and another node runs them', async () => {
     const entered = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     const gated = defineWorker({
@@ -312,7 +312,7 @@ describe('a node of short turns', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('that stops while a child takes long leaves no wake-up behind', async () => {
+  test('a node that stops while a child takes long leaves no wake-up behind', async () => {
     const { gate, gated } = gatedKind()
     await using troupe = await startShort({ workers: { gated }, concurrency: 2 })
     const session = await troupe.create('parent', { kind: 'gated', inputs: [0, 1, 2] })

@@ -94,7 +94,7 @@ describe('a slot that ends goes to the run queue that had none for longest', () 
     return next.wakeup.pool
   }
 
-  test.each([1, 2])('to each in turn if all always have work (%d slots)', (total) => {
+  test.each([1, 2])('a free slot goes to each run queue in turn if all always have work (%d slots)', (total) => {
     const slots = new Slots(total)
     const taken = goRound(slots)
     const order = Array.from({ length: 8 }, () => moveOn(slots, taken))
@@ -102,20 +102,23 @@ describe('a slot that ends goes to the run queue that had none for longest', () 
     expect(order.slice(4)).toEqual(order.slice(0, 4))
   })
 
-  test.each([1, 2])('to a queue that had nothing to do before queues that always have work (%d slots)', (total) => {
-    const slots = new Slots(total)
-    const taken = goRound(slots)
-    expect(slots.take(rungIn('seldom'))).toBeNull()
-    expect(moveOn(slots, taken)).toBe('seldom')
-    // With one of its messages after the other it is not before them again.
-    const after = taken.pop() as RunQueue
-    slots.give(0)
-    taken.push(slots.waitingAfter(after) as RunQueue)
-    slots.take(taken.at(-1) as RunQueue)
-    slots.take(rungIn('seldom'))
-    const order = Array.from({ length: busy.length - total }, () => moveOn(slots, taken))
-    expect(order).not.toContain('seldom')
-  })
+  test.each([1, 2])(
+    'a free slot goes to a run queue that had nothing to do before those that always have work (%d slots)',
+    (total) => {
+      const slots = new Slots(total)
+      const taken = goRound(slots)
+      expect(slots.take(rungIn('seldom'))).toBeNull()
+      expect(moveOn(slots, taken)).toBe('seldom')
+      // With one of its messages after the other it is not before them again.
+      const after = taken.pop() as RunQueue
+      slots.give(0)
+      taken.push(slots.waitingAfter(after) as RunQueue)
+      slots.take(taken.at(-1) as RunQueue)
+      slots.take(rungIn('seldom'))
+      const order = Array.from({ length: busy.length - total }, () => moveOn(slots, taken))
+      expect(order).not.toContain('seldom')
+    },
+  )
 })
 
 test.each([

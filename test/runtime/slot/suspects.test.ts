@@ -10,7 +10,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
-test('one slot at a time has the permission (SUSPECT-1)', () => {
+test('one slot at a time may run a suspect (SUSPECT-1)', () => {
   const gate = new SuspectGate(60_000)
   expect([gate.ask(1), gate.ask(2), gate.ask(1)]).toEqual([true, false, true])
   gate.release(2)

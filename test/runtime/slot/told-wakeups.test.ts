@@ -51,7 +51,7 @@ describe('a published wake-up', () => {
     expect(claims).toBe(3)
   })
 
-  test('that reaches a node which can run nothing of the queue goes on to other nodes as a job, a limited number of times (WAKE-4)', async () => {
+  test('a wake-up that reaches a node which can run nothing of the queue goes on to other nodes as a job, a limited number of times (WAKE-4)', async () => {
     await using troupe = await TestTroupe.connect()
     const other = await troupe.startNode({ other: echo }, { policy: noSweeps })
     await troupe.startNode({ echo }, { policy: noSweeps })
@@ -64,7 +64,7 @@ describe('a published wake-up', () => {
     expect(await troupe.run('echo', 'beside')).toMatchObject({ value: 'beside' })
   })
 
-  test('that comes to a full node is answered when a slot is free', async () => {
+  test('a wake-up that comes to a full node is answered when a slot is free', async () => {
     const gate = Promise.withResolvers<void>()
     const held = defineWorker({
       async receive(message, self) {
@@ -80,7 +80,7 @@ describe('a published wake-up', () => {
     expect(await second.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'second' })
   })
 
-  test('whose claim fails is answered by its job (WAKE-2)', async () => {
+  test('a wake-up whose claim fails is answered by its job (WAKE-2)', async () => {
     let claims = 0
     const aroundTurns = (turns: TurnStore): TurnStore =>
       new Proxy(turns, {

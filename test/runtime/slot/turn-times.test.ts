@@ -8,7 +8,7 @@ const workersPerWakeAfter = (...turnsMs: number[]) => {
   return times.endPeriod('default')
 }
 
-test('one wake-up serves as many workers as ten milliseconds of user code allow, by the mean of the turns', () => {
+test('a wake-up serves as many workers as ten milliseconds of user code allow, by the mean of the turns', () => {
   expect(workersPerWakeAfter(2.5, 2.5)).toBe(4)
   expect(workersPerWakeAfter(1, 4)).toBe(4)
   expect(workersPerWakeAfter(6)).toBe(1)
@@ -16,11 +16,11 @@ test('one wake-up serves as many workers as ten milliseconds of user code allow,
   expect(workersPerWakeAfter(50, 60)).toBe(1)
 })
 
-test('one wake-up serves sixteen workers at most, however short the turns are', () => {
+test('a wake-up serves sixteen workers at most, however short the turns are', () => {
   expect(workersPerWakeAfter(0, 0.01)).toBe(16)
 })
 
-test('one long turn among many short ones gives every worker a wake-up of its own (TIMES-1)', () => {
+test('a long turn among many short ones gives every worker a wake-up of its own (TIMES-1)', () => {
   expect(workersPerWakeAfter(...Array.from({ length: 1_000 }, () => 0.1), 100)).toBe(1)
 })
 
@@ -48,7 +48,7 @@ test('a slot expects what the last period showed, and 1 after a long turn in thi
   expect(times.expectedWorkersPerWake('default')).toBe(1)
 })
 
-test('only the twentieth turn after a quiet time is news, and pools are kept apart', () => {
+test('a change is reported only with the twentieth turn after a quiet time, and pools are kept apart', () => {
   const times = new TurnTimes()
   const news = (pool: string) =>
     Array.from({ length: 60 }, () => times.note(pool, 1)).flatMap((is, at) => (is ? [at] : []))

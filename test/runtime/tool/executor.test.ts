@@ -62,7 +62,7 @@ test('a tool may wrap its context or pass on a part of it (CALL-CONTEXT-3, CALL-
   expect(made).toEqual(Array.from({ length: 3 }, () => [true, true, true, 1]))
 })
 
-test('whatever a tool throws becomes an error for the model (EXECUTOR-1, EXECUTOR-3) [2.8]', async () => {
+test('a value of any type that a tool throws becomes an error for the model (EXECUTOR-1, EXECUTOR-3) [2.8]', async () => {
   const throwing = (error: unknown) =>
     runOf(
       toolOf(() => {
@@ -159,7 +159,7 @@ test('the signal of a finished tool does not fire later', async () => {
   expect(signals.map(({ aborted }) => aborted)).toEqual([false, true])
 })
 
-test('whatever a tool does after the end of its call is dropped (EXECUTOR-2)', async () => {
+test('everything that a tool does after the end of its call is dropped (EXECUTOR-2)', async () => {
   const seen = callParts()
   let context: ToolContext | undefined
   let reject: ((error: Error) => void) | undefined
@@ -187,7 +187,7 @@ test('whatever a tool does after the end of its call is dropped (EXECUTOR-2)', a
   ])
 })
 
-test('when the signal fires, the call is aborted, even if the tool then returns', async () => {
+test('a call is aborted when the signal fires, even if the tool then returns', async () => {
   const seen = callParts()
   const why = new Error('the node stops')
   let heard: unknown

@@ -132,7 +132,7 @@ test('a wrapped schema that the model may leave out is not required', () => {
   expect(schemaOf(z.string().optional())).not.toHaveProperty('required')
 })
 
-test('without a schema a model may pass any properties', () => {
+test('a tool without a schema takes any properties from a model', () => {
   expect(schemaOf()).toEqual({ type: 'object', properties: {}, additionalProperties: true })
 })
 

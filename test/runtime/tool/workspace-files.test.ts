@@ -65,7 +65,7 @@ describe('a workspace', () => {
     await expect(workspace[how](path)).rejects.toThrow(why)
   })
 
-  test('neither waits for a pipe nor reads it (INSIDE-3)', async () => {
+  test('a workspace neither waits for a pipe nor reads it (INSIDE-3)', async () => {
     makeFifo(join(root, 'pipe'))
     const workspace = await openWorkspace(root)
     await expect(workspace.read('pipe')).rejects.toThrow('"pipe" is no regular file')
@@ -97,7 +97,7 @@ test.each([true, false])(
 )
 
 test.runIf(process.platform === 'linux')(
-  'while a folder and a link are exchanged again and again, nothing outside is ever read or listed (INSIDE-1)',
+  'a folder and a link that change places again and again never let anything outside be read or listed (INSIDE-1)',
   async () => {
     const workspace = await openWorkspace(root)
     const [folder, moved] = [join(root, 'sub'), join(root, 'moved')]

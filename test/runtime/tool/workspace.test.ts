@@ -222,7 +222,7 @@ test('a path that is not a folder cannot be opened as a workspace', async () => 
   }
 })
 
-test('in a workspace at the root of the file system every path is inside', async () => {
+test('a workspace at the root of the file system has every path inside', async () => {
   const workspace = await openWorkspace('/')
   expect(await workspace.resolve(secret)).toBe(secret)
   expect(await workspace.resolve(relative('/', secret))).toBe(secret)

@@ -5,7 +5,7 @@ import { LazySignal } from '../../../src/runtime/turn/lazy-signal.ts'
 const reason = new Error('enough')
 
 describe('a lazy signal', () => {
-  test('that is asked for before the abort fires with it, and one that is asked for later has fired, for the first reason', () => {
+  test('a lazy signal that was asked for before the abort fires with it; one asked for later has fired already; both have the first reason', () => {
     const [early, late] = [new LazySignal(), new LazySignal()]
     const { signal } = early
     expect(signal.aborted).toBe(false)

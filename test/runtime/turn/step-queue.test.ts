@@ -58,7 +58,7 @@ describe('the parts of a batch', () => {
     expect(batchLength([withTimers(most - Math.ceil(cost) + 1), step(part), step()])).toBe(1)
   })
 
-  test('and bytes have one limit: half of each fills a commit', () => {
+  test('a batch has one limit for its parts and one for its bytes: half of each fills a commit', () => {
     const holding = (bytes: number) => step({ stateJson: 'x'.repeat(bytes) })
     expect(batchLength([withTimers(most / 2), holding(1_600_000), step()])).toBe(3)
     expect(batchLength([withTimers(most / 2), holding(1_750_000), step()])).toBe(1)

@@ -44,7 +44,7 @@ async function answer(place: number, with_: CommitAnswer = ok): Promise<void> {
 }
 
 describe('steps', () => {
-  test('that are recorded while a commit is on its way go out together with the next', async () => {
+  test('steps that are recorded while a commit is on its way go out together with the next', async () => {
     turn.add(step('a'))
     await soon()
     turn.add(step('b', { notes: [['run.started']] }))
@@ -56,7 +56,7 @@ describe('steps', () => {
     expect(store.commits.map(({ request }) => request.event)).toEqual(['', '[["run.started"]]'])
   })
 
-  test('and the end that follows them directly are one commit (TURN-3)', async () => {
+  test('steps and the end that follows them directly are one commit (TURN-3)', async () => {
     turn.add(step('a'))
     void turn.end(forAny)
     await answer(0)
@@ -64,7 +64,7 @@ describe('steps', () => {
     expect(await turn.finished).toBe('ended')
   })
 
-  test('that end a run are the last of their commit', async () => {
+  test('steps that end a run are the last of their commit', async () => {
     turn.add(step('a', { outcome: 'completed', position: afterRun(1) }))
     turn.add(step('b'))
     void turn.end(forAny)
@@ -73,7 +73,7 @@ describe('steps', () => {
     expect(sent()).toEqual([['a'], ['b', 'any']])
   })
 
-  test('that are lazy wait for the next one, and are not waited for', async () => {
+  test('lazy steps wait for the next step, and nobody waits for them', async () => {
     const host = store.host()
     turn = new Turn(assignmentByHand(), { ...host, policy: { ...host.policy, lazyCommitMs: 600_000 } })
     turn.add(step('a'), { lazy: true })
@@ -86,7 +86,7 @@ describe('steps', () => {
     expect([sent(), turn.isSettled, turn.acknowledged]).toEqual([[['a', 'b']], true, 2])
   })
 
-  test('that are lazy go out by themselves after a while, again and again', async () => {
+  test('lazy steps go out by themselves after a while, again and again', async () => {
     for (const name of ['a', 'b']) {
       turn.add(step(name), { lazy: true })
       const before = store.commits.length
@@ -96,7 +96,7 @@ describe('steps', () => {
     expect(sent()).toEqual([['a'], ['b']])
   })
 
-  test('that are lazy go out by themselves, too, when they did not fit into the commit before', async () => {
+  test('lazy steps that did not fit into the commit before go out by themselves too', async () => {
     turn.add(step('a'))
     await soon()
     turn.add(step('b', { outcome: 'completed', position: afterRun(1) }))
@@ -174,7 +174,7 @@ describe('an end', () => {
     }
   })
 
-  test('without a retry has none', async () => {
+  test('an end without a retry has no retry delay', async () => {
     void turn.end(forAny)
     await answer(0)
     expect(noted).toEqual([])
@@ -295,7 +295,7 @@ describe('a cancel', () => {
     expect(sent()).toEqual([['cancelled', 'any']])
   })
 
-  test('that the answer of the store reports ends the turn, and nothing is recorded after it', async () => {
+  test('a cancel that the answer of the store reports ends the turn, and nothing is recorded after it', async () => {
     turn.whenCancelled(() => ({ ...emptyStep(afterRun(1)), entries: ['cancelled'], outcome: 'cancelled' }))
     turn.add(step('a'))
     await answer(0, { kind: 'cancelled' })
@@ -311,7 +311,7 @@ describe('a refusal (TURN-4)', () => {
   const failing = (name: string) =>
     step(name, { refused: () => ({ ...emptyStep(afterRun(1)), entries: [`${name} failed`], outcome: 'failed' }) })
 
-  test('of several steps sends each by itself: those before the one that is refused stand', async () => {
+  test('a refusal of several steps sends each by itself: those before the refused one stand', async () => {
     turn.add(step('first'))
     await soon()
     for (const name of ['a', 'b', 'c']) turn.add(failing(name))
@@ -324,7 +324,7 @@ describe('a refusal (TURN-4)', () => {
     expect(await turn.finished).toBe('ended')
   })
 
-  test('of the last steps of a turn leaves its end to the last of them', async () => {
+  test('a refusal of the last steps of a turn leaves its end to the last of them', async () => {
     for (const name of ['a', 'b']) turn.add(failing(name))
     void turn.end(forAny)
     await answer(0, { kind: 'refused', refusals: [refusal] })
@@ -340,7 +340,7 @@ describe('a refusal (TURN-4)', () => {
     expect([sent(), turn.over, mayCall(turn)]).toEqual([[['a'], ['a failed', 'any']], undefined, false])
   })
 
-  test('of a step that may be declined drops it, says why, and goes on from before it', async () => {
+  test('a refusal of a step that may be declined drops it, says why, and goes on from before it', async () => {
     const told: string[] = []
     turn.add(step('a', { position: { ...open, calls: 9 }, declined: (error) => void told.push(error.message) }))
     await answer(0, { kind: 'refused', refusals: [refusal] })
@@ -351,7 +351,7 @@ describe('a refusal (TURN-4)', () => {
     expect(sent()).toEqual([['a'], ['any']])
   })
 
-  test('of a step that may be dropped does not keep a turn from its end if the node releases it at that moment', async () => {
+  test('a refusal of a step that may be dropped does not keep a turn from its end if the node releases it at that moment', async () => {
     turn.add(step('a', { declined: () => {} }))
     void turn.release()
     await answer(0, { kind: 'refused', refusals: [refusal] })
@@ -360,7 +360,7 @@ describe('a refusal (TURN-4)', () => {
     expect(await turn.finished).toBe('ended')
   })
 
-  test('of a step that says nothing of it gives the turn up', async () => {
+  test('a refusal of a step that may neither be declined nor dropped gives up the turn', async () => {
     turn.add(step('a'))
     turn.add(step('b'))
     await answer(0, { kind: 'refused', refusals: [refusal] })
@@ -370,7 +370,7 @@ describe('a refusal (TURN-4)', () => {
     expect(sent()).toEqual([['a', 'b'], ['a']])
   })
 
-  test('after which the rest of the batch is over with the turn', async () => {
+  test('a refusal that ends the turn ends the rest of its batch too', async () => {
     for (const name of ['a', 'b']) turn.add(failing(name))
     await answer(0, { kind: 'refused', refusals: [refusal] })
     await answer(1, { kind: 'fenced', claimed: { kind: 'none' } })

@@ -59,12 +59,15 @@ describe('what steers a run', () => {
     expect(next.aborted).toBe(true)
   })
 
-  test.each([[[]], [[steer(1)]]])('does not steer the next run when its answer comes late (%o was known)', (known) => {
-    const { steers, endRun } = steersOfATurn(known)
-    endRun()
-    steers.note([steer(1), interrupt(2)], 1)
-    expect(steers.isWaiting).toBe(false)
-    steers.note([steer(3)], 2)
-    expect(steers.isWaiting).toBe(true)
-  })
+  test.each([[[]], [[steer(1)]]])(
+    'an input that steered a run does not steer the next run when its answer comes late (%o was known)',
+    (known) => {
+      const { steers, endRun } = steersOfATurn(known)
+      endRun()
+      steers.note([steer(1), interrupt(2)], 1)
+      expect(steers.isWaiting).toBe(false)
+      steers.note([steer(3)], 2)
+      expect(steers.isWaiting).toBe(true)
+    },
+  )
 })

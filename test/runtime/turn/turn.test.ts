@@ -73,7 +73,7 @@ describe('a turn', () => {
     expect(turn.endAnswer).toMatchObject({ claimed: { kind: 'assigned' } })
   })
 
-  test('of a worker with several messages receives no further one after it was released', async () => {
+  test('a turn of a worker with several messages receives none after it was released', async () => {
     const store = new HeldStore()
     const seen: unknown[] = []
     const deaf = handlerKind(

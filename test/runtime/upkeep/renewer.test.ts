@@ -77,7 +77,7 @@ afterEach(() => scene.renewer.stop())
 const soon = () => performance.now() + 60_000
 
 describe('which turns are renewed', () => {
-  test('those that are long, and no short one (RENEW-1)', async () => {
+  test('long turns are renewed, and no short one (RENEW-1)', async () => {
     scene.turn({ startedAt: performance.now() })
     const long = scene.turn()
     await scene.renewer.runOnce()
@@ -91,7 +91,7 @@ describe('which turns are renewed', () => {
     expect(scene.busy).toEqual([long])
   })
 
-  test('those whose last renewal is old enough, and none that was just renewed', async () => {
+  test('turns whose last renewal is old enough are renewed, and none that was just renewed', async () => {
     const old = scene.renewal({ wasAsked: true, renewedAt: longAgo() })
     scene.turn({ wasAsked: true, renewedAt: performance.now() })
     await scene.renewer.runOnce()
@@ -100,7 +100,7 @@ describe('which turns are renewed', () => {
     expect(performance.now() - old.renewedAt).toBeLessThan(1_000_000)
   })
 
-  test('none that is over, or was taken away', async () => {
+  test('turns that are over, or were taken away, are not renewed', async () => {
     const over = scene.turn()
     over.abandon('fenced')
     scene.renewer.remove(scene.renewal())
@@ -131,7 +131,7 @@ describe('which turns are renewed', () => {
     expect(second.asked.map(({ length }) => length)).toEqual([100])
   })
 
-  test('by themselves while there are any, and not once there are none', async () => {
+  test('turns are renewed by themselves while there are any, and no longer once there are none', async () => {
     const times = { ...policy, busyAfterMs: 10, renewEveryMs: 0 }
     const [often, other] = [new Scene(times), new Scene(times)]
     const [renewal] = [often.renewal(), other.renewal()]
@@ -143,7 +143,7 @@ describe('which turns are renewed', () => {
     expect(often.asked).toHaveLength(asked)
   })
 
-  test('by a timer that is there only while there are any', () => {
+  test('a timer renews turns only while there are any', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
     const timers: number[] = []
@@ -155,7 +155,7 @@ describe('which turns are renewed', () => {
     expect(timers).toEqual([1, 1, 0])
   })
 
-  test('one time after the other, but for a session that is named', async () => {
+  test('turns are renewed one time after the other, except for a session that is named', async () => {
     const { promise, resolve } = Promise.withResolvers<Answer>()
     scene.answer = () => promise
     const session = newId(0)
@@ -175,7 +175,7 @@ describe('which turns are renewed', () => {
 })
 
 describe('an answer', () => {
-  test('that a lease was kept makes it trusted for longer, and never for shorter', async () => {
+  test('an answer that a lease was kept makes it trusted for longer, and never for shorter', async () => {
     const until = soon()
     const [short, long] = [scene.turn({ trustedUntil: until - 1 }), scene.turn({ trustedUntil: until + 1 })]
     scene.answer = () => ({ trustedUntil: until, wakeups: [{ id: 'b1-default-1', pool: 'default' }] })
@@ -212,7 +212,7 @@ describe('an answer', () => {
     ])
   })
 
-  test('that does not come is logged, and asked for again', async () => {
+  test('an answer that does not come is logged, and asked for again', async () => {
     const renewal = scene.renewal()
     scene.answer = () => Promise.reject(new Error('gone'))
     await scene.renewer.runOnce()
@@ -233,7 +233,7 @@ describe('an answer', () => {
     expect(scene.warned).toEqual([])
   })
 
-  test('that is late because the event loop stood still is logged as that, and no other (RENEW-4)', async () => {
+  test('an answer that is late because the event loop stood still is logged as that, and no other (RENEW-4)', async () => {
     // A whole number, so that what is added and taken away again is exact: else a fraction more than the most is late at times.
     let now = Math.ceil(performance.now())
     vi.spyOn(performance, 'now').mockImplementation(() => now)
@@ -255,7 +255,7 @@ describe('an answer', () => {
     expect([second.over, scene.warned]).toEqual(['blocked', [expect.stringContaining('stood still for 1000.0 s')]])
   })
 
-  test('that did not come in time gives up the turn before Redis gives the worker away (RENEW-2)', async () => {
+  test('an answer that did not come in time gives up the turn before Redis gives the worker away (RENEW-2)', async () => {
     const [late, trusted] = [scene.turn({ trustedUntil: performance.now() }), scene.turn({ trustedUntil: soon() })]
     await scene.renewer.runOnce()
     expect([late.over, trusted.over]).toEqual(['unreachable', undefined])

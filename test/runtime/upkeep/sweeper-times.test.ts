@@ -83,7 +83,7 @@ describe('a sweep that becomes due', () => {
 })
 
 describe('the end of a sweeper', () => {
-  test('of a node that leaves has no slots, runs once after the sweep in hand, and replaces those that are due', async () => {
+  test('the sweeper of a node that leaves has no slots, runs once after the sweep in hand, and replaces those that are due', async () => {
     await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
     const { upkeep } = place.node()
     const mayEnd = Promise.withResolvers<void>()
@@ -120,7 +120,7 @@ describe('a timer that is due in a month', () => {
   beforeEach(() => void process.on('warning', keep))
   afterEach(() => void process.off('warning', keep))
 
-  test('does not make sweeps come before their time', async () => {
+  test('a timer that is due in a month does not make sweeps come before their time', async () => {
     await using place = await Place.open({ policy: { sweepEveryMs: 50 } })
     const node = place.node()
     const { root } = await place.create()

@@ -202,7 +202,7 @@ describe('a sweep that has finished a batch of cancels', () => {
   })
 })
 
-test('of two nodes that sweep at the same moment one finishes cancels (SWEEP-6)', async () => {
+test('one of two nodes that sweep at the same moment finishes cancels (SWEEP-6)', async () => {
   await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
   const looks: string[] = []
   const sweepers = ['node-a', 'node-b'].map((id) => {

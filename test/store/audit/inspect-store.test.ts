@@ -38,7 +38,7 @@ describe('sessions', () => {
     expect(await status.inspect.createdAt(newId(0))).toBeNull()
   })
 
-  test('of one millisecond are listed by id, behind any place, also one that is not there', async () => {
+  test('sessions of one millisecond are listed by id, behind any position, even one that is not there', async () => {
     const status = await Place.open()
     const made: string[] = []
     for (let number = 0; number < 6; number++) made.push((await status.create({ label: `s${number}` })).id)
@@ -142,7 +142,7 @@ describe('workers', () => {
     ])
   })
 
-  test('that run on no live node, or run no more, name none', async () => {
+  test('workers on no live node, or that run no more, name none', async () => {
     const status = await Place.open()
     const [one, two] = [
       await status.create({ label: 'one' }),
@@ -348,7 +348,7 @@ describe('nodes, kinds, dead letters, queues', () => {
     expect(facts).toMatchObject({ pools: [{ wakeups: 1 }], expiredLeases: 1, running: 3 })
   })
 
-  test('what a server says of itself, and whether it takes writes, is asked without one', async () => {
+  test('a server is asked what it says of itself, and whether it takes writes, without a write', async () => {
     const status = await Place.open()
     await still(status)
     expect(await status.inspect.serverFacts()).toMatchObject({

@@ -47,7 +47,7 @@ describe('past events', () => {
     expect((await pageAfter(place, all.at(-1) as string)).events).toEqual([])
   })
 
-  test('that were trimmed are reported as gone, and only then', async () => {
+  test('past events that were trimmed are reported as gone, and only then', async () => {
     await using place = await Place.open()
     await addMany(place, 30)
     const ids = (await place.redis.xrange(place.keys.events, '-', '+')).map(([id]) => id)
@@ -58,7 +58,7 @@ describe('past events', () => {
     expect(await pageAfter(place, `${ids[29]}.1`)).toMatchObject({ trimmed: false, events: [] })
   })
 
-  test('of a namespace without any are none', async () => {
+  test('a namespace without events has no past events', async () => {
     await using place = await Place.open()
     expect(await pageAfter(place, '0-0')).toMatchObject({ events: [], more: false, trimmed: false })
   })
@@ -83,7 +83,7 @@ describe('past events', () => {
       true,
     ],
     ['Redis cannot tell, and a sweep took some', { info: ['length', 1], isNoted: true }, true],
-  ])('from the first one on: %s', async (_, { info, isNoted = false }, trimmed) => {
+  ])('past events are read from the first one on: %s', async (_, { info, isNoted = false }, trimmed) => {
     await using place = await Place.open()
     await add(place, 'a')
     const redis = Object.create(place.redis, {

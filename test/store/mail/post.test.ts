@@ -8,7 +8,7 @@ import { Place } from '../support/place.ts'
 const accepted = ['message.accepted <one.root> {"kind":"input"}']
 
 describe('a message', () => {
-  test('to an idle worker queues it and brings one wake-up', async () => {
+  test('a message to an idle worker queues it and brings one wake-up', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
     await (await place.node().claim()).complete()
@@ -23,7 +23,7 @@ describe('a message', () => {
     })
   })
 
-  test('to a queued worker waits behind the one before it, without a second place in the run queue', async () => {
+  test('a message to a queued worker waits behind the one before it, and the worker stays once in the run queue', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     expect(await place.changed(() => place.post(root, 'second'))).toEqual({
@@ -33,7 +33,7 @@ describe('a message', () => {
     })
   })
 
-  test('to a running worker waits in the mailbox; the end of the turn finds it (K4)', async () => {
+  test('a message to a running worker waits in the mailbox; the end of the turn finds it (K4)', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     await place.node().claim()
@@ -57,7 +57,7 @@ describe('a message', () => {
     ])
   })
 
-  test('of any text comes out as it went in', async () => {
+  test('a message of any text comes out as it went in', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     const texts = ['\ud800 alone', 'tab\there\nline', '\u0000\u2028', '{"a":1}', '語😀']
@@ -69,7 +69,7 @@ describe('a message', () => {
 
 describe('a parked worker', () => {
   test.each(['signals', 'retry', 'result:01890a5d-ac96-774b-bcce-b302099a8000', 'results:1'])(
-    'that waits for %s is not woken by input',
+    'a parked worker that waits for %s is not woken by input',
     async (wait) => {
       await using place = await Place.open()
       const { root } = await place.create()
@@ -83,7 +83,7 @@ describe('a parked worker', () => {
     },
   )
 
-  test('that waits for any message is woken by input', async () => {
+  test('a parked worker that waits for any message is woken by input', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     await (await place.node().claim()).park('any')
@@ -217,7 +217,7 @@ describe('order', () => {
     expect([...seen, ...rest]).toEqual(['first', ...expected])
   })
 
-  test('of workers is that in which they became runnable, a large session behind a small one', async () => {
+  test('workers run in the order in which they became runnable, a large session behind a small one', async () => {
     await using place = await Place.open()
     const big = await place.create({ label: 'big' })
     const turn = await place.node().claim()

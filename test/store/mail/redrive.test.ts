@@ -45,7 +45,7 @@ describe('a redrive', () => {
     expect(await place.letters.newestLetters(9)).toMatchObject([{ redriven: 1, fields: { mail: 'i\t-\t"first"' } }])
   })
 
-  test('that is sent again, at once or when the message was consumed, changes nothing and answers the same', async () => {
+  test('a redrive that is sent again, at once or when the message was consumed, changes nothing and answers the same', async () => {
     await using place = await Place.open()
     const { redrive, node } = await quarantined(place)
     const first = await redrive()
@@ -83,7 +83,7 @@ describe('a redrive', () => {
     expect(await place.changed(async () => expect(await scene.redrive()).toMatchObject({ kind: why }))).toEqual({})
   })
 
-  test("does not take another worker's letter, nor evidence without a message", async () => {
+  test("a redrive does not take another worker's letter, nor evidence without a message", async () => {
     await using place = await Place.open()
     const { letter, root } = await quarantined(place)
     const other = await place.create({ label: 'two', mode: 'conversation' })
@@ -122,7 +122,7 @@ describe('a dismissal', () => {
     expect(await place.changed(async () => expect(await dismiss()).toEqual({ kind: 'again' }))).toEqual({})
   })
 
-  test('does not keep a letter from being put back by its id, and the letter is dismissed no more', async () => {
+  test('a dismissed letter can still be put back by its id, and is then no longer dismissed', async () => {
     await using place = await Place.open()
     const { redrive, dismiss } = await quarantined(place)
     await dismiss()
@@ -134,7 +134,7 @@ describe('a dismissal', () => {
     expect(await place.letters.newestLetters(9)).toMatchObject([{ redriven: 1, isDismissed: false }])
   })
 
-  test('of a letter of another worker, of none and of one that is gone writes nothing', async () => {
+  test('a dismissal of a letter of another worker, of none and of one that is gone writes nothing', async () => {
     await using place = await Place.open()
     const { letter, root, dismiss } = await quarantined(place)
     const other = await place.create({ label: 'two' })

@@ -26,13 +26,13 @@ test.each([
   ['send family', ['parent', 'child', 'itself']],
   ['send none', ['itself']],
   ['tools a\nsend none', ['itself']],
-])('with %j a worker reaches %j', async (permissions, reached) => {
+])('a worker with %j reaches %j', async (permissions, reached) => {
   await using scene = await family(permissions)
   for (const [name, id] of Object.entries(scene.workers))
     expect([name, await sent(scene.turn, id)]).toEqual([name, reached.includes(name) ? 'ok' : 'send_exceeded'])
 })
 
-test('with a list of ids a worker reaches these workers, in whatever session', async () => {
+test('a worker with a list of ids reaches these workers, in whatever session', async () => {
   await using place = await Place.open()
   const { root, other, node, turn } = await sender(place)
   const child = place.child(root, 1, 'child', { permissions: `send ${other.root}` })
@@ -46,7 +46,7 @@ describe('the right to send', () => {
   const reaches = ['none', 'family', 'session', a, `${a} ${b}`]
 
   test.each(reaches.flatMap((own) => reaches.map((given) => [own, given])))(
-    'of %j: the script and the node agree whether it includes %j',
+    'the script and the node agree whether the right to send of %j includes %j',
     async (own = '', given = '') => {
       await using place = await Place.open()
       const { turn, root } = await sender(place, `send ${own}`)
@@ -57,7 +57,7 @@ describe('the right to send', () => {
     },
   )
 
-  test('of a child is not absent where its parent is restricted', async () => {
+  test('the right to send of a child is not absent if its parent is restricted', async () => {
     await using place = await Place.open()
     const { turn, root } = await sender(place, 'send session')
     const spawns = [place.child(root, 1, 'child', { permissions: '' })]
@@ -75,6 +75,6 @@ test.each<[Permissions, Permissions | null, Permissions]>([
   [{ send: 'session' }, { send: 'none' }, { send: 'none' }],
   [{ send: ['x', 'y'] }, { send: ['y'] }, { send: ['y'] }],
   [{ send: ['x'] }, { send: 'session' }, { send: 'none' }],
-])('of a worker with %j, a run that began with a message of one with %j may use %j', (own, other, common) => {
+])('a worker with %j, in a run that began with a message of a worker with %j, may use %j', (own, other, common) => {
   expect(commonPermissions(own, other)).toEqual({ ...common })
 })

@@ -41,7 +41,7 @@ describe('a pause', () => {
     expect(assignment.mail.inbox.map(({ message }) => message.value)).toEqual(['second', 'third'])
   })
 
-  test('of a session whose worker lost its node holds the worker that a sweep heals', async () => {
+  test('a pause of a session whose worker lost its node holds the worker that a sweep heals', async () => {
     await using place = await Place.open()
     const { session, node, root } = await withChildren(place)
     await place.sessions.pauses.pause(session.id, pauseNote)

@@ -96,7 +96,7 @@ describe('a wake-up', () => {
     expect(await heard()).toHaveLength(1)
   })
 
-  test('that is the first of several is published, and its job is not delayed: all ids begin with w', async () => {
+  test('the first of several wake-ups is published, and its job is not delayed: all ids begin with w', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     await place.redis.set(place.keys.slots('default'), 8)

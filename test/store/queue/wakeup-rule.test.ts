@@ -100,7 +100,7 @@ describe('the wake-up rule', () => {
 })
 
 describe('wakeups', () => {
-  test('of several pools are sent by one commit, each in its own pool', async () => {
+  test('wake-ups of several pools are sent by one commit, each in its own pool', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     const turn = await place.node().claim()

@@ -28,7 +28,7 @@ test('inputs and timers are at their places behind those that were taken', () =>
   expect(inbox.map(({ message }) => message.id)).toEqual(['inbox-5', 'inbox-6'])
 })
 
-describe('an assignment says', () => {
+describe('an assignment', () => {
   const assignmentOf = (fields: Readonly<Record<string, string>>) => {
     const record = Object.entries({ kind: 'a', ...fields })
       .flat()
@@ -55,7 +55,7 @@ describe('an assignment says', () => {
     expect(assignmentOf(fields)).toMatchObject(facts)
   })
 
-  test('that the root of a session which is no conversation ends with its run, and no child does', () => {
+  test('an assignment says that a root which is no conversation ends its session with its run, and that no child does', () => {
     const jobs = [{}, { mode: 'conversation' }, child].map((fields) => assignmentOf(fields).isJob)
     expect(jobs).toEqual([true, false, false])
   })
@@ -65,16 +65,16 @@ describe('an assignment says', () => {
     ['over which somebody wrote', 'nonsense'],
     ['of which a part is gone', 'kinds\nfolder relative'],
     ['with a restriction of a newer troupe', 'tools a\nhosts example.org'],
-  ])('of permissions %s that nothing may be used', (_, permissions) => {
+  ])('an assignment with permissions %s says that nothing may be used', (_, permissions) => {
     expect(assignmentOf({ permissions }).permissions).toEqual({ tools: [], kinds: [] })
   })
 
-  test('of whole permissions what may be used, and without any that all may', () => {
+  test('an assignment with whole permissions says what may be used, and one without any that all may', () => {
     expect(assignmentOf({ permissions: 'tools a b' }).permissions).toEqual({ tools: ['a', 'b'] })
     expect(assignmentOf({}).permissions).toEqual({})
   })
 
-  test('what is tried again, however many words its text has', () => {
+  test('an assignment says what is tried again, however many words its text has', () => {
     const retrying = (attempt: string) => {
       const { attempt: tries, retrying: what } = assignmentOf({ attempt })
       return [tries, what]

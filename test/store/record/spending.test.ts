@@ -73,7 +73,7 @@ describe('the spending of a session', () => {
     expect(spending).toEqual({ spent: null, allowed: defaultSpending })
   })
 
-  test('that cannot be read is named before anything is written', async () => {
+  test('a spending that cannot be read is named before anything is written', async () => {
     await using place = await Place.open()
     const { id, children } = await parentWithChildren(place)
     await place.redis.hset(place.workerKeys(rootIdOf(id)).record, 'spent', 'much')
@@ -98,7 +98,7 @@ describe('limit', () => {
     expect((await place.node().claim()).assignment.spending.allowed).toEqual({ ...defaultSpending, modelCalls: 9 })
   })
 
-  test('of a session that is not there makes none', async () => {
+  test('a limit set for a session that is not there creates none', async () => {
     await using place = await Place.open()
     const id = '01a20647-0bc7-76a8-b61e-22d54c060000'
     expect(await place.sessions.limit(id, { tokens: 1 }, '[]')).toEqual({ kind: 'not_found' })

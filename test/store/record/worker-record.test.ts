@@ -16,7 +16,7 @@ const read = (fields: RecordFields) => readRecord(root, { ...least, ...fields })
 const recordOf = (fields: RecordFields) => read(fields).record
 
 describe('a record', () => {
-  test('that says only its kind and its status is at the start of everything else', () => {
+  test('a record that says only its kind and its status is at the start of everything else', () => {
     const { record, damage } = read({})
     expect(damage).toEqual([])
     expect(record).toEqual({
@@ -94,14 +94,14 @@ describe('a record', () => {
     expect(readRecord(root, { status: 'idle', call: '3' }).record.name).toBe('')
   })
 
-  test('of a child names its root first and its parent last', () => {
+  test('a record of a child names its root first and its parent last', () => {
     const path = { depth: '2', path1: `${root}:4`, path2: `${parent}:1` }
     expect(recordOf(path)).toMatchObject({ sessionId: session, parentId: parent, parentRun: 1 })
     expect(recordOf({ depth: '1', path1: `${root}:-` })).toMatchObject({ parentId: root, parentRun: null })
     expect([sessionOfPath(`${root}:12`), sessionOfPath(root)]).toEqual([session, session])
   })
 
-  test('of a child that has lost its parent still tells its session', () => {
+  test('a record of a child that has lost its parent still tells its session', () => {
     for (const path of [{ depth: '2', path1: `${root}:1` }, { path1: `${root}:1` }])
       expect(recordOf(path)).toMatchObject({ sessionId: session, parentId: null })
     expect(recordOf({ depth: '1', path1: 'nonsense' })).toMatchObject({ sessionId: null, parentId: null })
@@ -152,7 +152,7 @@ describe('a field over which somebody wrote', () => {
     expect(damageText({ field: 'run', text: 'x' }, 'it')).toBe('field run of it should not be "x"')
   })
 
-  test('in the permissions of a worker permits nothing, also for readers that do not check', () => {
+  test('overwritten permissions of a worker permit nothing, also for readers that do not check', () => {
     const nothing = { tools: [], kinds: [] }
     for (const permissions of ['', 'nonsense', 'kinds\nfolder relative', 'tools a\nhosts example.org'])
       expect(decodeRecord(root, { ...least, permissions }).permissions).toEqual(nothing)

@@ -158,7 +158,7 @@ describe('a read-only replica', () => {
     admin.disconnect()
   })
 
-  test('that refuses many commands at once has their connection opened anew, and Node warns of no leak', async () => {
+  test('a read-only replica that refuses many commands at once has their connection opened anew, and Node warns of no leak', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
     await using proxy = await TcpProxy.start(server.url)
     const redis = openRedis(proxy.url)
@@ -222,7 +222,7 @@ describe('a Redis that does not answer', () => {
     expect(await place.redis.llen(place.workerKeys(root).inbox)).toBe(2)
   })
 
-  test('and that goes on later does a call once, even if it was abandoned and made again under the same key', async () => {
+  test('a Redis that stops answering and goes on later does a call once, even if it was abandoned and made again under the same key', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
     await using place = await Place.open({ deadlineMs: 2_000, redisUrl: server.url })
     const { root } = await place.create()

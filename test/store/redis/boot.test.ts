@@ -15,15 +15,18 @@ import { Place } from '../support/place.ts'
 const tooLong = { deadlineMs: 600_000 }
 
 describe('a Redis that may not be used', () => {
-  test.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])('because it evicts keys by %s', async (eviction) => {
-    await using server = await RedisServer.start({ durability: 'none', settings: [`maxmemory-policy ${eviction}`] })
-    await expect(connectTo(server.url)).rejects.toThrow(ConfigError)
-    await expect(connectTo(server.url)).rejects.toThrow(
-      new RegExp(`may evict keys \\(maxmemory-policy ${eviction}\\).*config set maxmemory-policy noeviction`),
-    )
-  })
+  test.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])(
+    'a Redis that evicts keys by %s is refused',
+    async (eviction) => {
+      await using server = await RedisServer.start({ durability: 'none', settings: [`maxmemory-policy ${eviction}`] })
+      await expect(connectTo(server.url)).rejects.toThrow(ConfigError)
+      await expect(connectTo(server.url)).rejects.toThrow(
+        new RegExp(`may evict keys \\(maxmemory-policy ${eviction}\\).*config set maxmemory-policy noeviction`),
+      )
+    },
+  )
 
-  test('because the namespace has another number of partitions', async () => {
+  test('a namespace with another number of partitions is refused', async () => {
     await using place = await Place.open()
     const { namespace, redisUrl } = place
     await connectTo(redisUrl, { namespace, partitions: 4 })
@@ -45,7 +48,7 @@ describe('a Redis that may not be used', () => {
   })
 
   test.each(['abc', '', '0', '-1', '1.5', '999999'])(
-    'because its number of partitions was made %j',
+    'a namespace whose number of partitions was made %j is refused',
     async (partitions) => {
       await using place = await Place.open()
       const { namespace, redisUrl } = place
@@ -62,7 +65,7 @@ describe('a Redis that may not be used', () => {
     [99, /newer troupe \(schema 99\): update this one/],
     [1, /older troupe \(schema 1\), .* set TROUPE_NAMESPACE to another/],
     [5, /older troupe \(schema 5\), .* set TROUPE_NAMESPACE to another/],
-  ])('because a troupe of another schema (%s) wrote the namespace', async (schema, told) => {
+  ])('a namespace that a troupe of another schema (%s) wrote is refused', async (schema, told) => {
     await using place = await Place.open()
     await place.redis.hset(place.keys.meta, 'partitions', 1, 'schema', schema)
     await expect(checkRedis(place.redis, place.namespace, undefined)).rejects.toThrow(told)
@@ -75,7 +78,7 @@ describe('a Redis that may not be used', () => {
     expect(await place.redis.hgetall(place.keys.meta)).toEqual({ schema: String(schema) })
   })
 
-  test.each(['abc', '', '1.5', '-1'])('because its schema was made %j', async (schema) => {
+  test.each(['abc', '', '1.5', '-1'])('a namespace whose schema was made %j is refused', async (schema) => {
     await using place = await Place.open()
     const { namespace, redisUrl } = place
     await connectTo(redisUrl, { namespace })
@@ -86,7 +89,7 @@ describe('a Redis that may not be used', () => {
       )
   })
 
-  test('because it wants a password, which no error shows, nor any of its causes', async () => {
+  test('a Redis that wants a password is refused, and no error or cause shows the password', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
     const redis = openRedis(server.url)
     await redis.config('SET', 'requirepass', 'secret')
@@ -99,7 +102,7 @@ describe('a Redis that may not be used', () => {
     redis.disconnect()
   })
 
-  test('because it has no database of that number, and database 0 is not written to instead', async () => {
+  test('a Redis without a database of that number is refused, and database 0 is not written to instead', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
     await expect(connectTo(`${server.url}/99`, tooLong)).rejects.toThrow(/has no such database .*end the URL/)
     const redis = openRedis(server.url)
@@ -135,7 +138,7 @@ describe('a Redis that may not be used', () => {
     expect(await checkRedis(redis, namespace, undefined)).toBe(3)
   })
 
-  test('and leaves no connection to it, which would let no process end', async () => {
+  test('a refused Redis leaves no connection, which would let no process end', async () => {
     await using place = await Place.open()
     const { namespace, redisUrl } = place
     await checkRedis(place.redis, namespace, 2)

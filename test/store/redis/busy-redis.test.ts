@@ -151,7 +151,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
     connection.disconnect()
   })
 
-  test('and that refuses a new connection keeps nothing that waits for it from being asked', async () => {
+  test('a busy Redis that refuses a new connection keeps nothing that waits for it from being asked', async () => {
     await using proxy = await TcpProxy.start(server.url)
     let redis: Redis | undefined
     const ask = () => {
@@ -163,7 +163,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
     redis?.disconnect()
   })
 
-  test('and that refuses a new connection gives a client its first result once it answers', async () => {
+  test('a busy Redis that refuses a new connection gives a client its first result once it answers', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     const { id } = await place.create()
     await place.sessions.cancel(id, 'enough')

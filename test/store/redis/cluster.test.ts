@@ -50,7 +50,7 @@ describe('a cluster', () => {
     await expect(connectTo(cluster.url, { namespace, partitions: 3 })).rejects.toThrow(/has 4 partitions/)
   })
 
-  test('of which no server answers is named without its password', async () => {
+  test('a cluster of which no server answers is named without its password', async () => {
     await expect(connectTo('redis://user:secret@127.0.0.1:1,127.0.0.1:2')).rejects.toMatchObject({
       code: 'store_unavailable',
       message: expect.stringMatching(/^Redis at redis:\/\/user:\*\*\*@127\.0\.0\.1:1,127\.0\.0\.1:2 does not answer/),
@@ -70,7 +70,7 @@ describe('a cluster', () => {
     await expect(connectTo(`${one.url}/3`)).rejects.toMatchObject({ code: 'config_invalid' })
   })
 
-  test('whose number of partitions was removed is not set up with another', async () => {
+  test('a cluster whose number of partitions was removed is not set up with another', async () => {
     const namespace = newNamespace()
     await using connections = await opened(cluster.url)
     for (let partition = 0; partition < 5; partition++) {

@@ -41,7 +41,7 @@ describe('a deadline', () => {
     expect(await waiting).toBe('answered')
   })
 
-  test('that begins after a long computation has all of its time', async () => {
+  test('a deadline that begins after a long computation has all of its time', async () => {
     const deadlines = new Deadlines()
     const first = deadlines.within(never, 600).catch(() => 'late')
     compute(500)
@@ -51,7 +51,7 @@ describe('a deadline', () => {
     expect(await first).toBe('late')
   })
 
-  test('that begins after a long computation has no more than its time', async () => {
+  test('a deadline that begins after a long computation has no more than its time', async () => {
     const deadlines = new Deadlines()
     const told: string[] = []
     const tell = (error: Error) => void told.push(error.message)

@@ -102,7 +102,7 @@ const busy: readonly [string, (socket: Socket) => void, RegExp][] = [
 test.each([
   ['HTTP', 'HTTP/1.1 400 Bad Request\r\n\r\n', /\(Unknown RESP type 72 "H"\): correct host and port in the URL\.$/],
   ['TLS', Buffer.from('15030100020246', 'hex'), /\): if it speaks TLS, its URL begins with rediss:\/\/\.$/],
-])('what answers in %s is no Redis: that is said', async (_, said, advice) => {
+])('a server that answers in %s is reported as no Redis', async (_, said, advice) => {
   const url = await standIn((socket) => void socket.once('data', () => socket.end(said)))
   const error: unknown = await connectTo(url, { deadlineMs: 1_500 }).catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code: 'config_invalid', message: expect.stringMatching(advice) })
@@ -118,7 +118,7 @@ test.each(busy)('a Redis that %s is not to be started: why it does not answer is
 test.each([
   ['NOAUTH Authentication required.', /; put user and password into the URL\.$/],
   ['WRONGPASS invalid username-password pair or user is disabled.', /; correct user and password in the URL\.$/],
-])('who is not let in is told whether user and password lack, or are wrong: %s', (reason, advice) => {
+])('a client that is not let in learns whether user and password lack, or are wrong: %s', (reason, advice) => {
   expect(noConnection(url, new Error(reason), undefined)).toMatchObject({
     code: 'config_invalid',
     message: expect.stringMatching(advice),

@@ -30,7 +30,7 @@ test('the primary is found, and the database that the address names', async () =
   expect(await redis.config('GET', 'port')).toEqual(['port', String(group.servers[0]?.port)])
 })
 
-test('it is found by the one sentinel that answers', async () => {
+test('the primary is found by the one sentinel that answers', async () => {
   const [sentinel, frozen] = group.sentinels as [RedisServer, RedisServer]
   frozen.freeze()
   onTestFinished(() => frozen.thaw())
@@ -38,7 +38,7 @@ test('it is found by the one sentinel that answers', async () => {
   expect(await redis.ping()).toBe('PONG')
 })
 
-test('that no sentinel answers is said, with the sentinels and without the password', async () => {
+test('an error says that no sentinel answers, with the sentinels and without the password', async () => {
   const url = urlOf([1, 2]).replace('127', 'user:secret@127')
   await expect(connectTo(url)).rejects.toMatchObject({
     code: 'store_unavailable',
@@ -48,7 +48,7 @@ test('that no sentinel answers is said, with the sentinels and without the passw
   })
 })
 
-test('that the sentinels know no master of that name is said, also where some do not answer', async () => {
+test('an error says that the sentinels know no primary of that name, even if some do not answer', async () => {
   const [sentinel] = group.sentinels as [RedisServer]
   const url = urlOf([1, sentinel, 2], '/hermaster?password=secret')
   await expect(connectTo(url)).rejects.toMatchObject({
@@ -59,7 +59,7 @@ test('that the sentinels know no master of that name is said, also where some do
   })
 })
 
-test('that a Redis is named in place of a sentinel is said', async () => {
+test('an error says that a Redis is named in place of a sentinel', async () => {
   await expect(connectTo(urlOf(group.servers))).rejects.toMatchObject({
     code: 'config_invalid',
     message: expect.stringMatching(
@@ -68,7 +68,7 @@ test('that a Redis is named in place of a sentinel is said', async () => {
   })
 })
 
-test('that the sentinels want a login is said, and with it they answer', async () => {
+test('an error says that the sentinels want a login, and with it they answer', async () => {
   await using sentinel = await RedisServer.start({
     isSentinel: true,
     settings: [

@@ -59,7 +59,7 @@ test('a slow answer is not a missing one: the connection stays as long as bytes 
   expect(connection.pings).toBe(0)
 })
 
-test('one that owes nothing is asked once it was silent for a while, unless it is not ready to be (SILENCE-2)', () => {
+test('a connection that waits for no answer is asked after a silence, unless it is not ready to be (SILENCE-2)', () => {
   const connection = connected()
   connection.status = 'connect'
   pass(connection, 20)

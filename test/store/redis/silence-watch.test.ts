@@ -25,21 +25,21 @@ async function watched(targetUrl = inject('redisUrl'), afterMs = lostAfterMs) {
 }
 
 describe('a connection that is lost without a word', () => {
-  test('while it owes an answer is opened again, and the answer comes (SILENCE-1)', async () => {
+  test('a connection lost while it waits for an answer is opened again, and the answer comes (SILENCE-1)', async () => {
     await using scene = await watched()
     scene.proxy.forget()
     expect(await scene.redis.ping()).toBe('PONG')
     expect(scene.proxy.opened).toBe(2)
   })
 
-  test('while it owes nothing is opened again (SILENCE-2)', async () => {
+  test('a connection lost while it waits for no answer is opened again (SILENCE-2)', async () => {
     await using scene = await watched()
     scene.proxy.forget()
     await waitUntil('it was opened again', () => scene.proxy.opened === 2)
     expect(await scene.redis.ping()).toBe('PONG')
   })
 
-  test('while it only listens is opened again, and listens (SILENCE-2)', async () => {
+  test('a connection lost while it only listens is opened again, and listens (SILENCE-2)', async () => {
     await using scene = await watched()
     await using other = await watched()
     const channel = `heard:${newNamespace()}`
@@ -54,7 +54,7 @@ describe('a connection that is lost without a word', () => {
     expect(scene.proxy.opened).toBe(2)
   })
 
-  test('while it blocks is opened again, and its answer comes (SILENCE-1)', async () => {
+  test('a connection lost while it blocks is opened again, and its answer comes (SILENCE-1)', async () => {
     await using scene = await watched()
     await using other = await watched()
     const key = `silence:${newNamespace()}`
@@ -67,15 +67,15 @@ describe('a connection that is lost without a word', () => {
   })
 })
 
-describe('a connection stays', () => {
-  test('while it is idle, asked for a sign of life now and then (SILENCE-2)', async () => {
+describe('a silent connection', () => {
+  test('an idle connection stays, asked for a sign of life now and then (SILENCE-2)', async () => {
     await using scene = await watched(inject('redisUrl'), stayingMs)
     const { bytesRead } = scene.redis.stream
     await waitUntil('it was asked some times', () => scene.redis.stream.bytesRead >= bytesRead + 5 * '+PONG\r\n'.length)
     expect(scene.proxy.opened).toBe(1)
   })
 
-  test('when Redis stood still for less than that', async () => {
+  test('a connection stays when Redis stood still for less than the limit', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
     await using scene = await watched(server.url, stayingMs)
     server.freeze()
@@ -87,7 +87,7 @@ describe('a connection stays', () => {
     expect(scene.proxy.opened).toBe(1)
   })
 
-  test('when this process computed for longer than that (SILENCE-3)', async () => {
+  test('a connection stays when this process computed for longer than the limit (SILENCE-3)', async () => {
     await using scene = await watched()
     const answer = scene.redis.ping()
     const until = performance.now() + 2 * lostAfterMs

@@ -22,7 +22,7 @@ test.each(['6.2.0', '6.10.1', '7.0.15', '8.0.3', '10.0.0'])('Redis %s is taken',
   expect(unfit(says(version))).toBeNull()
 })
 
-test('one that may evict is refused, with the command that mends it', () => {
+test('a Redis that may evict is refused, with the command that mends it', () => {
   expect(unfit(says('7.0.15', 'allkeys-lru'))).toMatch(/allkeys-lru.*redis-cli config set maxmemory-policy noeviction/)
 })
 

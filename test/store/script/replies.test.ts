@@ -8,7 +8,7 @@ const away = new Error('Connection is closed.')
 const giving = (...replies: [Error | null, unknown][]) =>
   ({ exec: async () => replies }) as unknown as ChainableCommander
 
-test('for a key of another sort something else is taken, and a Redis that is away is an error', async () => {
+test('a key of another type is read as the default, and a Redis that is away is an error', async () => {
   expect(await orElse(Promise.resolve('read'), null)).toBe('read')
   expect(await orElse(Promise.reject(wrongSort), null)).toBeNull()
   await expect(orElse(Promise.reject(away), null)).rejects.toBe(away)

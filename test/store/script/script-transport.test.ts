@@ -90,7 +90,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect(loads).toBeLessThan(5)
   })
 
-  test('that got it from another process does not get it again', async () => {
+  test('a Redis that got the functions from another process does not get them again', async () => {
     const caller = new ScriptCaller(admin)
     // The other gives it after this one has found that it is missing, and before this one gives it.
     const load = admin.function.bind(admin) as unknown as Command
@@ -105,7 +105,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect(evalsha + evaluated).toBe(0)
   })
 
-  test('that gets it answers the calls that waited for it before later ones', async () => {
+  test('a Redis that gets the functions answers the calls that waited for them before later ones', async () => {
     const { given, release } = holdLoads(admin)
     const caller = new ScriptCaller(admin)
     const answered: string[] = []
@@ -120,7 +120,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect(answered).toEqual(['first', 'second', 'third'])
   })
 
-  test('that is given it again does so as the first time, also where one that waited for it gave up (W-b)', async () => {
+  test('a Redis that loses its functions and gets them again answers in order, even if a waiting call gave up (W-b)', async () => {
     const caller = new ScriptCaller(admin)
     const answered: string[] = []
     const call = (name: string) => postTo(caller).then(() => void answered.push(name))
@@ -143,7 +143,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect(answered).toEqual(['first', 'second', 'third', 'fourth'])
   })
 
-  test('that another gives it meanwhile does calls in order behind that which is made again (W-b)', async () => {
+  test('a Redis that gets the functions from another process in between does calls in order behind the repeated call (W-b)', async () => {
     const other = openRedis(server.url)
     const caller = new ScriptCaller(admin)
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -173,7 +173,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     other.disconnect()
   })
 
-  test('that got it also keeps the order of calls made at the moment when the waiting ones go on', async () => {
+  test('a Redis that got the functions also keeps the order of calls made at the moment when the waiting ones go on', async () => {
     const { given, release } = holdLoads(admin)
     const caller = new ScriptCaller(admin)
     const answered: number[] = []
@@ -196,7 +196,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect(answered).toEqual(calls.map((_, number) => number))
   })
 
-  test('that is slow to take it fails calls at their deadline, and does none of them later', async () => {
+  test('a Redis that is slow to take the functions fails calls at their deadline, and does none of them later', async () => {
     const { given, release } = holdLoads(admin)
     const caller = new ScriptCaller(admin)
     const told = await Promise.allSettled([postTo(caller, 500), postTo(caller, 500)])
@@ -208,7 +208,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect(await callsOf(admin)).toEqual({ fcall: 3, 'function|load': 1 })
   })
 
-  test('that lost it gets it again, and keeps the library of another version', async () => {
+  test('a Redis that lost the functions gets them again, and keeps the library of another version', async () => {
     const caller = new ScriptCaller(admin)
     await postTo(caller)
     await admin.function('LOAD', "#!lua name=troupe_0\nredis.register_function('troupe_0_post', function() end)")
@@ -217,7 +217,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect((await librariesOf(admin)).sort()).toEqual(['troupe_0', scriptLibrary.name].sort())
   })
 
-  test('that loses it again at once is called by digest for a while, and then gets it again', async () => {
+  test('a Redis that loses the functions again at once is called by digest for a while, and then gets them again', async () => {
     const { given, release } = holdLoads(admin)
     const caller = new ScriptCaller(admin)
     const first = postTo(caller)
@@ -235,19 +235,19 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
   test.each([
     ['call functions', '-fcall', { fcall: 1, evalsha: 3, eval: 1 }],
     ['load functions', '-function|load', { fcall: 1, 'function|load': 1, evalsha: 3, eval: 1 }],
-  ])('whose user may not %s is asked by digest from then on', async (_, rule, calls) => {
+  ])('a Redis whose user may not %s is asked by digest from then on', async (_, rule, calls) => {
     const caller = await callerWith(rule)
     for (let time = 0; time < 3; time++) expect(await postTo(caller)).toEqual(['not_found'])
     expect(await callsOf(admin)).toEqual(calls)
   })
 
-  test('whose user may not load functions calls those that are there', async () => {
+  test('a Redis whose user may not load functions is called by those that are there', async () => {
     await postTo(new ScriptCaller(admin))
     expect(await postTo(await callerWith('-function|load'))).toEqual(['not_found'])
     expect(await callsOf(admin)).toEqual({ fcall: 3, 'function|load': 1 })
   })
 
-  test('that has another library of this name is asked by digest', async () => {
+  test('a Redis that has another library of this name is asked by digest', async () => {
     const { name } = scriptLibrary
     await admin.function('LOAD', `#!lua name=${name}\nredis.register_function('other', function() end)`)
     const caller = new ScriptCaller(admin)
@@ -258,7 +258,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect(loads).toBeLessThan(5)
   })
 
-  test('that is full and never got the library answers what it can, and gets it when there is room', async () => {
+  test('a full Redis that never got the functions answers what it can, and gets them when there is room', async () => {
     await admin.config('SET', 'maxmemory', '1')
     const caller = new ScriptCaller(admin)
     for (let time = 0; time < 30; time++) expect(await postTo(caller)).toEqual(['not_found'])
@@ -274,7 +274,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
   test.each([
     ['full', () => admin.config('SET', 'maxmemory', '1')],
     ['a read-only replica', () => admin.replicaof('127.0.0.1', '1')],
-  ])('that is %s refuses no picture for an audit', async (_, become) => {
+  ])('a Redis that is %s refuses no snapshot for an audit', async (_, become) => {
     const caller = new ScriptCaller(admin)
     await postTo(caller)
     await become()
@@ -291,7 +291,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect(await callsOf(admin)).toEqual({ fcall: 5, 'function|load': 1 })
   })
 
-  test('that is full answers a call that was recorded before', async () => {
+  test('a full Redis answers a call that was recorded before', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     await place.create()
     const turn = await place.node().claim()
@@ -326,7 +326,7 @@ test.each([
   ...(inject('hasFunctions') ? [functionsUsed] : []),
   { with: 'none', settings: inject('hasFunctions') ? ['rename-command fcall ""'] : [], used: ['evalsha', 'eval'] },
 ])(
-  'with $with a Redis that lost its scripts does calls in the order in which they are made',
+  'a Redis with $with that lost its scripts does calls in the order in which they are made',
   async ({ settings, used }) => {
     await start(...settings)
     await using network = await TcpProxy.start(server.url)

@@ -80,7 +80,7 @@ describe('storeError', () => {
 })
 
 describe('a call', () => {
-  test('of a script that fails for another reason is not repeated', async () => {
+  test('a call of a script that fails for another reason is not repeated', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     await place.redis.del(place.workerKeys(root).inbox)
@@ -107,7 +107,7 @@ describe('a call', () => {
     ])
   })
 
-  test('that is refused until its deadline says why it was refused, also when the last try was not answered', async () => {
+  test('a call that is refused until its deadline says why it was refused, even if the last attempt was not answered', async () => {
     await using place = await Place.open({ deadlineMs: 1_500 })
     const { root } = await place.create()
     place.wire.replace(postScript.sha, "return redis.error_reply('READONLY You may not write here')")
@@ -118,7 +118,7 @@ describe('a call', () => {
       })
   })
 
-  test('that was refused, and then not answered, says why it was refused', async () => {
+  test('a call that was refused, and then not answered, says why it was refused', async () => {
     let asked = 0
     const ask = () =>
       asked++ === 0 ? Promise.reject(new Error('READONLY You may not write here')) : new Promise(() => {})
@@ -132,7 +132,7 @@ describe('a call', () => {
     expect(asked).toBe(2)
   })
 
-  test('that was refused, and then failed for good, says why it failed', async () => {
+  test('a call that was refused, and then failed for good, says why it failed', async () => {
     let asked = 0
     const words = () => (asked++ === 0 ? 'OOM command not allowed' : 'NOPERM this user has no permissions')
     const ask = () => Promise.reject(new Error(words()))
@@ -146,7 +146,7 @@ describe('a call', () => {
     expect(asked).toBe(2)
   })
 
-  test('that only reads is made again while Redis says "not now", and no longer than its deadline', async () => {
+  test('a call that only reads is made again while Redis says "not now", and no longer than its deadline', async () => {
     let asked = 0
     const read = async () => {
       if (++asked < 3) throw new Error('LOADING Redis is loading the dataset in memory')
@@ -165,7 +165,7 @@ describe('a call', () => {
     })
   })
 
-  test('that reads several things at once is made again where the connection ends between their answers', async () => {
+  test('a call that reads several things at once is made again if the connection ends between their answers', async () => {
     await using place = await Place.open()
     await using proxy = await TcpProxy.start(place.redisUrl)
     const redis = openRedis(proxy.url)
@@ -195,7 +195,7 @@ describe('a call', () => {
     ['has no answer', (proxy) => proxy.blackhole()],
     ['was lost, and is to be opened again', cut],
   ])(
-    'over a connection that %s is not made again once that was closed, which would keep its process',
+    'a call over a connection that %s is not made again once that was closed, which would keep its process',
     async (_, disturb) => {
       await using proxy = await TcpProxy.start(inject('redisUrl'))
       const redis = openRedis(proxy.url)

@@ -8,7 +8,7 @@ import type { Check } from '../support/turn/checks.ts'
 
 const held = Object.entries(checks).filter(([name]) => !['blobsOf', 'text'].includes(name)) as [string, Check][]
 
-test.each(held)('it holds that %s', async (_name, check) => {
+test.each(held)('this promise of blobs holds: %s', async (_name, check) => {
   await using place = await Place.open()
   await expect(check(place)).resolves.toBeUndefined()
 })

@@ -51,7 +51,7 @@ async function costOfFinishing(place: Place) {
 }
 
 describe('an agent that is cancelled at rest', () => {
-  test('between its tools gets a result for each open call, before the end of its run', async () => {
+  test('an agent cancelled between its tools gets a result for each open call, before the end of its run', async () => {
     await using scene = await started()
     await expect(aCancelledAgentRestsWithResults(scene.place)).resolves.toBeUndefined()
   })
@@ -88,7 +88,7 @@ describe('an agent that is cancelled at rest', () => {
     expect(await place.session(session.id)).toMatchObject({ state: 'cancelled' })
   })
 
-  test('whose node died gets them from the sweep that finishes the cancel', async () => {
+  test('a cancelled agent whose node died gets its results from the sweep that finishes the cancel', async () => {
     await using scene = await started()
     const { place, turn, node, cancel } = scene
     await turn.record({
@@ -106,7 +106,7 @@ describe('an agent that is cancelled at rest', () => {
     expect(await outcomes(place, turn.worker)).toEqual(['a cancelled', 'cancelled'])
   })
 
-  test('with all calls answered, or between two runs, gets none', async () => {
+  test('a cancelled agent with all calls answered, or between two runs, gets no results', async () => {
     await using scene = await started()
     const { place, turn, node, cancel } = scene
     await rest(turn, [said('go'), asked('a'), answered('a')])
@@ -132,7 +132,7 @@ describe('an agent that is cancelled at rest', () => {
     expect(decodeEntry(log[3] ?? '')).toMatchObject({ type: 'toolResult', run: 1, epoch: 4, status: 'unknown' })
   })
 
-  test('whose history cannot be read is ended without results', async () => {
+  test('a cancelled agent whose history cannot be read is ended without results', async () => {
     await using scene = await started()
     const { place, turn, node, cancel, session } = scene
     await rest(turn, ['{', '{"type":"assistant"}', 'null'])
@@ -142,12 +142,12 @@ describe('an agent that is cancelled at rest', () => {
     expect(await place.session(session.id)).toMatchObject({ state: 'cancelled' })
   })
 
-  test('that has moved on while its history was read is left to the next pass', async () => {
+  test('a cancelled agent that has moved on while its history was read is left to the next pass', async () => {
     await using scene = await started()
     await expect(anAgentThatMovedOnIsLeft(scene.place)).resolves.toBeUndefined()
   })
 
-  test('that another node has claimed in between is left to that node', async () => {
+  test('a cancelled agent that another node has claimed in between is left to that node', async () => {
     await using scene = await started()
     const { place, turn, node, cancel, session } = scene
     await rest(turn, [said('go'), asked('a')], { end: { wait: 'again', next: null } })
@@ -162,7 +162,7 @@ describe('an agent that is cancelled at rest', () => {
 })
 
 describe('the cost of a cancel', () => {
-  test('of a long history only the end is read', async () => {
+  test('a cancel reads only the end of a long history', async () => {
     await using scene = await started()
     const { place, turn, cancel } = scene
     const results = Array.from({ length: 20 }, (_, index) => `c${index}`)

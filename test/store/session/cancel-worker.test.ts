@@ -61,7 +61,7 @@ describe('a cancel of one worker', () => {
     expect(await place.sessions.cancelWorker(session.root, 'run', 'again')).toEqual({ kind: 'rests' })
   })
 
-  test('of a worker that is unknown, or was cancelled before, is refused as that', async () => {
+  test('a cancel of a worker that is unknown, or was cancelled before, is refused as that', async () => {
     await using place = await Place.open()
     const { node, second } = await pair(place)
     expect(await place.sessions.cancelWorker(rootIdOf(newId(0)), 'worker', 'x')).toEqual({ kind: 'not_found' })
@@ -72,7 +72,7 @@ describe('a cancel of one worker', () => {
       expect(await place.sessions.cancelWorker(second, what, 'x')).toEqual({ kind: 'terminal' })
   })
 
-  test('of a root is the cancel of its session', async () => {
+  test('a cancel of a root is the cancel of its session', async () => {
     await using place = await Place.open()
     const { session, root } = await pair(place)
     expect(await place.sessions.cancelWorker(root.worker, 'worker', 'all')).toEqual({ kind: 'ok' })
@@ -105,7 +105,7 @@ describe('a cancel of one run', () => {
     expect(next?.assignment).toMatchObject({ run: 2, purpose: 'run' })
   })
 
-  test('of a child gives its parent a cancelled result, and the child takes the next message', async () => {
+  test('a cancel of the run of a child gives its parent a cancelled result, and the child takes the next message', async () => {
     await using place = await Place.open()
     const { node, root, first } = await pair(place)
     await first.park('signals', { timers: [{ id: 't1', ms: 600_000, valueJson: '1' }], signalsOpen: 1 })
@@ -121,7 +121,7 @@ describe('a cancel of one run', () => {
     ])
   })
 
-  test('that a conversation is closed during ends the conversation once nothing waits', async () => {
+  test('a cancel of the run during which a conversation was closed ends the conversation once nothing waits', async () => {
     await using place = await Place.open()
     const { session, node, turn } = await talk(place)
     await place.sessions.cancelWorker(turn.worker, 'run', 'enough')

@@ -18,7 +18,7 @@ describe('cancel', () => {
     })
   })
 
-  test('of a session that is being cancelled is ok and writes nothing; the first reason stands', async () => {
+  test('a cancel of a session that is being cancelled is ok and writes nothing; the first reason stands', async () => {
     await using scene = await started()
     const { place, session } = scene
     await place.sessions.cancel(session.id, 'first')
@@ -28,7 +28,7 @@ describe('cancel', () => {
     expect(changed).toEqual({})
   })
 
-  test('of a session that has finished by itself is refused as that', async () => {
+  test('a cancel of a session that has finished by itself is refused as that', async () => {
     await using scene = await started()
     const { place, session, node } = scene
     await (await node.claim()).complete()
@@ -38,7 +38,7 @@ describe('cancel', () => {
     expect(changed).toEqual({})
   })
 
-  test('of a session that has ended cancels the detached worker that it left, and changes nothing else of it', async () => {
+  test('a cancel of an ended session cancels the detached worker that it left, and changes nothing else of it', async () => {
     await using scene = await started()
     const { place, session, node } = scene
     const root = await node.claim()
@@ -56,14 +56,14 @@ describe('cancel', () => {
     expect(await place.session(session.id)).toEqual({ ...ended, cancelCount: '1' })
   })
 
-  test('of an unknown session is refused as that', async () => {
+  test('a cancel of an unknown session is refused as that', async () => {
     await using scene = await started()
     expect(await scene.place.sessions.cancel('01890a5d-ac96-774b-bcce-b302099a8000', 'x')).toEqual({
       kind: 'not_found',
     })
   })
 
-  test('of one session touches no other', async () => {
+  test('a cancel of one session touches no other', async () => {
     await using scene = await started()
     const { place, session, node } = scene
     await place.create({ label: 'two' })
@@ -135,7 +135,7 @@ describe('the cancelling end of a turn', () => {
     })
   })
 
-  test('after the end of the run of its parent makes a child terminal, and the next run of the parent goes on', async () => {
+  test("a cancelling end of a turn after the end of the parent's run makes a child terminal, and the parent's next run goes on", async () => {
     await using scene = await tree()
     const { place, node, root, first } = scene
     await place.redis.hset(place.workerKeys(root.worker).record, 'mode', 'conversation')

@@ -42,7 +42,7 @@ describe('close', () => {
     },
   )
 
-  test('between the last run and the end of its turn ends the conversation with that end', async () => {
+  test('a close between the last run and the end of its turn ends the conversation with that end', async () => {
     await using scene = await conversation()
     const { place, session, node } = scene
     const turn = await node.claim()
@@ -57,7 +57,7 @@ describe('close', () => {
     expect(await place.session(session.id)).toMatchObject({ 'result:1': 'completed 0' })
   })
 
-  test('before the last run ends in the middle of its turn leaves the result of that run', async () => {
+  test('a close before the last run ends in the middle of its turn leaves the result of that run', async () => {
     await using scene = await conversation()
     const { place, session, node } = scene
     const turn = await node.claim()
@@ -68,7 +68,7 @@ describe('close', () => {
     expect(await place.session(session.id)).toMatchObject({ state: 'failed', 'result:1': 'failed 0' })
   })
 
-  test('does not end what that turn leaves: input that waits, a run that is open, an attempt that is still to come', async () => {
+  test('a close does not end what that turn leaves: input that waits, a run that is open, an attempt that is still to come', async () => {
     for (const end of [
       { open: false, post: true, end: { wait: 'any', next: null } },
       { open: true, post: false, end: { wait: 'signals', next: null } },
@@ -97,7 +97,7 @@ describe('close', () => {
     expect(await place.session(session.id)).toMatchObject({ state: 'completed', 'result:2': 'completed 3' })
   })
 
-  test('of a session that has ended is ok and writes nothing', async () => {
+  test('a close of a session that has ended is ok and writes nothing', async () => {
     await using scene = await conversation()
     const { place, session, node } = scene
     await (await node.claim()).complete()
@@ -108,14 +108,14 @@ describe('close', () => {
     expect(changed).toEqual({})
   })
 
-  test('of a session that is being cancelled leaves it to the cancel', async () => {
+  test('a close of a session that is being cancelled leaves it to the cancel', async () => {
     await using scene = await conversation()
     const { place, session } = scene
     await place.sessions.cancel(session.id, 'enough')
     expect(await place.sessions.close(session.id)).toEqual({ kind: 'ok', state: 'cancelling' })
   })
 
-  test('of an unknown session is refused as that', async () => {
+  test('a close of an unknown session is refused as that', async () => {
     await using scene = await conversation()
     expect(await scene.place.sessions.close('01890a5d-ac96-774b-bcce-b302099a8000')).toEqual({ kind: 'not_found' })
   })

@@ -108,7 +108,7 @@ describe('many sessions', () => {
     expect(place.wire.sent - before).toBe(9)
   })
 
-  test('one that meets damage gets its own error, and stops no other', async () => {
+  test('a session that meets damage gets its own error, and the others are created', async () => {
     await using place = await Place.open()
     const { id } = await place.create()
     const fresh = ['d', 'e', 'f'].map((digit) => id.replace(/^./, digit))
@@ -133,7 +133,7 @@ describe('many sessions', () => {
     expect(call).toHaveBeenCalledTimes(1)
   })
 
-  test('those that are there already are left as they are, and the others are created', async () => {
+  test('sessions that are there already are left as they are, and the others are created', async () => {
     await using place = await Place.open()
     const { id, root } = await place.create()
     const before = await place.dump()
@@ -174,7 +174,7 @@ describe('sessions that are asked for one by one, in one pass of the event loop'
     )
   })
 
-  test('one that meets damage gets its own error, and stops no other', async () => {
+  test('a session of a batch that meets damage gets its own error, and stops no other', async () => {
     await using place = await Place.open()
     const { id } = await place.create()
     const [first, second, third] = idsLike(id) as [Order, Order, Order]
@@ -186,7 +186,7 @@ describe('sessions that are asked for one by one, in one pass of the event loop'
     ])
   })
 
-  test('none begins under a key if one of them was made by who knows fewer partitions', async () => {
+  test('no session of a batch begins under a key if a client that knows fewer partitions made one of them', async () => {
     await using place = await Place.open()
     const { id } = await place.create()
     await place.redis.hset(place.keys.meta, 'partitions', '4')

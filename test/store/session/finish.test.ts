@@ -31,7 +31,7 @@ async function costBehind(idle: number): Promise<number> {
   return looked.length
 }
 
-test('what is looked at for one open child does not grow with the workers that its session ever had', async () => {
+test('a finish of one open child does not look at more when its session had more workers', async () => {
   expect(await costBehind(150)).toBe(await costBehind(3))
 })
 
@@ -52,7 +52,7 @@ describe('finish', () => {
     expect(await node.turns.commit(recorded)).toMatchObject({ kind: 'ok', version: 2 })
   })
 
-  test('of a worker that never committed is its first commit', async () => {
+  test('a finish of a worker that never committed is its first commit', async () => {
     await using scene = await started()
     const { place, session, node } = scene
     await place.sessions.cancel(session.id, 'enough')
@@ -218,7 +218,7 @@ describe('finish', () => {
     expect(await place.dump()).not.toHaveProperty('cancelling')
   })
 
-  test('that is half way through keeps the cancels that come in between', async () => {
+  test('a half-done finish keeps the cancels that come in between', async () => {
     await using scene = await started({ mode: 'conversation' }, await Place.open({ policy: { sweepBatch: 2 } }))
     const { place, session, node } = scene
     const root = await node.claim()

@@ -44,7 +44,7 @@ async function lasting(place: Place): Promise<string[]> {
 }
 
 describe('a fork', () => {
-  test('of a client that dies at any of its calls leaves nothing that anybody sees, or that stays', async () => {
+  test('a fork of a client that dies at any of its calls leaves nothing that anybody sees, or that stays', async () => {
     for (const when of ['before', 'after'] as const) {
       let isOver = false
       for (let at = 0; !isOver; at++) {

@@ -24,7 +24,7 @@ describe('the permissions of a session', () => {
     expect(turn.assignment.permissions).toEqual({ tools: ['a', 'b'], kinds: ['c'], folder: '/d' })
   })
 
-  test('that restrict nothing take no place in the record', async () => {
+  test('permissions that restrict nothing take no room in the record', async () => {
     await using scene = await started('')
     expect(await scene.place.record(scene.root)).not.toHaveProperty('permissions')
     expect(scene.turn.assignment.permissions).toEqual({})
@@ -46,7 +46,7 @@ describe('permissions of over 64 bytes', () => {
     expect(texts[own.slice(1)]).toBe(checks.longPermissions)
   })
 
-  test('that are lost, or are another text than they were, are seen by the audit, and their workers are not claimed', async () => {
+  test('permissions that are lost, or were replaced by another text, are found by the audit, and their workers are not claimed', async () => {
     await using place = await Place.open()
     const { id, root, turn, spawns, kept } = await checks.family(place)
     await turn.park('signals', { spawns, pendingCalls: [1, 2] })
@@ -174,7 +174,7 @@ describe('the permissions of a child', () => {
     for (const { id } of spawns) expect(await place.redis.exists(place.workerKeys(id).record)).toBe(0)
   })
 
-  test('that exists already stays as it is, whatever a repeated spawn asks for', async () => {
+  test('permissions of a child that exists stay as they are, whatever a repeated spawn asks for', async () => {
     await using scene = await started('tools a')
     const { place, turn } = scene
     const spawn = (permissions: string) => ({

@@ -55,36 +55,41 @@ describe('the rights of a user', () => {
     expect(new Set(tried)).toEqual(called)
   })
 
-  test('that has them all are enough, and nothing has changed', async () => {
+  test('a user with all rights is accepted, and nothing has changed', async () => {
     const place = await setUp()
     const before = await place.dump()
     await checkRights(await without(place), place.namespace, 5_000)
     expect(changes(before, await place.dump())).toEqual({})
   })
 
-  test.each(tried)('that lacks %s alone are refused by its name, and nothing has changed', async (name) => {
-    const place = await setUp()
-    const before = await place.dump()
-    await expect(checkRights(await without(place, name), place.namespace, 5_000)).rejects.toMatchObject({
-      code: 'config_invalid',
-      message: expect.stringMatching(new RegExp(`^the Redis user may not call ${name}, which .*docs/operations\\.md`)),
-    })
-    expect(changes(before, await place.dump())).toEqual({})
-  })
+  test.each(tried)(
+    'a user that lacks only the right to %s is refused by its name, and nothing has changed',
+    async (name) => {
+      const place = await setUp()
+      const before = await place.dump()
+      await expect(checkRights(await without(place, name), place.namespace, 5_000)).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: expect.stringMatching(
+          new RegExp(`^the Redis user may not call ${name}, which .*docs/operations\\.md`),
+        ),
+      })
+      expect(changes(before, await place.dump())).toEqual({})
+    },
+  )
 
-  test('that lacks several are refused by all their names', async () => {
+  test('a user that lacks several rights is refused by all their names', async () => {
     const place = await setUp()
     const redis = await without(place, 'lset', 'xadd', 'del')
     await expect(checkRights(redis, place.namespace, 5_000)).rejects.toThrow('may not call DEL, LSET, XADD, which')
   })
 
-  test('that may run no script are refused as well', async () => {
+  test('a user that may run no script is refused too', async () => {
     const place = await setUp()
     const redis = await without(place, '@scripting')
     await expect(checkRights(redis, place.namespace, 5_000)).rejects.toMatchObject({ code: 'config_invalid' })
   })
 
-  test.each(['evalsha', 'eval'])('that lack %s, which BullMQ calls, are refused by its name', async (name) => {
+  test.each(['evalsha', 'eval'])('a user that lacks %s, which BullMQ calls, is refused by its name', async (name) => {
     const place = await setUp()
     await expect(checkRights(await without(place, name), place.namespace, 5_000)).rejects.toMatchObject({
       code: 'config_invalid',

@@ -73,7 +73,7 @@ describe('a claim', () => {
     expect(free.assignment).toMatchObject({ parentId: root, call: null, depth: 1, sessionId: id })
   })
 
-  test('with nothing queued is empty, and its wake-up is answered', async () => {
+  test('a claim with nothing queued is empty, and its wake-up is answered', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
@@ -83,7 +83,7 @@ describe('a claim', () => {
     expect(changed).toEqual({ 'wakeups:default': ['w*-default-1 now+20s'] })
   })
 
-  test('with nothing that this node can run is unfit, and moves what it met to the queue of its kind', async () => {
+  test('a claim that finds nothing this node can run is unfit, and moves what it met to the queue of its kind', async () => {
     await using place = await Place.open()
     await place.create({ kind: 'other' })
     const node = place.node()
@@ -248,7 +248,7 @@ describe('a claim', () => {
 })
 
 describe('a wake-up', () => {
-  test('that turned busy counts as awake again with the next assignment', async () => {
+  test('a wake-up that turned busy counts as awake again with the next assignment', async () => {
     await using place = await Place.open()
     await place.create({ label: 'a' })
     await place.create({ label: 'b' })

@@ -48,7 +48,7 @@ describe('a spawn', () => {
     })
   })
 
-  test('of a grandchild has the whole path, of a detached one a path that no end of a run hits', async () => {
+  test('a spawned grandchild has the whole path, a detached one a path that no end of a run finds', async () => {
     await using scene = await started()
     const { place, node, turn } = scene
     const spawns = [place.child(turn.worker, 1, 'child'), place.child(turn.worker, 2, 'free', { detached: true })]
@@ -80,7 +80,7 @@ describe('a spawn', () => {
     expect(changed).toEqual({ 'w:<one.root>': { version: '2', committed: '1.n:2' } })
   })
 
-  test('of a thousand children is one commit', async () => {
+  test('a spawn of a thousand children is one commit', async () => {
     await using scene = await started({ children: 1_000, workers: 2_000 })
     const { place, turn } = scene
     const calls = Array.from({ length: 1_000 }, (_, index) => index + 1)
@@ -94,7 +94,7 @@ describe('a spawn', () => {
     expect((await place.record(turn.worker)).pendingCalls).toBe('1-1000')
   })
 
-  test('of many that need many wake-ups keeps the record small, and sends the same ones again (0001)', async () => {
+  test('a spawn of children that need many wake-ups keeps the record small, and sends the same wake-ups again (0001)', async () => {
     await using scene = await started({ children: 50 })
     const { place, node, turn } = scene
     await place.redis.set(place.keys.slots('default'), '50')
@@ -113,7 +113,7 @@ describe('a spawn', () => {
     expect(['listpack', 'ziplist']).toContain(await place.redis.object('ENCODING', record))
   })
 
-  test('into several pools puts each child where it can run', async () => {
+  test('a spawn into several pools puts each child where it can run', async () => {
     await using scene = await started()
     const { place, turn } = scene
     const spawns = [
@@ -145,7 +145,7 @@ describe('a message to another worker', () => {
     })
   })
 
-  test('that is spawned in the same commit follows its first input, in order', async () => {
+  test('a message to a worker that is spawned in the same commit follows its first input, in order', async () => {
     await using scene = await started()
     const { place, turn } = scene
     const child = place.child(turn.worker, 1, 'child')
@@ -156,7 +156,7 @@ describe('a message to another worker', () => {
     })
   })
 
-  test('to itself is found by the end of the turn', async () => {
+  test('a message of a worker to itself is found by the end of the turn', async () => {
     await using scene = await started({})
     const { place, turn } = scene
     const changed = await place.changed(() => turn.complete({ sends: [mailTo(turn.worker, 'note to self')] }))
@@ -168,7 +168,7 @@ describe('a message to another worker', () => {
     expect((await place.session(scene.session.id)).state).toBe('active')
   })
 
-  test('by the thousand is written whole or not at all, also to a child of the same commit', async () => {
+  test('a thousand messages of one commit are written whole or not at all, also to a child of the same commit', async () => {
     await using scene = await started({ mailbox: 100_000 })
     const { place, turn } = scene
     const child = place.child(turn.worker, 1, 'child')
@@ -191,14 +191,14 @@ describe('a commit is refused whole', () => {
 
   const refused = (...refusals: unknown[]) => ({ answer: { kind: 'refused', refusals }, changed: {} })
 
-  test('when a child would be too deep', async () => {
+  test('a commit is refused when a child would be too deep', async () => {
     await using scene = await started({ depth: 0 })
     const child = scene.place.child(scene.turn.worker, 1, 'child')
     const refusal = { reason: 'depth_exceeded', limit: 0, id: child.id }
     expect(await attempt(scene, { spawns: [child], pendingCalls: [1] })).toEqual(refused(refusal))
   })
 
-  test('when more children would be awaited than allowed; as many as allowed are fine', async () => {
+  test('a commit is refused when more children would be awaited than allowed; as many as allowed are fine', async () => {
     await using scene = await started({ children: 2 })
     const spawns = [1, 2, 3].map((call) => scene.place.child(scene.turn.worker, call, `c${call}`))
     const refusal = { reason: 'children_exceeded', limit: 2, id: spawns[0]?.id }
@@ -208,13 +208,13 @@ describe('a commit is refused whole', () => {
     expect(await attempt(scene, { spawns: spawns.slice(2), pendingCalls: [1, 2, 3] })).toEqual(refused(third))
   })
 
-  test('but detached children are not counted as awaited', async () => {
+  test('a commit is not refused for its detached children, which are not counted as awaited', async () => {
     await using scene = await started({ children: 1 })
     const spawns = [1, 2, 3].map((call) => scene.place.child(scene.turn.worker, call, `c${call}`, { detached: true }))
     expect(await scene.turn.commit({ spawns })).toMatchObject({ kind: 'ok' })
   })
 
-  test('when the session would have had too many workers, detached ones included', async () => {
+  test('a commit is refused when the session would have had too many workers, detached ones included', async () => {
     await using scene = await started({ workers: 3 })
     const { place, turn } = scene
     const spawns = [1, 2, 3].map((call) => place.child(turn.worker, call, `c${call}`, { detached: call === 3 }))
@@ -227,7 +227,7 @@ describe('a commit is refused whole', () => {
     )
   })
 
-  test('with an error that names the field, when how many there were is no number', async () => {
+  test('a commit is refused when the count of workers is no number, with an error that names the field', async () => {
     await using scene = await started()
     const { place, turn } = scene
     const { record } = place.workerKeys(turn.worker)
@@ -239,7 +239,7 @@ describe('a commit is refused whole', () => {
     expect(changed).toEqual({})
   })
 
-  test('when a mailbox is full, counting all messages of the commit', async () => {
+  test('a commit is refused when a mailbox is full, counting all messages of the commit', async () => {
     await using scene = await started()
     const { place } = scene
     const other = await place.create({ label: 'two', limits: { mailbox: 3 } })
@@ -249,7 +249,7 @@ describe('a commit is refused whole', () => {
     expect(await place.redis.llen(place.workerKeys(other.root).inbox)).toBe(3)
   })
 
-  test('when the mailbox of a child it spawns would be over full', async () => {
+  test('a commit is refused when the mailbox of a child it spawns would be over full', async () => {
     await using scene = await started({ mailbox: 3 })
     const child = scene.place.child(scene.turn.worker, 1, 'child')
     const sends = ['a', 'b', 'c'].map((text) => mailTo(child.id, text))
@@ -258,7 +258,7 @@ describe('a commit is refused whole', () => {
     )
   })
 
-  test('when a recipient is not known', async () => {
+  test('a commit is refused when a recipient is not known', async () => {
     await using scene = await started()
     const unknown = newId(0)
     expect(await attempt(scene, { sends: [mailTo(unknown, 'a')] })).toEqual(
@@ -266,7 +266,7 @@ describe('a commit is refused whole', () => {
     )
   })
 
-  test('when the session of a recipient has finished', async () => {
+  test('a commit is refused when the session of a recipient has finished', async () => {
     await using scene = await started()
     const { place, node } = scene
     const other = await place.create({ label: 'two' })
@@ -276,7 +276,7 @@ describe('a commit is refused whole', () => {
     )
   })
 
-  test('when the session of a recipient is being cancelled, and the refusal says so', async () => {
+  test('a commit is refused when the session of a recipient is being cancelled, and the refusal says so', async () => {
     await using scene = await started()
     const other = await scene.place.create({ label: 'two' })
     await scene.place.sessions.cancel(other.id, 'enough')
@@ -285,7 +285,7 @@ describe('a commit is refused whole', () => {
     )
   })
 
-  test('when a recipient was cancelled for good', async () => {
+  test('a commit is refused when a recipient was cancelled for good', async () => {
     await using scene = await started()
     const { place, node } = scene
     const other = await place.create({ label: 'two' })
@@ -296,7 +296,7 @@ describe('a commit is refused whole', () => {
     )
   })
 
-  test('with every reason, when there are several', async () => {
+  test('a commit is refused with every reason, when there are several', async () => {
     await using scene = await started({ depth: 0 })
     const { place, turn } = scene
     const [first, second] = [newId(0), newId(0)]
@@ -316,7 +316,7 @@ describe('a commit is refused whole', () => {
     )
   })
 
-  test('and may then be followed by another of the same turn', async () => {
+  test('a refused commit may be followed by another of the same turn', async () => {
     await using scene = await started()
     expect(await scene.turn.commit({ sends: [mailTo(newId(0), 'a')] })).toMatchObject({ kind: 'refused' })
     expect(await scene.turn.commit({ entries: ['{}'] })).toMatchObject({ kind: 'ok', version: 1 })

@@ -37,29 +37,32 @@ describe('the run of a root', () => {
   test.each([
     ['completed', 'run.completed'],
     ['failed', 'worker.failed'],
-  ] as const)('that has %s ends its session, and the event says where the result is', async (outcome, type) => {
-    await using scene = await started()
-    const { place, turn } = scene
-    expect(
-      await place.changed(() => turn.complete({ outcome, entries: ['{"r":1}', '{"e":1}'], event: `[["${type}"]]` })),
-    ).toEqual({
-      'w:<one.root>': {
-        status: 'idle',
-        holder: '',
-        run: '2',
-        version: '1',
-        inbox: '1',
-        starts: '0',
-        committed: '1.n:1',
-      },
-      'w:<one.root>:log': ['{"r":1}', '{"e":1}'],
-      'w:<one.root>:mail:inbox': null,
-      ends: ['<one> now'],
-      's:<one>': { state: outcome, finished: 'now', 'result:1': `${outcome} 1` },
-      leases: null,
-      events: [[`${type} <one.root>`, `session.${outcome} <one.root> at 1`]],
-    })
-  })
+  ] as const)(
+    'the run of a root that has %s ends its session, and the event says where the result is',
+    async (outcome, type) => {
+      await using scene = await started()
+      const { place, turn } = scene
+      expect(
+        await place.changed(() => turn.complete({ outcome, entries: ['{"r":1}', '{"e":1}'], event: `[["${type}"]]` })),
+      ).toEqual({
+        'w:<one.root>': {
+          status: 'idle',
+          holder: '',
+          run: '2',
+          version: '1',
+          inbox: '1',
+          starts: '0',
+          committed: '1.n:1',
+        },
+        'w:<one.root>:log': ['{"r":1}', '{"e":1}'],
+        'w:<one.root>:mail:inbox': null,
+        ends: ['<one> now'],
+        's:<one>': { state: outcome, finished: 'now', 'result:1': `${outcome} 1` },
+        leases: null,
+        events: [[`${type} <one.root>`, `session.${outcome} <one.root> at 1`]],
+      })
+    },
+  )
 
   test('ends its session even if another program has removed its mailbox', async () => {
     await using scene = await started()
@@ -89,7 +92,7 @@ describe('the run of a root', () => {
     })
   })
 
-  test('of a conversation ends no session: the worker is idle until the next input', async () => {
+  test('the run of a conversation ends no session: the worker is idle until the next input', async () => {
     await using scene = await started({ mode: 'conversation' })
     const { place, turn } = scene
     const changed = await place.changed(() => turn.complete())
@@ -126,7 +129,7 @@ describe('the run of a root', () => {
     })
   })
 
-  test('that ends while its node says "again" leaves nothing queued in a session that has ended', async () => {
+  test('the run of a root that ends while its node says "again" leaves nothing queued in the ended session', async () => {
     await using scene = await started()
     const { place, turn } = scene
     await turn.complete({ end: { wait: 'again', next: null } })
@@ -187,7 +190,7 @@ describe('the run of a child', () => {
     })
   })
 
-  test('does not wake a parent that waits for a signal or for its next attempt', async () => {
+  test('the end of a child does not wake a parent that waits for a signal or for its next attempt', async () => {
     for (const wait of ['signals', 'retry']) {
       await using scene = await parentWithChildren(() => wait)
       const { place, children } = scene
@@ -319,7 +322,7 @@ describe('what still belongs to a run that ends', () => {
     expect((await node.claim()).assignment).toMatchObject({ name: 'child', purpose: 'cancelled' })
   })
 
-  test('where nothing is left, nothing is marked', async () => {
+  test('a run that ends and leaves no child to cancel marks none', async () => {
     await using scene = await started()
     const { place, turn } = scene
     await turn.complete()

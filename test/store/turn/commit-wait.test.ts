@@ -49,7 +49,7 @@ describe('between runs', () => {
     })
   })
 
-  test('of a thousand inputs that come while turns end none is overlooked, doubled or out of order', async () => {
+  test('a thousand inputs that come while turns end are neither overlooked, doubled nor out of order', async () => {
     await using scene = await started()
     const { place, node } = scene
     let turn: HandTurn | null = scene.turn
@@ -77,7 +77,7 @@ describe('between runs', () => {
 })
 
 describe('parked on a result', () => {
-  test('without it the worker holds no lease and no place in the run queue (I9)', async () => {
+  test('a worker parked on a result holds no lease and no place in the run queue (I9)', async () => {
     await using scene = await withChildren()
     const { place, turn, first, open } = scene
     await turn.record({ ...open, end: { wait: `result:${first.worker}`, next: null } })
@@ -144,7 +144,7 @@ describe('parked on a result', () => {
 })
 
 describe('parked on a number of results', () => {
-  test('those that came during the turn are counted', async () => {
+  test('results that came during the turn are counted for a worker parked on a number of results', async () => {
     await using scene = await withChildren()
     const { place, turn, first, second, open } = scene
     await first.complete({ result: resultOf(first) })
@@ -165,7 +165,7 @@ describe('parked on a number of results', () => {
 describe('parked on a timer', () => {
   const timers = [{ id: 't1', ms: 0, valueJson: '"ping"' }]
 
-  test('it is kept with its value and its moment, and wakes the worker when it is due', async () => {
+  test('a timer is kept with its value and its moment, and wakes the worker when it is due', async () => {
     await using scene = await started()
     const { place, node, turn } = scene
     const later = [{ id: 't2', ms: 600_000, valueJson: '"pong"' }]
@@ -182,7 +182,7 @@ describe('parked on a timer', () => {
     ])
   })
 
-  test('one that was due during the turn queues it again, whatever it waits for', async () => {
+  test('a timer that was due during the turn queues the worker again, whatever it waits for', async () => {
     for (const wait of ['signals', 'result:01890a5d-ac96-774b-bcce-b302099a8000', 'results:9', 'any']) {
       await using scene = await started()
       const { place, node, turn } = scene

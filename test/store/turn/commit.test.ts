@@ -57,7 +57,7 @@ describe('a step in the middle of a turn', () => {
     expect(await place.dump()).toMatchObject({ 'w:<one.root>': { version: '5' } })
   })
 
-  test('of thousands of entries is written whole', async () => {
+  test('a step of thousands of entries is written whole', async () => {
     await using scene = await started()
     const { place, turn } = scene
     const entries = Array.from({ length: 12_345 }, (_, index) => `${index}`)
@@ -67,7 +67,7 @@ describe('a step in the middle of a turn', () => {
 })
 
 describe('state', () => {
-  test('of up to 64 bytes stays in the record, longer state has a key of its own', async () => {
+  test('state of up to 64 bytes stays in the record, longer state has a key of its own', async () => {
     await using scene = await started()
     const { place, turn } = scene
     const short = JSON.stringify('x'.repeat(62))
@@ -167,7 +167,7 @@ describe('a commit is not accepted', () => {
     expect(changed).toEqual({})
   })
 
-  test('again long after its turn, when others have followed', async () => {
+  test('a commit that is repeated long after its turn, when others have followed, is not accepted', async () => {
     await using scene = await started({ mode: 'conversation' })
     const { place, node, turn } = scene
     const early = turn.request({ entries: ['{"a":1}'] })
@@ -190,7 +190,7 @@ describe('a commit is not accepted', () => {
     expect(ofOthers).toEqual({})
   })
 
-  test('from a node whose lease was taken away (K13)', async () => {
+  test('a commit from a node whose lease was taken away is not accepted (K13)', async () => {
     await using scene = await started()
     const { place, node, turn } = scene
     await place.expireLease(turn.worker)
@@ -205,7 +205,7 @@ describe('a commit is not accepted', () => {
     expect(await place.redis.lrange(place.workerKeys(turn.worker).log, 0, -1)).toEqual(['{"mine":1}'])
   })
 
-  test('under the token of the same epoch with another nonce, as after a fail-over that lost the claim (K18)', async () => {
+  test('a commit with the same epoch and another nonce, as after a fail-over that lost the claim, is not accepted (K18)', async () => {
     await using scene = await started()
     const { place, node, turn } = scene
     const forged = new HandTurn(node, { ...turn.assignment, token: '1:other' })
@@ -215,7 +215,7 @@ describe('a commit is not accepted', () => {
     expect(changed).toEqual({})
   })
 
-  test('for a worker that is not there', async () => {
+  test('a commit for a worker that is not there is not accepted', async () => {
     await using scene = await started()
     const { place, turn } = scene
     await place.redis.del(place.workerKeys(turn.worker).record)
@@ -225,7 +225,7 @@ describe('a commit is not accepted', () => {
     expect(changed).toEqual({})
   })
 
-  test('on another version than the record has is a conflict that names that version (K17)', async () => {
+  test('a commit on another version than the record has is a conflict that names that version (K17)', async () => {
     await using scene = await started()
     const { place, turn } = scene
     await turn.record({ entries: ['{}'] })
@@ -236,7 +236,7 @@ describe('a commit is not accepted', () => {
     expect(changed).toEqual({})
   })
 
-  test('for a cancelled run, but its cancelling end is (I12)', async () => {
+  test('a commit for a cancelled run is not accepted, but its cancelling end is (I12)', async () => {
     await using scene = await started()
     const { place, session, turn } = scene
     await place.sessions.cancel(session.id, 'enough')

@@ -141,7 +141,7 @@ describe('commits that go together', () => {
   })
 
   test.each(['parent', 'child'])(
-    'of a parent that is to wait and its child that ends, the %s first: it is queued',
+    'a parent that is to wait and its child that ends commit together, the %s first: the parent is queued',
     async (first) => {
       await using place = await Place.open()
       const { node, parent, children } = await siblings(place, ['a'])
@@ -179,7 +179,7 @@ describe('commits that go together', () => {
     expect(await place.redis.exists(place.workerKeys(parent.worker).results)).toBe(0)
   })
 
-  test('one that is refused, fenced or meets damage is answered as if it had been sent alone, and stops no other', async () => {
+  test('a commit of a batch that is refused, fenced or meets damage is answered as if sent alone, and stops no other', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place, ['a', 'b', 'c', 'd'])
     const [a, b, c, d] = children as [HandTurn, HandTurn, HandTurn, HandTurn]
@@ -201,7 +201,7 @@ describe('commits that go together', () => {
     expect((await place.record(c.worker)).status).toBe('running')
   })
 
-  test('where the first meets damage, each says for itself what became of it', async () => {
+  test('a batch whose first commit meets damage says for each commit what became of it', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place)
     const [a, b, c] = children as [HandTurn, HandTurn, HandTurn]

@@ -109,7 +109,7 @@ describe('a child that was offered a slot', () => {
     expect(assignments[0]).toEqual(assignments[1])
   })
 
-  test('that was spawned before is not assigned again', async () => {
+  test('a child that was spawned before is not assigned again', async () => {
     await using place = await Place.open()
     const { node, turn, request, spawns } = await parked(place)
     await turn.record({ spawns: spawns.slice(0, 1), pendingCalls: [1] })
@@ -118,7 +118,7 @@ describe('a child that was offered a slot', () => {
     expect(await lineOf(place)).toEqual([spawns[0]?.id, spawns[2]?.id])
   })
 
-  test('to which its parent has sent more stands in the run queue', async () => {
+  test('a child to which its parent has sent more stands in the run queue', async () => {
     await using place = await Place.open()
     const { node, request, spawns } = await parked(place)
     const sends = [{ workerId: spawns[0]?.id ?? '', mail: 'i\t-\t1' }]
@@ -142,7 +142,7 @@ describe('a child that was offered a slot', () => {
     expect(await commit(`1:${nonce}`)).toMatchObject({ kind: 'ok', version: 1 })
   })
 
-  test('whose node dies is started again like any other', async () => {
+  test('an inline child whose node dies is started again like any other', async () => {
     await using place = await Place.open()
     const { node, request, spawns } = await parked(place, { offered: 3 })
     await node.turns.commit(request)
@@ -181,7 +181,7 @@ test('a step that is refused gives no child to a slot', async () => {
   )
 })
 
-test('where leases are no longer what they should be, a step that gives children to slots writes nothing', async () => {
+test('a step that gives children to slots writes nothing if leases are damaged', async () => {
   await using place = await Place.open()
   const { node, request } = await parked(place)
   await place.redis.set(place.keys.leases, 'x')

@@ -99,7 +99,7 @@ describe('a lease', () => {
     ['renew', async (node, turn) => (await node.turns.renew([renewal(turn)])).trustedUntil],
   ]
   test.each(trusts)(
-    'by a %s is trusted less long than Redis keeps it, from before it was asked (CLAIM-2)',
+    'a lease by a %s is trusted for less time than Redis keeps it, counted from before it was asked for (CLAIM-2)',
     async (_, ask) => {
       await using place = await Place.open()
       for (const label of ['one', 'two']) await place.create({ label })
@@ -139,7 +139,7 @@ describe("a long turn's wake-up", () => {
     expect(await place.redis.zscore(place.keys.wakeups('default'), wakeup)).toBeNull()
   })
 
-  test('with nobody waiting brings no wake-up', async () => {
+  test('a long turn brings no wake-up when nobody waits', async () => {
     await using place = await Place.open()
     const node = place.node()
     await place.create()

@@ -22,14 +22,14 @@ async function woken(place: Place) {
 }
 
 describe('the record of a root is read once', () => {
-  test('by a post to it', async () => {
+  test('the record of a root is read once by a post to it', async () => {
     await using place = await Place.open()
     const { root, turn } = await woken(place)
     await turn.complete()
     expect(await readsOf(place, root, () => place.post(root, 'third'))).toEqual(['hmget'])
   })
 
-  test('by its commit that spawns', async () => {
+  test('the record of a root is read once by its commit that spawns', async () => {
     await using place = await Place.open()
     await place.create()
     const turn = await place.node().claim()
@@ -41,14 +41,14 @@ describe('the record of a root is read once', () => {
     expect(await readsOf(place, turn.worker, () => turn.record(wish))).toEqual(['hgetall'])
   })
 
-  test('by its commit that leaves mail', async () => {
+  test('the record of a root is read once by its commit that leaves mail', async () => {
     await using place = await Place.open()
     const { root, turn } = await woken(place)
     await place.post(root, 'third')
     expect(await readsOf(place, root, () => turn.complete())).toEqual(['hgetall'])
   })
 
-  test('by a child that wakes it', async () => {
+  test('the record of a root is read once by a child that wakes it', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     const node = place.node()

@@ -65,7 +65,7 @@ describe('a timer that is due', () => {
     expect(assignment.mail.signals.map((mail) => mail.message.value)).toEqual(['a', 'b', 'c'])
   })
 
-  test('of many, as many as a batch are posted at a time', async () => {
+  test('as many due timers as a batch holds are posted at a time', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 10 } })
     await place.create({ mode: 'conversation' })
     const node = place.node()
@@ -87,7 +87,7 @@ describe('a timer that is due', () => {
     expect(await place.redis.llen(place.workerKeys(turn.worker).signals)).toBe(25)
   })
 
-  test('of a worker that runs waits in the mailbox', async () => {
+  test('a due timer of a worker that runs waits in the mailbox', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
@@ -99,7 +99,7 @@ describe('a timer that is due', () => {
     expect(changed).not.toHaveProperty('run:default')
   })
 
-  test('of a worker that is gone, or was cancelled for good, is dropped', async () => {
+  test('a due timer of a worker that is gone, or was cancelled for good, is dropped', async () => {
     await using scene = await parked([timer('t1', 0)])
     const { place, node, turn } = scene
     await place.redis.zadd(place.keys.timers, 1, '01890a5d-ac96-774b-bcce-b302099a8000:t9')
@@ -140,7 +140,7 @@ describe('a retry that is due', () => {
     })
   })
 
-  test('of a worker that no longer waits for it is dropped', async () => {
+  test('a due retry of a worker that no longer waits for it is dropped', async () => {
     await using scene = await parked([])
     const { place, node, turn } = scene
     await place.redis.zadd(place.keys.timers, 1, `${turn.worker}:retry`)

@@ -28,7 +28,7 @@ describe('a pack', () => {
     expect(await packed([Buffer.from(`{\n${long}}`), Buffer.from(`{${long}}`)])).toBeNull()
   })
 
-  test('that is damaged, or of a codec that is not known, is not read', async () => {
+  test('a pack that is damaged, or of an unknown codec, is not read', async () => {
     const pack = (await packed(oldEntries(9).map((text) => Buffer.from(text)))) as Buffer
     expect(unpacked(pack.subarray(0, -3))).toBeNull()
     expect(unpacked(Buffer.concat([Buffer.from('y'), pack.subarray(1)]))).toBeNull()
@@ -114,7 +114,7 @@ describe('a packed history', () => {
     expect(await turns.readHistory(one.root, -2)).toEqual(one.entries.slice(-2))
   })
 
-  test('that another program damaged is named by its key, and by the audit', async () => {
+  test('a packed history that another program damaged is named by its key, and by the audit', async () => {
     await using place = await Place.open()
     const one = await rested(place)
     await walk(place)

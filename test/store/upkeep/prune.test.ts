@@ -133,7 +133,7 @@ describe('prune', () => {
     expect(await place.redis.zcard(place.keys.sessions)).toBe(13)
   })
 
-  test('by a node goes on where it stopped, and begins again at the end', async () => {
+  test('the pruning of a node goes on where it stopped, and begins again at the end', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 4, pruneEveryMs: 0 } })
     for (let number = 0; number < 6; number++) await kept(place, `kept ${number}`, 30 * day)
     const node = place.node()
@@ -147,7 +147,7 @@ describe('prune', () => {
     expect(more.reduce((sum, { pruned }) => sum + pruned, 0)).toBe(1)
   })
 
-  test('by a node passes over no session, even if others removed sessions that it had kept', async () => {
+  test('the pruning of a node passes over no session, even if others removed sessions that it had kept', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 4 } })
     for (let number = 0; number < 4; number++) await kept(place, `kept ${number}`, 30 * day)
     const all = await place.redis.zrange(place.keys.ends, 0, '-1')
@@ -159,7 +159,7 @@ describe('prune', () => {
     expect(await upkeep.prune()).toEqual({ pruned: 3, done: true })
   })
 
-  test('does not look at sessions that go on, nor at those that ended a short while ago', async () => {
+  test('pruning does not look at sessions that go on, nor at those that ended a short while ago', async () => {
     await using place = await Place.open()
     const goesOn = await place.create({ label: 'goes on' })
     await age(place, goesOn.id, 30 * day)
@@ -284,7 +284,7 @@ describe('prune', () => {
     expect(await place.dump()).toEqual({ retired: expect.anything() })
   })
 
-  test('without any retention removes sessions that have just finished', async () => {
+  test('pruning without any retention removes sessions that have just finished', async () => {
     await using place = await Place.open()
     await finished(place, 'old')
     expect(await place.sessions.prune(0)).toBe(1)

@@ -18,7 +18,7 @@ test.each([
   await expect(check(place)).resolves.toBeUndefined()
 })
 
-test('what is of another sort than it should be is left to the sweep, which names it', async () => {
+test('a key of another type than expected is left to the sweep, which names it', async () => {
   await using place = await Place.open()
   const { upkeep } = place.node()
   await upkeep.announce(1, [])

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Place } from '../support/place.ts'
 
 describe('wakeups', () => {
-  test('that are stale go; those that are fresh stay', async () => {
+  test('wake-ups that are stale go; those that are fresh stay', async () => {
     await using place = await Place.open()
     const now = await place.now()
     await place.redis.zadd(place.keys.wakeups('default'), now - 1, 'stale', now + 10_000, 'fresh')
@@ -15,7 +15,7 @@ describe('wakeups', () => {
     })
   })
 
-  test('that are stale go also where every node of their pool has gone', async () => {
+  test('stale wake-ups go even if every node of their pool has gone', async () => {
     await using place = await Place.open()
     const [gone, left] = [place.node({ kinds: { gpu: ['paint'] } }), place.node({ id: 'node-b' })]
     await gone.sweep()
@@ -45,7 +45,7 @@ describe('wakeups', () => {
     })
   })
 
-  test('that are out already are not put again', async () => {
+  test('wake-ups that are out already are not put again', async () => {
     await using place = await Place.open()
     for (const label of ['a', 'b', 'c', 'd']) await place.create({ label })
     const now = await place.now()

@@ -56,7 +56,7 @@ describe('a lease that has ended', () => {
     expect((await b.claim()).assignment).toMatchObject({ epoch: 3, crashes: 2 })
   })
 
-  test('of a worker that is no longer running is only dropped', async () => {
+  test('an ended lease of a worker that is no longer running is only dropped', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
     const node = place.node()
@@ -68,7 +68,7 @@ describe('a lease that has ended', () => {
     expect(dump).toMatchObject({ 'w:<one.root>': { status: 'idle', crashes: '0' } })
   })
 
-  test('that has not ended is left alone', async () => {
+  test('a lease that has not ended stays as it is', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()

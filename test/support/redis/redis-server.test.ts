@@ -6,7 +6,7 @@ import { askRedis } from '../../../src/dev/redis-question.ts'
 import { RedisServer } from './redis-server.ts'
 
 describe('RedisServer', () => {
-  test('what was written survives a kill, at the same port', async () => {
+  test('written data survives a kill, at the same port', async () => {
     await using server = await RedisServer.start()
     expect(await askRedis(server, 'SET greeting hello')).toEqual({ kind: 'answer', text: 'OK' })
     const killed = server.pid
@@ -36,7 +36,7 @@ describe('RedisServer', () => {
     expect(await askRedis(server, 'PING')).toEqual({ kind: 'nobody' })
   })
 
-  test('its folder goes with it', async () => {
+  test('the folder of a server goes with it', async () => {
     const server = await RedisServer.start()
     await server[Symbol.asyncDispose]()
     await expect(stat(server.folder)).rejects.toThrow('ENOENT')

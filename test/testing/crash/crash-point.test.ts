@@ -25,7 +25,7 @@ describe('crash points', () => {
     [3, 200, [0, 1, 2]],
     [5, 1, [4]],
     [0, 2, []],
-  ])('of %i, %i are chosen evenly', (there, most, chosen) => {
+  ])('%i crash points, of which %i are chosen, are chosen evenly', (there, most, chosen) => {
     expect(spread([...Array(there).keys()], most)).toEqual(chosen)
   })
 })

@@ -73,7 +73,7 @@ describe('a packed list of contents', () => {
     expect(keptBigger.reduce((sum, content) => sum + content.files, 0)).toBe(bigger.length)
   })
 
-  test('of more contents than fit in memory is the same', () => {
+  test('a packed list of more contents than fit in memory is the same', () => {
     const pruned = new ContentCollector(60_000)
     const whole = new ContentCollector(1_000_000)
     for (let seed = 0; seed < 100_000; seed++) {

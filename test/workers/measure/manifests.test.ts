@@ -21,7 +21,7 @@ describe('manifests', () => {
     ).not.toContain(true)
   })
 
-  test('with carriage returns at the ends of lines are read alike', () => {
+  test('manifests with carriage returns at the ends of lines are read alike', () => {
     const go = 'module m\n\nrequire (\n\t// a note\n\ta.b/c v1 // indirect\n\td.e/f v1 // a note\n)\n'
     expect(declared('go.mod', go)).toEqual({ runtime: ['d.e/f'], indirect: ['a.b/c'] })
     expect(declared('go.mod', go.replaceAll('\n', '\r\n'))).toEqual(declared('go.mod', go))
@@ -94,7 +94,7 @@ describe('manifests', () => {
     expect(declared('go.mod', text)).toEqual({ runtime: ['d.e/f'], indirect: ['a.b/c', 'g.h/i'] })
   })
 
-  test('of Ruby, Maven and Gradle', () => {
+  test('manifests of Ruby, Maven and Gradle are read', () => {
     expect(declared('Gemfile', "gem 'rails', '~> 7'\n  gem(\"pg\")\n# gem 'no'\n")).toEqual({
       runtime: ['pg', 'rails'],
     })
@@ -111,7 +111,7 @@ describe('manifests', () => {
     expect(declared('build.gradle', gradle)).toEqual({ runtime: ['b:bom', 'g:a'], development: ['j:unit'] })
   })
 
-  test('in rare forms with the same meaning', () => {
+  test('manifests in rare forms with the same meaning are read', () => {
     expect(declared('package.json', '{"dependencies":null,"devDependencies":[],"peerDependencies":{"p":"1"}}')).toEqual(
       {
         peer: ['p'],
@@ -136,7 +136,7 @@ describe('manifests', () => {
     expect(declared('build.gradle', gradle)).toEqual({ runtime: ['b:bom', 'g:a'], development: ['j:unit'] })
   })
 
-  test('that cannot be understood are broken, with a reason (MANIFEST-1)', () => {
+  test('manifests that cannot be understood are broken, with a reason (MANIFEST-1)', () => {
     expect(declared('package.json', '{"dependencies":')).toMatch(/^broken: .*JSON/)
     expect(declared('package.json', '[]')).toBe('broken: the file is not a table of fields')
     expect(declared('package.json', '{"dependencies":["a"]}')).toMatch(/^broken: /)
@@ -156,7 +156,7 @@ describe('manifests', () => {
     'requirements.txt',
   )
 
-  test('with any content never throw (MANIFEST-1)', () => {
+  test('manifests with any content never throw (MANIFEST-1)', () => {
     fc.assert(
       fc.property(name, fc.oneof(fc.string(), fc.json()), (file, text) => {
         expect(declared(file, text)).toBeDefined()

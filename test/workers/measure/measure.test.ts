@@ -23,22 +23,25 @@ function measureContent(content: string | Buffer, name = 'file'): FileMeasure {
 const sha256 = (content: string | Buffer) => createHash('sha256').update(content).digest('binary')
 
 describe('a file', () => {
-  test.each([1, 7, 262_143, 262_144, 262_145, 600_000])('of %i bytes is read completely, in one pass', (length) => {
-    const content = 'line of text\n'.repeat(Math.ceil(length / 13)).slice(0, length)
-    expect(measureContent(content)).toMatchObject({
-      bytes: length,
-      lines: content.split('\n').length - 1,
-      row: 'Other text',
-      sha256: sha256(content),
-      unreadable: null,
-    })
-  })
+  test.each([1, 7, 262_143, 262_144, 262_145, 600_000])(
+    'a file of %i bytes is read completely, in one pass',
+    (length) => {
+      const content = 'line of text\n'.repeat(Math.ceil(length / 13)).slice(0, length)
+      expect(measureContent(content)).toMatchObject({
+        bytes: length,
+        lines: content.split('\n').length - 1,
+        row: 'Other text',
+        sha256: sha256(content),
+        unreadable: null,
+      })
+    },
+  )
 
-  test('that is empty has no content and belongs to no language', () => {
+  test('an empty file has no content and belongs to no language', () => {
     expect(measureContent('', 'a.ts')).toMatchObject({ bytes: 0, lines: 0, row: null, sha256: null, text: null })
   })
 
-  test('with a hole is read completely', () => {
+  test('a file with a hole is read completely', () => {
     const folder = write(temporaryFolder(), { file: 'a\n' })
     truncateSync(join(folder, 'file'), 1_000_000)
     const content = Buffer.concat([Buffer.from('a\n'), Buffer.alloc(999_998)])
@@ -50,7 +53,7 @@ describe('a file', () => {
     })
   })
 
-  test.skipIf(!existsSync('/proc/self/fd'))('without any data is not read for hours', () => {
+  test.skipIf(!existsSync('/proc/self/fd'))('a file without any data is not read for hours', () => {
     const folder = write(temporaryFolder(), { a: '', b: '' })
     for (const name of ['a', 'b']) truncateSync(join(folder, name), 2 ** 40)
     let reads = 0
@@ -98,7 +101,7 @@ describe.skipIf(!existsSync('/proc/self/status'))('a file of the kernel', () => 
     expect(measured.lines).toBeGreaterThan(10)
   })
 
-  test.skipIf(!existsSync('/proc/self/pagemap'))('without an end is not read for ever', () => {
+  test.skipIf(!existsSync('/proc/self/pagemap'))('a file of the kernel without an end is not read for ever', () => {
     expect(measure(`/proc/${process.pid}`, 'pagemap', 100)).toMatchObject({
       bytes: 0,
       sha256: null,

@@ -80,7 +80,7 @@ describe('notes', () => {
     )
   })
 
-  test('do not depend on where the pieces end (NOTES-1)', () => {
+  test('notes do not depend on where the pieces end (NOTES-1)', () => {
     fc.assert(
       fc.property(
         textOf,

@@ -72,7 +72,7 @@ describe('sessions.fork', () => {
     expect((await troupe.client.audit()).findings).toEqual([])
   })
 
-  test('without an input waits for one, and is the same again under the same key', async () => {
+  test('a fork without an input waits for one, and the same key gives the same fork again', async () => {
     const { troupe, session, client } = await talked(1)
     await using _ = troupe
     const branch = await client.sessions.fork(session.root, { idempotencyKey: 'one', name: 'other way' })
@@ -90,7 +90,7 @@ describe('sessions.fork', () => {
     expect(model.requests.map(({ tools }) => tools.length)).toEqual([0, 0])
   })
 
-  test('of a worker with an open call has a result for it', async () => {
+  test('a fork of a worker with an open call has a result for that call', async () => {
     const asks = Promise.withResolvers<void>()
     const model = recordedModel('test/m', (request) =>
       /Go on/.test(lastText(request)) ? say('gone on') : call('wait'),

@@ -65,7 +65,7 @@ describe('tokens of an agent', () => {
     expect((await unknown.root.tokens()).context).toMatchObject({ window: null, share: null })
   })
 
-  test('of a long conversation are read from its end, and are those of the prompt after a summary', async () => {
+  test('tokens of a long conversation are read from its end, and after a summary they are those of the new prompt', async () => {
     const { troupe, root } = await conversation('test/m', 100_000, 20)
     await using _ = troupe
     expect((await root.tokens()).last).toEqual(usage(119))

@@ -112,7 +112,7 @@ describe('defineTool', () => {
     ['more time than timers hold', { timeoutMs: 2 ** 31 }, /timeoutMs must be a whole number/],
     ['half a byte', { outputBytesMax: 0.5 }, /outputBytesMax must be a whole number from 1 to 1000000, not 0\.5/],
     ['too much output', { outputBytesMax: 1_000_001 }, /outputBytesMax must be a whole number/],
-  ])('with %s throws a ConfigError that names it', (_, more, message) => {
+  ])('a tool with %s throws a ConfigError that names it', (_, more, message) => {
     expect(() => define({ ...fields, ...more })).toThrow(ConfigError)
     expect(() => define({ ...fields, ...more })).toThrow(message)
   })

@@ -111,7 +111,7 @@ function withOneFieldChanged(whole: unknown, values: readonly unknown[]): unknow
 }
 
 describe('a message', () => {
-  test('of any type is read from its JSON unchanged', () => {
+  test('a message of any type is read from its JSON unchanged', () => {
     fc.assert(
       fc.property(anyMessage, (message) => {
         const recorded: unknown = JSON.parse(JSON.stringify(message))
@@ -121,7 +121,7 @@ describe('a message', () => {
     )
   })
 
-  test('that is accepted without the schema is accepted by the schema (CODEC-2)', () => {
+  test('a message that is accepted without the schema is accepted by the schema (CODEC-2)', () => {
     // One field of a good message is anything: whatever is still read must fit.
     const spoilt = fc.tuple(anyMessage, fc.nat(), anyJson, fc.nat()).map(([message, field, value, place]) => {
       const fields = JSON.parse(JSON.stringify(message)) as Record<string, unknown>
@@ -144,7 +144,7 @@ describe('a message', () => {
     )
   })
 
-  test('with one wrong field is accepted only if the schema accepts it (CODEC-2)', () => {
+  test('a message with one wrong field is accepted only if the schema accepts it (CODEC-2)', () => {
     const providerOptions = { one: { id: 'a' }, two: {} }
     const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 1, cacheWriteTokens: 1, reasoningTokens: 1 }
     const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: {}, inputText: 'a', providerOptions }
@@ -194,7 +194,7 @@ describe('a message', () => {
     ['an output without a value', { ...result, output: { type: 'text' } }],
     ['an output of JSON without a value', { ...result, output: { type: 'json' } }],
     ['a status that is no word', { ...result, status: 7 }],
-  ])('that is %s is not a message', (_, value) => {
+  ])('a value that is %s is not a message', (_, value) => {
     expect(readChatMessage(value)).toBeNull()
   })
 })

@@ -27,7 +27,7 @@ test('each fits the schema of stored messages and loses nothing by it', () => {
   for (const message of made) expect(chatMessageSchema.parse(JSON.parse(JSON.stringify(message)))).toEqual(message)
 })
 
-test('only a result names a call (FACTORY-1) [0.4]', () => {
+test('a message other than a result names no call (FACTORY-1) [0.4]', () => {
   const named = made.filter((message) => 'toolCallId' in message || 'name' in message)
   expect(named.map(({ type }) => type)).toEqual(['toolResult'])
   expect(made.flatMap((message) => (message.type === 'assistant' ? [message.finishReason] : []))).toEqual([

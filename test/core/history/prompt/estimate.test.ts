@@ -77,7 +77,7 @@ describe('tokens', () => {
     expect(estimatedTokens([system('x')], tools)).toBe(7)
   })
 
-  test('of a history are the sum of its messages', () => {
+  test('the tokens of a history are the sum of the tokens of its messages', () => {
     const history = ConversationHistory.from([system('x'.repeat(80))])
     expect([history.estimatedTokens(), history.estimatedTokens(tools)]).toEqual([20, 26])
   })

@@ -92,7 +92,7 @@ describe('a tally', () => {
     expect(decodeTally('a 0')).toEqual(emptyTally)
   })
 
-  test('with further numbers of a newer version is read', () => {
+  test('a tally with further numbers of a newer version is read', () => {
     expect(decodeTally('a 1 2 3 4 5 6 7 8 9 a b')).toEqual(decodeTally('a 1 2 3 4 5 6 7 8 9 a'))
   })
 

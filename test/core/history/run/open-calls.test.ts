@@ -43,7 +43,7 @@ describe('openCallsIn', () => {
     expect(openCallsIn([])).toBeNull()
   })
 
-  test('does not look before the end of a run', () => {
+  test('a search for open calls does not look before the end of a run', () => {
     for (const type of ['completed', 'failed', 'cancelled']) {
       expect(ids([asked('a'), make({ type }), user])).toEqual([])
       expect(ids([make({ type })])).toEqual([])
@@ -92,7 +92,7 @@ test('the result of a started call is what its tool reported; a call that was no
   expect(lastResult(call, 'm1', word)).toMatchObject({ status: 'cancelled' })
 })
 
-test('after the answering entries, an agent that reads the history finds no open call', () => {
+test('an agent that reads its history after the answering entries finds no open call', () => {
   const history = [user, asked('a', 'b'), answered('a')]
   const open = openCallsIn(history)
   const entries = lastEntries(open ?? { calls: [], run: 0, epoch: 0 }, 9).map(decodeEntry)

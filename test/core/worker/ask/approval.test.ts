@@ -139,7 +139,7 @@ describe('a rule with `when`', () => {
     })
   }
 
-  test('that throws is logged with the place in its code', () => {
+  test('a rule whose `when` throws is logged with the place in its code', () => {
     const lines: LogLine[] = []
     decide({ tool: {}, rules: { allow: [{ tool: 'act', when: throws }] } }, lines)
     expect(lines).toHaveLength(1)
@@ -160,7 +160,7 @@ describe('a rule with `when`', () => {
     expect(Object.isFrozen(input)).toBe(false)
   })
 
-  test('of a tool that is called seldom costs other tools nothing', () => {
+  test('a rule for a tool that is called seldom costs other tools nothing', () => {
     const rules = { deny: [{ tool: 'other', when: throws }] }
     expect(decide({ tool: { approval: 'never' }, rules }).do).toBe('run')
   })
@@ -174,7 +174,7 @@ describe('the approval function of a tool', () => {
     expect(decide({ tool, input: { to: 'you' } }).do).toBe('ask')
   })
 
-  test('that throws asks, and is logged (APPROVAL-2)', () => {
+  test('an approval function that throws asks, and is logged (APPROVAL-2)', () => {
     const lines: LogLine[] = []
     const approval = () => {
       throw new TypeError('undefined is odd')

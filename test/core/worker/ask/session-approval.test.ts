@@ -14,7 +14,7 @@ test('the text of the default is short, and is read back', () => {
   expect(decodeApproval('manual wait 0')).toEqual(defaultApproval)
 })
 
-test('what was written is read back', () => {
+test('a policy that was written is read back', () => {
   const approval = fc.record({
     policy: fc.constantFrom(...approvalPolicies),
     whenNobodyAnswers: fc.constantFrom(...nobodyAnswersWords),

@@ -80,7 +80,7 @@ describe('toRuntimeError', () => {
     expect(toRuntimeError(thrown).message).toBe(message)
   })
 
-  test('whatever is thrown becomes an error; nothing makes it throw', () => {
+  test('a thrown value of any type becomes an error, and nothing makes the conversion throw', () => {
     const circular: Record<string, unknown> = Object.create(null)
     circular.self = circular
     const hostile = {

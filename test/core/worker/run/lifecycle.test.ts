@@ -107,7 +107,7 @@ describe('the machine', () => {
     expect(new RunMachine('ExecutingTools').state).toBe('ExecutingTools')
   })
 
-  test.each(places)('in %s on %s does what the table says, or nothing', (state, event) => {
+  test.each(places)('the machine in %s on %s does what the table says, or nothing', (state, event) => {
     const told: unknown[] = []
     const machine = new RunMachine(state, (...ignored) => told.push(ignored))
     const next = transition(state, event)

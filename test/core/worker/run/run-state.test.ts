@@ -30,7 +30,7 @@ const running: Readonly<Record<RunState, FineState>> = {
 }
 
 describe('a running worker', () => {
-  test.each(runStates.map((run) => [run, running[run]] as const))('in %s is %s', (run, fine) => {
+  test.each(runStates.map((run) => [run, running[run]] as const))('a running worker in %s is %s', (run, fine) => {
     expect(fineState({ run, worker: 'running' })).toBe(fine)
   })
 

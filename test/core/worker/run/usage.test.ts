@@ -45,6 +45,6 @@ test.each([
   [{ inputTokens: Number.NaN, outputTokens: 0 }, 0],
   [{ inputTokens: -7, outputTokens: 0 }, 0],
   [{ inputTokens: 2e9, outputTokens: 0 }, 0],
-])('of the usage %j %d input tokens count', (usage, counted) => {
+])('the usage %j counts %d input tokens', (usage, counted) => {
   expect(credibleUsage(usage)).toEqual({ ...usage, inputTokens: counted })
 })

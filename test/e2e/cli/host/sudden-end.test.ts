@@ -80,7 +80,7 @@ describe.concurrent('an uncaught error', () => {
 })
 
 describe.concurrent('a call of process.exit', () => {
-  it('in a handler is reported with its place', async () => {
+  it('a handler that calls process.exit is reported with its place', async () => {
     const place = await placeOf('exits', '  process.exit(7)')
     const { code, objects, stderr } = await cli.project.run(['run', 'exits', ...place, '--json'])
     expect(code).toBe(7)
@@ -90,13 +90,13 @@ describe.concurrent('a call of process.exit', () => {
     expect(objects.at(-1)).toMatchObject({ type: 'error', code: 'uncaught', message: expect.stringMatching(notLost) })
   })
 
-  it('with code 0 is no success', async () => {
+  it('a process.exit with code 0 is no success', async () => {
     const place = await placeOf('leaves', '  process.exit(0)')
     expect(await cli.project.run(['run', 'leaves', ...place])).toMatchObject({ code: 70, stdout: '' })
   })
 
   it.each([['kinds'], ['run', 'quits'], ['node']])(
-    'while a worker file loads is reported with the file: %s',
+    'a worker file that calls process.exit while it loads is reported with the file: %s',
     async (...args) => {
       const place = await placeOf('quits', '', 'process.exit(3)')
       const { code, stderr } = await cli.project.run([...args, ...place])

@@ -106,7 +106,7 @@ describe.concurrent('a Redis that refuses', () => {
     ])
   })
 
-  it('to promise its keys is a wrong set-up, and a finding of doctor', async () => {
+  it('a Redis that refuses to promise its keys is a wrong set-up, and a finding of doctor', async () => {
     await using redis = await RedisServer.start({
       durability: 'none',
       settings: ['maxmemory 50mb', 'maxmemory-policy allkeys-lru'],

@@ -46,7 +46,7 @@ async function talk(inputs: number, tokens: readonly number[], write: () => Scri
 }
 
 describe('a conversation', () => {
-  test('that has filled 85 % of the window goes on with a summary of its beginning [1.56, 4.7, 4.8]', async () => {
+  test('a conversation that has filled 85 % of the window goes on with a summary of its beginning [1.56, 4.7, 4.8]', async () => {
     const { troupe, session, requests, handoffs } = await talk(4, [100, 200, 860, 150], () => say('They counted.'))
     await using _ = troupe
     expect(handoffs()).toHaveLength(1)

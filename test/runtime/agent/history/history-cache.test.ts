@@ -96,7 +96,7 @@ describe('the memory of the cache', () => {
     expect(kept(cache, 'a', 'b')).toEqual(['a', 'b'])
   })
 
-  test('does not keep a history that alone exceeds the limit, and drops no other for it', () => {
+  test('a history that alone exceeds the limit of the cache is not kept, and no other is dropped for it', () => {
     const cache = new HistoryCache(100_000)
     cache.give('a', outcome(), known(10))
     cache.give('long', outcome(), known(101))

@@ -140,7 +140,7 @@ describe('toolBefore', () => {
     expect(seen).toEqual([1, 1])
   })
 
-  test('that does not answer in time refuses the call [1.61]', async () => {
+  test('a toolBefore hook that does not answer in time refuses the call [1.61]', async () => {
     const model = scripted(greet('Ada'), say('Done.'))
     const ran: unknown[] = []
     const hooks = { toolBefore: () => new Promise<void>(() => {}) }

@@ -225,7 +225,7 @@ describe('onIteration', () => {
   })
 })
 
-test('those who follow a session are told of each iteration with its trace, and nothing of it is stored [2.12]', async () => {
+test('followers of a session see each iteration with its trace, and nothing of it is stored [2.12]', async () => {
   const following = Promise.withResolvers<void>()
   const model = recordedModel('test/m', async (_, n) => {
     await following.promise

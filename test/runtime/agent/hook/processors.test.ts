@@ -41,7 +41,7 @@ describe('spawn', () => {
     await expectSound(made.troupe)
   })
 
-  test('that throws adds nothing', async () => {
+  test('a processor whose spawn throws adds nothing', async () => {
     await using made = await run({ spawn: () => Promise.reject(new Error('no')) })
     expect(made.result).toMatchObject({ status: 'completed' })
     expect(textsIn(made.model.requests[0]?.messages)).toEqual(['go'])
@@ -71,7 +71,7 @@ describe('a processor', () => {
     await expectSound(made.troupe)
   })
 
-  test('that changes an input leaves what goes with it', async () => {
+  test('a processor that changes an input leaves what goes with it', async () => {
     const model = scripted(say('Done.'))
     const hooks: AgentHooks = { prompt: (input) => ({ do: 'transform', input: (input as string).toUpperCase() }) }
     const context = { facts: { branch: () => 'main' } }
@@ -156,7 +156,7 @@ describe('a processor', () => {
     await expectSound(troupe)
   })
 
-  test('that waits is told when nobody answered in time, and may wait again under another id', async () => {
+  test('a processor that waits learns that nobody answered in time, and may wait again under another id', async () => {
     const prompt: Processor = (_input, { answer }) => {
       if (answer === null) return { do: 'suspend', question: 'Who?', expiresMs: 50 }
       return answer.status === 'expired'
@@ -181,7 +181,7 @@ describe('a processor', () => {
     await expectSound(troupe)
   })
 
-  test('that waits is withdrawn with its run', async () => {
+  test('a wait of a processor is withdrawn with its run', async () => {
     const prompt: Processor = () => ({ do: 'suspend', question: 'Who?' })
     const clerk = defineWorker({ instructions: 'x', model: scripted(say('never')), hooks: { prompt } })
     await using troupe = await TestTroupe.start({ workers: { clerk } })
@@ -210,7 +210,7 @@ describe('a processor', () => {
     await expectSound(made.troupe)
   })
 
-  test('that fails for a while is tried again, behind those that have ended (PREPARE-1)', async () => {
+  test('a processor that fails for a while is tried again, behind those that have ended (PREPARE-1)', async () => {
     const ran: string[] = []
     const first: Processor = () => void ran.push('first')
     const flaky: Processor = () => {

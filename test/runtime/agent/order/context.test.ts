@@ -95,7 +95,7 @@ describe('files of the context', () => {
     ])
   })
 
-  test('that cannot be used are left out, with one line for each reason, and the run goes on [1.12]', async () => {
+  test('files that cannot be used are left out, with one line for each reason, and the run goes on [1.12]', async () => {
     await writeFile(join(base, 'secret.md'), 'secret')
     await symlink(join(base, 'secret.md'), join(folder, 'link.md'))
     await write({ 'binary.md': Buffer.from([65, 0, 66]), 'long.md': 'x'.repeat(60_000) })
@@ -156,7 +156,7 @@ describe('files of the context', () => {
     expect(why[1]).toBe('the files of the context have more than 350 bytes (context.bytesMax)')
   })
 
-  test('of which only the time changed are read once more, and give the same text', async () => {
+  test('files of which only the time changed are read once more, and give the same text', async () => {
     const files = new ContextFiles({ files: ['README.md'] })
     const log = { debug() {}, info() {}, error() {}, warn() {} }
     const before = await files.text(await openWorkspace(folder), log)

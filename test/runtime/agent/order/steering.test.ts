@@ -131,7 +131,7 @@ describe('a message that steers', () => {
     await expectSound(troupe)
   })
 
-  test('that comes while the model writes its answer lets the run go on in place of its end', async () => {
+  test('a message that comes while the model writes its answer lets the run go on in place of its end', async () => {
     const { model, open } = gated([say('An answer.'), say('A better one.')], [1])
     const heard = Promise.withResolvers<void>()
     const aroundTurns = (turns: TurnStore) =>

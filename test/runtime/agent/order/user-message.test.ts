@@ -13,7 +13,7 @@ const textOf = (value: unknown) => {
 }
 
 describe('a message', () => {
-  test('that is a list of content blocks keeps these blocks', () => {
+  test('a list of content blocks as a message keeps these blocks', () => {
     const content = [
       { type: 'text', text: 'What is this?' },
       { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' },
@@ -27,16 +27,16 @@ describe('a message', () => {
     ['blocks that no model takes', { content: [{ type: 'tool-call', toolCallId: 'a', toolName: 'b', input: {} }] }],
     ['blocks and more', { content: [{ type: 'text', text: 'hello' }], role: 'system' }],
     ['a value', [1, { a: null }]],
-  ])('that is %s becomes its JSON text', (_, value) => {
+  ])('a message that is %s becomes its JSON text', (_, value) => {
     expect(textOf(value)).toBe(JSON.stringify(value))
   })
 
-  test('that is a text stays as it is, except for half characters, which providers refuse', () => {
+  test('a text as a message stays as it is, except for half characters, which providers refuse', () => {
     expect(textOf('hello\n')).toBe('hello\n')
     expect(textOf('half \ud83d of a pair')).toBe('half \ufffd of a pair')
   })
 
-  test('that is nested too deeply to be written breaks no turn', () => {
+  test('a message that is nested too deeply to be written breaks no turn', () => {
     const nested: unknown = JSON.parse('['.repeat(20_000) + ']'.repeat(20_000))
     expect(textOf(nested)).toBe('(a message that is nested too deeply to be written as text)')
   })

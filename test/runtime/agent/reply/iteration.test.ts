@@ -32,13 +32,13 @@ describe('a reply', () => {
     expect(stagesOf(content, 3, 3)).toMatchObject(blank)
   })
 
-  test('with text and without calls is the answer, also at the last iteration [0.9, 2.5, 2.10]', () => {
+  test('a reply with text and without calls is the answer, also at the last iteration [0.9, 2.5, 2.10]', () => {
     const done = { decision: 'done', error: null, calls: [], trace: ['parse_no_tools'] }
     expect(stagesOf([text('yes')])).toMatchObject(done)
     expect(stagesOf([text('yes')], 3, 3)).toMatchObject(done)
   })
 
-  test('with calls continues with each call checked, in order (ITERATION-2) [2.2, 2.3, 2.10]', () => {
+  test('a reply with calls continues with each call checked, in order (ITERATION-2) [2.2, 2.3, 2.10]', () => {
     checked.length = 0
     const iteration = stagesOf([text('I look'), calling('good'), calling('bad'), calling('other')], 2)
     expect(iteration).toMatchObject({ used: { iterations: 2 }, decision: 'continue', error: null })
@@ -48,7 +48,7 @@ describe('a reply', () => {
     expect(checked).toEqual(['good', 'bad', 'other'])
   })
 
-  test('with calls at the last iteration is an error, and no call is approved (ITERATION-1) [2.4, 2.7]', () => {
+  test('a reply with calls at the last iteration is an error, and no call is approved (ITERATION-1) [2.4, 2.7]', () => {
     for (const number of [3, 4]) {
       const iteration = stagesOf([calling('good'), calling('good')], number, 3)
       expect(iteration).toMatchObject({ decision: null, error: { code: 'iterations_exceeded', retryable: false } })
@@ -57,7 +57,7 @@ describe('a reply', () => {
       expect(iteration.trace).toEqual(['parse_tool_calls', 'validate_calls', 'budget_exceeded_iterations'])
     }
   })
-  test('with more calls than one reply may have gets an error as the result of each that is too many', () => {
+  test('a reply with too many calls gets an error as the result of each call beyond the limit', () => {
     checked.length = 0
     const calls = ['a', 'b', 'c', 'd', 'e', 'f']
     const iteration = stagesOf(calls.map(calling))
@@ -71,7 +71,7 @@ describe('a reply', () => {
     expect(checked).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  test('whose calls are more than the run may ask for is an error, and no call is approved', () => {
+  test('a reply with more calls than the run may still make is an error, and no call is approved', () => {
     expect(stagesOf([calling('good')], 1, 3, 9)).toMatchObject({ decision: 'continue', error: null })
     const iteration = stagesOf([calling('good'), calling('good')], 1, 3, 10)
     expect(iteration).toMatchObject({ decision: null, error: { code: 'tool_calls_exceeded', retryable: false } })

@@ -65,7 +65,7 @@ test.each([
   ['anthropic/claude-sonnet-4-0', anthropic, anthropicThought],
   ['openai/gpt-5', responses, responsesThought],
 ] as const)(
-  'what %s signed goes back to it, under any name that it answers with, and not to another',
+  'data that %s signed goes back to it, under any name that it answers with, and to no other provider',
   async (model, surface, thought) => {
     const other = `${model}-fast`
     const { results, bodies } = await talkToProvider({
@@ -113,7 +113,7 @@ describe.each([chat, anthropic, responses])('$model', (surface) => {
     expect(callIds.at(-1)).toBe('plain-1')
   })
 
-  test('that repeats a long id has both calls answered under different ids', async () => {
+  test('two calls with the same long id are answered under different ids', async () => {
     const id = 'x'.repeat(500)
     const calls = { calls: [{ id, name: 'look', args: '{}' }] }
     const { results, bodies } = await talkToProvider({

@@ -320,7 +320,7 @@ test('a call goes on if a listener of progress or a logger throws', async () => 
   await waitUntil('the tool to have heard it', () => fail.mock.calls.length === 2)
 })
 
-test('after close no thread is left and no call waits (THREAD-POOL-3)', async () => {
+test('a closed pool has no thread left, and no call waits (THREAD-POOL-3)', async () => {
   const running = vi.spyOn(ToolThread.prototype, 'run')
   const { pool, run } = open()
   const seen = callParts()
@@ -337,7 +337,7 @@ test('after close no thread is left and no call waits (THREAD-POOL-3)', async ()
   await pool.close()
 })
 
-test('by default there are as many threads as the machine can run', async () => {
+test('a pool has by default as many threads as the machine can run', async () => {
   const pool = new ThreadPool()
   pools.push(pool)
   const executor = new ToolExecutor(pool)

@@ -121,7 +121,7 @@ describe('the results of children', () => {
     ])
   })
 
-  test('in the known form that are too long are shown as the summary and the text', () => {
+  test('results of children that are too long in the known form are shown as the summary and the text', () => {
     const text = JSON.stringify({ summary: 'in short\nmore', details: long })
     expect(toldOf({ text }, 1_000)).toEqual({
       summary: 'in short',
@@ -133,7 +133,7 @@ describe('the results of children', () => {
     })
   })
 
-  test('that are nested too deeply are shown as text', () => {
+  test('results of children that are nested too deeply are shown as text', () => {
     const nested = (depth: number) => `{"details":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
     for (const depth of [65, 20_000]) {
       const text = nested(depth)

@@ -67,7 +67,7 @@ describe('a message to a live worker', () => {
     ['that nobody knows', () => newId(0), 'is not known'],
     ['that is no id', () => 'the boss', 'is not the id of a worker'],
     ['the parent of a root', () => 'parent', 'has no parent'],
-  ])('to a worker %s is answered as an error', async (_, to, why) => {
+  ])('a message to a worker %s is answered as an error', async (_, to, why) => {
     const model = recordedModel('test/m', [call('send_message', { to: to(), text: 'hello' }), say('ok')])
     await using troupe = await TestTroupe.start({
       workers: { agent: defineWorker({ instructions: 'x', model, spawns: ['agent'] }) },
@@ -223,7 +223,7 @@ describe('children', () => {
     expect(await session.result()).toMatchObject({ status: 'completed' })
   })
 
-  test('of a second call are awaited in addition to those of the first, whose results were taken', async () => {
+  test('children of a second call are awaited in addition to those of the first, whose results were taken', async () => {
     const release = Promise.withResolvers<void>()
     const child = recordedModel('test/child', async ({ messages }) => {
       if (textOf(messages[0]).endsWith('slow')) await release.promise

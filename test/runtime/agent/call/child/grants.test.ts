@@ -64,7 +64,7 @@ function parentWithChildren() {
 }
 
 describe('tools', () => {
-  test('that a session does not permit are hidden and refused, for its root, a child and a grandchild', async () => {
+  test('tools that a session does not permit are hidden and refused, for its root, a child and a grandchild', async () => {
     const { models, workers } = parentWithChildren()
     await using troupe = await TestTroupe.start({ workers })
     ran.length = 0
@@ -99,7 +99,7 @@ describe('tools', () => {
     expect(told(models.low)[1]).toBe("Error: unknown tool 'b'. Available: a")
   })
 
-  test('that a task does not name are forbidden to the child and its children', async () => {
+  test('tools that a task does not name are forbidden to the child and its children', async () => {
     const { models, workers } = parentWithChildren()
     const root = recordedModel('test/root', inTurn(spawn('middle', { tools: ['b'] })))
     await using troupe = await TestTroupe.start({
@@ -134,7 +134,7 @@ describe('folders', () => {
   })
   afterAll(() => rm(folder, { recursive: true }))
 
-  test('that are replaced by a link in the middle of a turn are refused', async () => {
+  test('folders that are replaced by a link in the middle of a turn are refused', async () => {
     const swapped = join(folder, 'swapped')
     await mkdir(swapped)
     const swap = defineTool({

@@ -142,7 +142,7 @@ describe('a result of more than 200 000 bytes', () => {
     expect(await session.result()).toMatchObject({ value: { text: expect.stringMatching(/^lin\n\[Bytes 0 to 3/) } })
   })
 
-  test('of another session, or that nobody kept, is not read', async () => {
+  test('a long result of another session, or one that nobody kept, is not read', async () => {
     const { troupe, texts, results } = await life(long, () => [
       { id: 'f'.repeat(32) },
       { id: 'no id' },
@@ -153,7 +153,7 @@ describe('a result of more than 200 000 bytes', () => {
     expect(texts).toContain(`Error: no result with the id "${'f'.repeat(32)}" is kept in this session.`)
   })
 
-  test('that cannot be kept is cut, and the model is told why', async () => {
+  test('a long result that cannot be kept is cut, and the model learns why', async () => {
     const model = recordedModel('test/m', [call('fetch', {}), say('done')])
     const agent = defineWorker({ instructions: 'x', model, tools: [tool(long)] })
     await using troupe = await TestTroupe.start({ workers: { agent }, policy: { sessionBlobBytesMax: 1_000 } })

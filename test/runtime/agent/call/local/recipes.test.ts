@@ -165,7 +165,7 @@ describe('a recipe', () => {
     expect(made.output).toMatch(text)
   })
 
-  test('without steps runs by the run of its tool, and a tool with both may be a step of another one', async () => {
+  test('a recipe without steps runs by the run of its tool, and a tool with both may be a step of another recipe', async () => {
     const both = defineTool({
       name: 'both',
       description: 'Both.',
@@ -269,7 +269,7 @@ describe('a step of a recipe', () => {
     expect(pays).toEqual([])
   })
 
-  test('that the permissions of its worker do not name does not run', async () => {
+  test('a step that the permissions of its worker do not name does not run', async () => {
     pays.length = 0
     const model = scripted(call('report'), say('Done.'))
     const clerk = defineWorker({ instructions: 'x', model, tools: [payment(), pay({ approval: 'never' })] })
@@ -279,7 +279,7 @@ describe('a step of a recipe', () => {
     expect(pays).toEqual([])
   })
 
-  test('that needs an approval runs if a person approved the recipe', async () => {
+  test('a step that needs an approval runs if a person approved the recipe', async () => {
     pays.length = 0
     const model = scripted(call('report'), say('Done.'))
     const clerk = defineWorker({ instructions: 'x', model, tools: [payment({ approval: 'always' }), pay()] })
@@ -293,7 +293,7 @@ describe('a step of a recipe', () => {
     expect(told(model)[0]).toContain('paid 1')
   })
 
-  test('that may pass is tried again, and those that have ended are not', async () => {
+  test('a step whose failure may pass is tried again, and steps that have ended are not', async () => {
     const ran: string[] = []
     let failures = 2
     const flaky = tool('flaky', () => {
@@ -310,7 +310,7 @@ describe('a step of a recipe', () => {
     await expectSound(made.troupe)
   })
 
-  test('of a once tool that failed for a while is tried again', async () => {
+  test('a step of a `once` tool that failed for a while is tried again', async () => {
     let failures = 1
     const flaky = tool(
       'flaky',
@@ -324,14 +324,14 @@ describe('a step of a recipe', () => {
     expect(made.output).toContain('### Step 1: flaky\n\nok')
   })
 
-  test('that ends the run does so, and the run says why', async () => {
+  test('a step that ends the run does so, and the run says why', async () => {
     const end = tool('end', () => Promise.reject(new TerminalError('no more paper')))
     await using made = await outputOf([recipeOf(() => ({ serial: [{ tool: end }] })), end])
     expect(made.result).toMatchObject({ status: 'failed', failure: { message: 'no more paper', origin: 'tool' } })
     await expectSound(made.troupe)
   })
 
-  test('of a once tool makes the outcome of its call unknown if the run is cancelled meanwhile', async () => {
+  test('a step of a `once` tool makes the outcome of its call unknown if the run is cancelled while it runs', async () => {
     const started = Promise.withResolvers<void>()
     const slow = tool(
       'slow',

@@ -47,7 +47,7 @@ describe('a call of a terminal tool', () => {
     expect(JSON.stringify(results[0])).toContain("'submit' in the same reply ended the run")
   })
 
-  test('with wrong arguments is answered with what is wrong', async () => {
+  test('a terminal tool called with wrong arguments is answered with what is wrong', async () => {
     const model = recordedModel('test/m', [call('submit', { title: 1 }), call('submit', { title: 'T' })])
     const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [submit] })
     await using _ = troupe
@@ -63,7 +63,7 @@ describe('a call of a terminal tool', () => {
     expect(result).toMatchObject({ status: 'completed', value: { output: 'LONG' } })
   })
 
-  test('that a rule forbids ends nothing', async () => {
+  test('a terminal tool that a rule forbids ends nothing', async () => {
     const model = recordedModel('test/m', [call('submit', { title: 'T' }), say('Then not.')])
     const { troupe, result } = await runOnce({
       instructions: 'x',
@@ -75,7 +75,7 @@ describe('a call of a terminal tool', () => {
     expect(result).toMatchObject({ status: 'completed', value: { text: 'Then not.' } })
   })
 
-  test('that a resolver finds ends the run as well', async () => {
+  test('a terminal tool that a resolver finds ends the run too', async () => {
     const model = recordedModel('test/m', [together(call('count'), call('hand_in', { title: 'T' }))])
     let runs = 0
     const count = tool('count', () => ++runs)

@@ -50,14 +50,14 @@ describe('a call with terminate: true', () => {
     ['fails', { note: 'bad', terminate: true }],
     ['does not fit', { terminate: true }],
     ['says false', { note: 'a', terminate: false }],
-  ])('that %s lets the model go on', async (_what, input) => {
+  ])('a call with terminate: true that %s lets the model go on', async (_what, input) => {
     const model = recordedModel('test/m', [call('save', input), say('Then so.')])
     const { troupe, result } = await runOnce({ ...kind, model, tools: [save] })
     await using _ = troupe
     expect(result).toMatchObject({ status: 'completed', value: { text: 'Then so.' } })
   })
 
-  test('of a tool that has such an argument, or of a kind that does not allow it, means nothing', async () => {
+  test('the argument terminate means nothing for a tool that has such an argument itself, or a kind that does not allow it', async () => {
     const own = defineTool({
       name: 'stop',
       description: 'Stops a machine.',

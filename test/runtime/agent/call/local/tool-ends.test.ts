@@ -116,7 +116,7 @@ test('a run with more facts than a result may hold fails, and its answer is in i
   ])
 })
 
-test('after a reply the record counts no failed attempts any more', async () => {
+test('the record counts no failed attempts any more after a reply', async () => {
   const seen: unknown[] = []
   const look = defineTool({
     name: 'look',
@@ -136,7 +136,7 @@ test('after a reply the record counts no failed attempts any more', async () => 
 })
 
 describe('a tool that fails', () => {
-  test('with a failure that may pass counts as running while it waits for its retry', async () => {
+  test('a tool whose failure may pass counts as running while it waits for its retry', async () => {
     const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let tries = 0
     const flaky = tool(
@@ -158,7 +158,7 @@ describe('a tool that fails', () => {
     expect(await session.result()).toMatchObject({ status: 'completed' })
   })
 
-  test('with a failure that may pass is called again, then its error goes to the model [3.4, 3.14]', async () => {
+  test('a tool whose failure may pass is called again, then its error goes to the model [3.4, 3.14]', async () => {
     let tries = 0
     const model = recordedModel('test/m', [call('flaky'), say('ok')])
     const flaky = tool('flaky', () => {
@@ -174,7 +174,7 @@ describe('a tool that fails', () => {
     expect(model.requests[1]?.messages.at(-1)).toMatchObject({ results: [{ output: { type: 'error-text' } }] })
   })
 
-  test('beside others is the only one that is called again, with the number of its attempt', async () => {
+  test('a tool that fails beside others is the only one that is called again, with the number of its attempt', async () => {
     const seen: string[] = []
     const noting = (name: string, fails: number) =>
       defineTool({
@@ -202,7 +202,7 @@ describe('a tool that fails', () => {
     expect(history.filter(({ type }) => type === 'attemptFailed')).toHaveLength(2)
   })
 
-  test('with a TerminalError lets no other call begin', async () => {
+  test('a tool that fails with a TerminalError lets no other call begin', async () => {
     const ran: string[] = []
     const broken = tool('broken', () => {
       throw new TerminalError('the disk is gone')
@@ -220,7 +220,7 @@ describe('a tool that fails', () => {
     expect(results).toEqual(['ok', 'error', 'cancelled'])
   })
 
-  test('with a TerminalError fails the run [3.14]', async () => {
+  test('a tool that fails with a TerminalError fails the run [3.14]', async () => {
     const model = recordedModel('test/m', [call('broken')])
     const broken = tool('broken', () => {
       throw new TerminalError('the disk is gone')

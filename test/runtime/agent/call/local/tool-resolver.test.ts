@@ -162,7 +162,7 @@ describe('a resolver of tools', () => {
   test.each([
     ['no list', { availableTools: () => 'look', resolve: () => null }, /availableTools must return a list of tools/],
     ['two tools of one name', byName([look, look]), /two tools have the name "look"/],
-  ])('whose list is %s fails the run with a sentence', async (_what, tools, message) => {
+  ])('a resolver whose list is %s fails the run with a sentence', async (_what, tools, message) => {
     const model = scripted(say('never'))
     const { troupe, result } = await runOnce({ instructions: 'x', model, tools: tools as ToolResolver })
     await using _ = troupe

@@ -35,7 +35,7 @@ describe('a session', () => {
   test.each([
     ['auto', ['looked', 'paid 5'], 'paid 5'],
     ['readOnly', ['looked'], forbidden],
-  ] as const)('with the policy %s asks nobody', async (approval, ledger, text) => {
+  ] as const)('a session with the policy %s asks nobody', async (approval, ledger, text) => {
     await using made = await started(together(pay(5), look()), { approval })
     expect(await resultOf(made.session)).toMatchObject({ status: 'completed' })
     expect(made.ledger.toSorted()).toEqual(ledger)
@@ -44,7 +44,7 @@ describe('a session', () => {
     await expectSound(made.troupe)
   })
 
-  test('where nobody answers denies at once, or fails [1.47]', async () => {
+  test('a session where nobody answers denies at once, or fails [1.47]', async () => {
     await using denies = await started(together(pay(5), look()), { whenNobodyAnswers: 'deny' })
     expect(await resultOf(denies.session)).toMatchObject({ status: 'completed' })
     expect(denies.ledger).toEqual([])
@@ -70,20 +70,25 @@ describe('a session', () => {
   test.each([
     ['deny', 'completed', late],
     ['fail', 'failed', undefined],
-  ] as const)('whose approvals expire does what it says: %s', async (whenNobodyAnswers, status, text) => {
-    await using made = await started(together(pay(5), pay(6)), { whenNobodyAnswers, approvalMs: 400 })
-    const result = await resultOf(made.session)
-    expect(result.status).toBe(status)
-    expect(result.status === 'failed' ? result.failure.code : null).toBe(status === 'failed' ? 'approval_needed' : null)
-    expect(told(made.model).find((said) => said === late)).toBe(text)
-    expect(made.ledger).toEqual([])
-    const states = (await made.session.asks({ state: 'any' })).map(({ state }) => state)
-    expect(states).toHaveLength(2)
-    expect(states).toContain('expired')
-    await expectSound(made.troupe)
-  })
+  ] as const)(
+    'an approval that expires has the outcome that its session chose: %s',
+    async (whenNobodyAnswers, status, text) => {
+      await using made = await started(together(pay(5), pay(6)), { whenNobodyAnswers, approvalMs: 400 })
+      const result = await resultOf(made.session)
+      expect(result.status).toBe(status)
+      expect(result.status === 'failed' ? result.failure.code : null).toBe(
+        status === 'failed' ? 'approval_needed' : null,
+      )
+      expect(told(made.model).find((said) => said === late)).toBe(text)
+      expect(made.ledger).toEqual([])
+      const states = (await made.session.asks({ state: 'any' })).map(({ state }) => state)
+      expect(states).toHaveLength(2)
+      expect(states).toContain('expired')
+      await expectSound(made.troupe)
+    },
+  )
 
-  test('whose policy becomes auto has asks withdrawn that are open, when its worker goes on', async () => {
+  test('a session whose policy becomes auto has its open asks withdrawn when its worker goes on', async () => {
     await using made = await started(together(pay(5), pay(6)), {})
     const { troupe, session } = made
     const asks = await openAsks(troupe, 2)
@@ -101,7 +106,7 @@ describe('a session', () => {
     await expectSound(troupe)
   })
 
-  test('whose policy becomes readOnly runs nothing of what was approved or asked about', async () => {
+  test('a session whose policy becomes readOnly runs no call that was approved or asked about', async () => {
     await using made = await started(together(pay(5), pay(6)), {})
     const { troupe, session } = made
     const asks = await openAsks(troupe, 2)
@@ -116,7 +121,7 @@ describe('a session', () => {
     await expectSound(troupe)
   })
 
-  test('in which a tool is trusted asks about it no more, and approves what was asked about it', async () => {
+  test('a session that trusts a tool asks about it no more, and approves what was asked about it', async () => {
     const model = scripted(together(pay(5), pay(6)), pay(7), say('Done.'))
     const other = scripted(pay(8), say('Done.'))
     const made = tools()
@@ -142,7 +147,7 @@ describe('a session', () => {
     await expectSound(troupe)
   })
 
-  test('in which a dangerous tool asks trusts it never, whatever its policy [3.10]', async () => {
+  test('a session never trusts a tool that is dangerous, whatever its policy [3.10]', async () => {
     const wipe = defineTool({
       name: 'wipe',
       description: 'x',

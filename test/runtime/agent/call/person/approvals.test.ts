@@ -109,7 +109,7 @@ describe('a call with arguments that a person changed', () => {
 })
 
 describe('a call that is denied', () => {
-  test('does not run, nor does any other of its reply, and each ends with one result in words [1.48, 3.7, 3.9]', async () => {
+  test('a denied call does not run, nor does any other of its reply, and each ends with one result in words [1.48, 3.7, 3.9]', async () => {
     await using made = await asking(3, together(pay(5), look(), pay(6), pay(7)))
     const { troupe, session, ledger, model, asks } = made
     await troupe.client.asks.answer(made.askOf('pay-5'), 'approve')
@@ -137,7 +137,7 @@ describe('a call that is denied', () => {
     await expectSound(troupe)
   })
 
-  test('by an answer that no client bound to a call is asked about again, for nothing was approved (APPROVALS-2)', async () => {
+  test('a call denied by an answer that no client bound to it is asked about again, for nothing was approved (APPROVALS-2)', async () => {
     await using made = await asking(1, pay(5))
     const { troupe, session, ledger } = made
     await troupe.nodes[0]?.stop()

@@ -151,7 +151,7 @@ describe('a model that asks a person', () => {
     await expectSound(troupe)
   })
 
-  test('whose run fails has its question withdrawn, and asks again when the run is retried (ASK-PERSON-1)', async () => {
+  test('a question of a failed run is withdrawn, and asked again when the run is retried (ASK-PERSON-1)', async () => {
     let isMended = false
     const pay = defineTool({
       name: 'pay',
@@ -180,7 +180,7 @@ describe('a model that asks a person', () => {
     await expectSound(troupe)
   })
 
-  test('whose answer cannot be read fails, and says so', async () => {
+  test('a question whose answer cannot be read fails, and says so', async () => {
     const clerk = defineWorker({ instructions, model: scripted(ask('Go on?', 'c1')), asks: true })
     await using troupe = await TestTroupe.connect()
     const node = await troupe.startNode({ clerk })
