@@ -14,7 +14,7 @@ export default defineConfig({
     // Only tests of this name are compiled: `npm run types` compiles everything.
     typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], tsconfig: 'tsconfig.types.json' },
     globalSetup: ['test/support/global-setup.ts'],
-    setupFiles: ['test/support/forget-keys.ts'],
+    setupFiles: ['test/support/forget-keys.ts', 'test/support/fault/seed-properties.ts'],
     pool: 'forks',
     // A file finds what the files before it have loaded: loading took more of the processors than the tests. None may leave a change of what they share.
     isolate: false,
