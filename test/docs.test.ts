@@ -19,11 +19,11 @@ function namesBelow(text: string, begin: string): string[] {
 }
 
 describe('the documentation', () => {
-  test('agrees with the sources', async () => {
+  test('the documentation agrees with the sources', async () => {
     expect(await docsProblems()).toEqual([])
   })
 
-  test('names every field of a record, and no other', () => {
+  test('the documentation names every field of a record, and no other', () => {
     const text = page('docs/reference/redis-keys.md')
     const ofWorkers = Object.values(workerFields).map(({ name }) => name)
     const ofSessions = Object.values(sessionFields).map(({ name }) => name)
@@ -32,7 +32,7 @@ describe('the documentation', () => {
     expect(new Set(documented)).toEqual(new Set(stored))
   })
 
-  test('names in the README what a submitted job takes', () => {
+  test('the documentation names in the README what a submitted job takes', () => {
     const [, forms = ''] = /^const forms =\n {2}'(.+)'$/m.exec(page('src/client/session/submitted-job.ts')) ?? []
     const readme = page('README.md').replaceAll(/\s+/g, ' ')
     const [session, message, answer] = forms
@@ -42,7 +42,7 @@ describe('the documentation', () => {
     for (const names of [session, message, answer]) expect(readme).toContain(`\`{ ${names} }\``)
   })
 
-  test('shows the targets that the bench checks', () => {
+  test('the documentation shows the targets that the bench checks', () => {
     const rows = [...page('bench/README.md').matchAll(/^\| (P\d\w?) \| ([^|]+) \| ([≥≤]) ([\d. ]+) \|$/gm)]
     const shown = rows.map(([, id, what, sign, target = '']) => [id, what, sign, Number(target.replace(' ', ''))])
     const checked = figures.map(({ id, what, better, target }) => [id, what, better === 'higher' ? '≥' : '≤', target])

@@ -91,7 +91,7 @@ describe('a word that was given up', () => {
     test(`"${one.word}" does not come back`, () => expect(uses(one).slice(0, 20)).toEqual([]))
   }
 
-  test('is listed in the glossary, with the word to use instead', () => {
+  test('a word that was given up is listed in the glossary, with the word to use instead', () => {
     const section = /## Words that were given up\n([\s\S]*)/.exec(readFileSync(`${root}/${page}`, 'utf8'))?.[1] ?? ''
     const rows = [...section.matchAll(/^\| (?!word|---)([^|]+) \| ([^|]+) \|/gm)].map(([, given]) => given)
     expect(rows).toEqual(givenUp.map(({ word }) => word))

@@ -68,7 +68,7 @@ const code = read(sources)
 const labels = labelsOf(code)
 
 describe('a label of an invariant', () => {
-  test('has the form NOUN-n', () => expect(labels.malformed).toEqual([]))
+  test('a label of an invariant has the form NOUN-n', () => expect(labels.malformed).toEqual([]))
   test('has one owner', () => expect(sharedLabels(labels)).toEqual([]))
   test('a label that a file or a page cites has an owner', () => {
     const pages = read(['docs/**/*.md', 'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md'])
@@ -79,16 +79,16 @@ describe('a label of an invariant', () => {
 describe('the test of labels', () => {
   const turn = { file: 'turn.ts', text: '/**\n * Duty: a turn.\n * TURN-1 It ends once.\n */' }
 
-  test('notices two owners of a label', () => {
+  test('the test of labels notices two owners of a label', () => {
     expect(sharedLabels(labelsOf([turn, { ...turn, file: 'step.ts' }]))).toEqual(['TURN-1: turn.ts, step.ts'])
   })
 
-  test('notices a label of another form', () => {
+  test('the test of labels notices a label of another form', () => {
     const old = { file: 'old.ts', text: '/**\n * T-a It ends once.\n * U2 It ends.\n * I4 holds.\n */' }
     expect(labelsOf([old]).malformed).toEqual(['old.ts: T-a', 'old.ts: U2'])
   })
 
-  test('notices a citation of a label without an owner', () => {
+  test('the test of labels notices a citation of a label without an owner', () => {
     const citing = { file: 'slot.ts', text: '// See TURN-1 and TURN-2, in UTF-8 (SLOT-9).' }
     expect(unknownLabels(labelsOf([turn]), [citing])).toEqual(['slot.ts: TURN-2', 'slot.ts: SLOT-9'])
   })

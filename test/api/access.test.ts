@@ -59,25 +59,25 @@ describe.each(routes.map((one) => [`${one.method} ${one.path}`, one] as const))(
     return reply.status
   }
 
-  test('lets through who may call it, and nobody else', async () => {
+  test('a route lets through those who may call it, and nobody else', async () => {
     const callers = [{}, { authorization: 'Bearer wrong' }, { authorization: tokenOf('admin') }, ...rights.map(bearer)]
     const seen = []
     for (const headers of callers as Record<string, string>[]) seen.push(await call(headers))
     expect(seen.map((status) => ([401, 403].includes(status) ? status : 'through')).join(' ')).toBe(outcomes[right])
   })
 
-  test.skipIf(method !== 'GET' || raw !== undefined)('answers HEAD as it answers GET', async () => {
+  test.skipIf(method !== 'GET' || raw !== undefined)('a route answers HEAD as it answers GET', async () => {
     const seen = async (as: string) => [await call({}, as), await call(bearer('read'), as)]
     expect(await seen('HEAD')).toEqual(await seen('GET'))
   })
 
-  test('is refused to pages of other sites and under other names', async () => {
+  test('a route is refused to pages of other sites and under other names', async () => {
     const foreign = [{ origin: 'http://evil.test' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }]
     const seen = await Promise.all(foreign.map((headers) => call({ ...bearer('admin'), ...(headers as object) })))
     expect([...seen, await rawStatus(method, address, ['host', 'evil.test'])]).toEqual([403, 403, 403, 421])
   })
 
-  test.skipIf(method === 'GET')('takes its body as JSON alone', async () => {
+  test.skipIf(method === 'GET')('a route takes its body only as JSON', async () => {
     const head = ['host', 'troupe.test', 'authorization', bearer('admin').authorization]
     const send = (type: string) => rawStatus(method, address, [...head, ...(type ? ['content-type', type] : [])], '{}')
     expect(await Promise.all(wrongTypes.map(send))).toEqual(wrongTypes.map(() => 415))
@@ -215,7 +215,7 @@ describe('a body', () => {
   }
   const nested = (depth: number) => `{"kind":"echo","input":${'['.repeat(depth)}${']'.repeat(depth)}}`
 
-  test('has bounds: bytes before it is read, depth before it is parsed', async () => {
+  test('a body has bounds: bytes before it is read, depth before it is parsed', async () => {
     expect(await post(`{"kind":"echo","input":"${'x'.repeat(1_048_576)}"}`)).toMatchObject({
       status: 413,
       body: { code: 'request_too_large' },
@@ -225,7 +225,7 @@ describe('a body', () => {
     expect((await post(`{"kind":"echo","input":"${'['.repeat(100)}"}`)).status).toBe(202)
   })
 
-  test('cannot change a prototype', async () => {
+  test('a body cannot change a prototype', async () => {
     for (const body of [
       '{"__proto__":{"admin":true}}',
       '{"kind":"echo","input":{"constructor":{"prototype":{"admin":true}}}}',

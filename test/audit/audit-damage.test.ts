@@ -68,7 +68,7 @@ describe('a key of a partition that is of another sort', () => {
     [['kindQueues of default']],
     [['kindQueue of default sleeper']],
     [['claims of n-1']],
-  ])('(%j) is named, and the rest is whole', async (names) => {
+  ])('a key of another type (%j) is named, and the rest is whole', async (names) => {
     const whole = await troupe.client.audit()
     expect(whole.findings).toEqual([])
     await using spoils = new AsyncDisposableStack()
@@ -80,7 +80,7 @@ describe('a key of a partition that is of another sort', () => {
     expect({ sessions, seen, counts }).toEqual({ sessions: whole.sessions, seen: whole.workers, counts: whole.counts })
   })
 
-  test.each(['leases', 'kinds'])('(%s) hides no fault of a worker', async (name) => {
+  test.each(['leases', 'kinds'])('a key of another type (%s) hides no fault of a worker', async (name) => {
     const { inbox } = workerKeys(troupe.tag, queued)
     await troupe.redis.rename(inbox, `aside:${inbox}`)
     await using _ = await spoilt(troupe.redis, keyOf(name))

@@ -71,7 +71,7 @@ describe('a session that has left no key', () => {
     await expect(asked).rejects.toThrow(`session ${pruned.id} is not known: it has ended and is gone`)
   })
 
-  test('is not missed when the event of its creation was trimmed', async () => {
+  test('a session that has left no key is not missed if the event of its creation was trimmed', async () => {
     await using troupe = await TestTroupe.connect()
     await lose(troupe, await troupe.create('nobody'))
     await troupe.create('nobody')

@@ -33,7 +33,7 @@ async function sessionsWithFindings(troupe: TestTroupe, since?: number | 'last')
 }
 
 describe('audit since a time', () => {
-  test('looks at sessions that go on or ended later, and says which it left out', async () => {
+  test('audit since a time looks at sessions that go on or ended later, and says which it left out', async () => {
     await using troupe = await TestTroupe.connect()
     const { old, fresh } = await threeSessions(troupe)
     await spoil(troupe, old)

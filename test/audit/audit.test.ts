@@ -52,13 +52,13 @@ function foundIn({ session, root, first, second }: Cast, { findings }: AuditRepo
 }
 
 describe('a system that is whole', () => {
-  test('gives no finding, also session by session', async () => {
+  test('the audit of a whole system gives no finding, also session by session', async () => {
     expect(whole.findings).toEqual([])
     for (const { session } of others)
       expect(await troupe.client.audit({ sessionId: session.id })).toMatchObject({ findings: [], sessions: 1 })
   })
 
-  test('accounts for every message', () => {
+  test('the audit of a whole system accounts for every message', () => {
     for (const { accepted, ...ends } of Object.values(whole.counts))
       expect(Object.values(ends).reduce((sum, count) => sum + count, 0)).toBe(accepted)
     const { inputs, results, signals } = whole.counts
@@ -94,7 +94,7 @@ describe('if somebody tampers with stored data, the audit names', () => {
     },
   )
 
-  test('nothing of the others', () => {
+  test('tampering with one part names nothing of the others', () => {
     expect(others.flatMap((cast) => foundIn(cast, after))).toEqual([])
   })
 })

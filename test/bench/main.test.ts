@@ -32,7 +32,7 @@ async function measuring(figure: string) {
 }
 
 describe('the bench', () => {
-  test('says so and ends when its Redis is killed', async () => {
+  test('the bench says that its Redis was killed, and ends', async () => {
     const { redis, ended, printed } = await measuring('P4')
     process.kill(redis, 'SIGKILL')
     expect(await ended).toEqual([69, null])
@@ -40,7 +40,7 @@ describe('the bench', () => {
   })
 
   test.each(['SIGKILL', 'SIGTERM'] as const)(
-    'leaves no Redis and no busy process behind after a %s',
+    'the bench leaves no Redis and no busy process behind after a %s',
     async (signal) => {
       const { bench, redis, ended, printed } = await measuring('P8a')
       const busy = (/busy process \(processes ([\d, ]+)\)/.exec(printed())?.[1] ?? '').split(', ').map(Number)

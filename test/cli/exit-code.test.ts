@@ -77,7 +77,7 @@ describe('toComplaint', () => {
 })
 
 describe('exitCodeOfSignal', () => {
-  it('is 128 and the number of the signal', () => {
+  it('exitCodeOfSignal is 128 and the number of the signal', () => {
     expect(['SIGHUP', 'SIGINT', 'SIGTERM'].map((signal) => exitCodeOfSignal(signal as 'SIGINT'))).toEqual([
       129, 130, 143,
     ])

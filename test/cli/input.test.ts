@@ -96,7 +96,7 @@ describe('readInput', () => {
     await expect(zero).rejects.toThrow(/^the file \/dev\/zero is longer than 4194304 bytes/)
   })
 
-  it('is null without an input', async () => {
+  it('readInput is null without an input', async () => {
     expect(await readInput(undefined, {}, nothing())).toBeNull()
   })
 

@@ -25,7 +25,7 @@ describe('the options of a session', () => {
       .parse(args, { from: 'user' })
       .opts()
 
-  it('say for a weight and a priority which numbers they take', () => {
+  it('the options of a session say for a weight and a priority which numbers they take', () => {
     expect(parsed('--weight', '1000', '--priority', '0')).toEqual({ weight: 1_000, priority: 0 })
     for (const text of ['', '0', '1001', '-1', '1.5', '1e2', 'x'])
       expect(() => parsed(`--weight=${text}`)).toThrow('Expected a whole number from 1 to 1000.')
@@ -35,14 +35,14 @@ describe('the options of a session', () => {
 })
 
 describe('idempotencyKey', () => {
-  it('must not be empty', () => {
+  it('an idempotency key must not be empty', () => {
     expect(idempotencyKey('survey-42')).toBe('survey-42')
     expect(() => idempotencyKey('')).toThrow('Expected a key that is not empty.')
   })
 })
 
 describe('name', () => {
-  it('must be a valid name of a worker', () => {
+  it('a name must be a valid name of a worker', () => {
     expect(name('survey of docs')).toBe('survey of docs')
     for (const text of ['', 'x'.repeat(65), 'a\tb'])
       expect(() => name(text)).toThrow(/^Expected a text of 1 to 64 bytes without control characters\.$/)

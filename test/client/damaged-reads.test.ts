@@ -42,17 +42,20 @@ describe('a key of another sort', () => {
     ['record', 'hash'],
     ['log', 'list'],
     ['runResults', 'hash'],
-  ] as const)('(%s) is named by who cannot read it, as no fault of troupe', async (name, sort) => {
-    await using troupe = await TestTroupe.start({ workers: { echo } })
-    const { session, keys } = await ended(troupe, 'echo')
-    await troupe.redis.set(keys[name], 'not what it was')
-    const words = `key ${keys[name]} should be a ${sort}). Another program wrote over a key`
-    await expect(session.report()).rejects.toThrow(words)
-    await expect(session.summary()).rejects.toThrow(words)
-    await troupe.redis.del(keys[name])
-  })
+  ] as const)(
+    'a key of another type (%s) is named in the error of its reader, and is no fault of troupe',
+    async (name, sort) => {
+      await using troupe = await TestTroupe.start({ workers: { echo } })
+      const { session, keys } = await ended(troupe, 'echo')
+      await troupe.redis.set(keys[name], 'not what it was')
+      const words = `key ${keys[name]} should be a ${sort}). Another program wrote over a key`
+      await expect(session.report()).rejects.toThrow(words)
+      await expect(session.summary()).rejects.toThrow(words)
+      await troupe.redis.del(keys[name])
+    },
+  )
 
-  test('(answer of an idempotency key) is named in the error of a caller that uses the key again, and nothing is accepted', async () => {
+  test('a key of another type (answer of an idempotency key) is named in the error of a caller that uses the key again, and nothing is accepted', async () => {
     await using troupe = await TestTroupe.connect()
     const { client, redis } = troupe
     const create = () => client.sessions.create({ kind: 'nobody', input: 1, keepOpen: true, idempotencyKey: 'order' })
@@ -80,7 +83,7 @@ describe('a key of another sort', () => {
     await redis.del(...keys)
   })
 
-  test('(record of a root) is named in the errors of cancel, close and limit of its session, and of a send to a child', async () => {
+  test('a key of another type (record of a root) is named in the errors of cancel, close and limit of its session, and of a send to a child', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo, parent } })
     const session = await troupe.create('parent', null, { keepOpen: true })
     await session.result({ run: 1 })
@@ -101,7 +104,7 @@ describe('a key of another sort', () => {
     await troupe.redis.del(record)
   })
 
-  test('(record) keeps nobody from listing the other sessions', async () => {
+  test('a key of another type (record) does not keep anybody from listing the other sessions', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const [one, two] = [await ended(troupe, 'echo'), await ended(troupe, 'echo')]
     await troupe.redis.set(two.keys.record, 'not what it was')
@@ -115,7 +118,7 @@ describe('a key of another sort', () => {
     await troupe.redis.del(two.keys.record)
   })
 
-  test('(log) keeps no session from being listed: a list reads none', async () => {
+  test('a key of another type (log) does not keep any session from being listed: a list reads no log', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const { keys } = await ended(troupe, 'echo')
     await troupe.redis.set(keys.log, 'not what it was')
@@ -128,7 +131,7 @@ describe('a key of another sort', () => {
     ['log', 'list', 'echo'],
     ['inbox', 'list', 'echo'],
   ] as const)(
-    '(%s) of a child is told with it, and keeps nobody from reading the other workers',
+    'a key of another type (%s) of a child is shown with the child, and does not keep anybody from reading the other workers',
     async (name, sort, kind) => {
       await using troupe = await TestTroupe.start({ workers: { echo, parent } })
       const session = await troupe.create('parent')
@@ -148,7 +151,7 @@ describe('a key of another sort', () => {
     },
   )
 
-  test('(the list of a session) leaves its root and the workers of others to be listed', async () => {
+  test('a key of another type (the list of a session) does not hide its root and the workers of other sessions', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo, parent } })
     const spoilt = await troupe.create('parent')
     await spoilt.result()
@@ -176,23 +179,26 @@ describe('a damaged field of a record', () => {
     'caps',
     'ended',
     'workers',
-  ])('(%s) is named by who asks for that session or worker, and no number is told that is none', async (name) => {
-    await using troupe = await TestTroupe.start({ workers: { echo } })
-    const [{ session, keys }, other] = [await ended(troupe, 'echo'), await ended(troupe, 'echo')]
-    await troupe.redis.hset(keys.record, name, 'nonsense')
-    const damaged = `field ${name} of ${keys.record} should not be "nonsense"`
-    const refused = { code: 'bug', details: { damaged } }
-    await expect(session.report()).rejects.toMatchObject(refused)
-    await expect(session.summary()).rejects.toMatchObject(refused)
-    await expect(session.root.report()).rejects.toMatchObject(refused)
-    await expect(session.root.report()).rejects.toThrow('Another program wrote over it: put it back.')
-    const workers = await troupe.client.workers.list()
-    expect(workers).toMatchObject([
-      { id: other.session.rootId, lastFailure: null },
-      { id: session.rootId, kind: 'echo', lastFailure: { message: expect.stringContaining(damaged) } },
-    ])
-    expect(numbersIn([workers, await troupe.client.sessions.list()])).not.toContain(Number.NaN)
-  })
+  ])(
+    'a damaged field of a record (%s) is named to those who ask for that session or worker, and no false number is shown',
+    async (name) => {
+      await using troupe = await TestTroupe.start({ workers: { echo } })
+      const [{ session, keys }, other] = [await ended(troupe, 'echo'), await ended(troupe, 'echo')]
+      await troupe.redis.hset(keys.record, name, 'nonsense')
+      const damaged = `field ${name} of ${keys.record} should not be "nonsense"`
+      const refused = { code: 'bug', details: { damaged } }
+      await expect(session.report()).rejects.toMatchObject(refused)
+      await expect(session.summary()).rejects.toMatchObject(refused)
+      await expect(session.root.report()).rejects.toMatchObject(refused)
+      await expect(session.root.report()).rejects.toThrow('Another program wrote over it: put it back.')
+      const workers = await troupe.client.workers.list()
+      expect(workers).toMatchObject([
+        { id: other.session.rootId, lastFailure: null },
+        { id: session.rootId, kind: 'echo', lastFailure: { message: expect.stringContaining(damaged) } },
+      ])
+      expect(numbersIn([workers, await troupe.client.sessions.list()])).not.toContain(Number.NaN)
+    },
+  )
 
   test('a damaged field is never read as NaN, even beside a key of another type', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
@@ -206,17 +212,20 @@ describe('a damaged field of a record', () => {
     await troupe.redis.del(keys.log)
   })
 
-  test.each(['ended', 'workers', 'kind'])('(%s) marks its session in a list, beside the others', async (name) => {
-    await using troupe = await TestTroupe.start({ workers: { echo } })
-    const [{ session, keys }, other] = [await ended(troupe, 'echo'), await ended(troupe, 'echo')]
-    await troupe.redis.hset(keys.record, name, name === 'kind' ? '' : 'nonsense')
-    expect(await troupe.client.sessions.list()).toMatchObject([
-      { id: other.session.id, state: 'completed', workers: 1 },
-      { id: session.id, state: 'damaged', workers: 1, finishedAt: null },
-    ])
-  })
+  test.each(['ended', 'workers', 'kind'])(
+    'a damaged field of a record (%s) marks its session in a list, beside the others',
+    async (name) => {
+      await using troupe = await TestTroupe.start({ workers: { echo } })
+      const [{ session, keys }, other] = [await ended(troupe, 'echo'), await ended(troupe, 'echo')]
+      await troupe.redis.hset(keys.record, name, name === 'kind' ? '' : 'nonsense')
+      expect(await troupe.client.sessions.list()).toMatchObject([
+        { id: other.session.id, state: 'completed', workers: 1 },
+        { id: session.id, state: 'damaged', workers: 1, finishedAt: null },
+      ])
+    },
+  )
 
-  test('(a result) is named in the errors of reads of it and of its session, as no bug of troupe', async () => {
+  test('a damaged field of a record (a result) is named in the errors of reads of it and of its session, and is no bug of troupe', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 'one', { keepOpen: true })
     await session.result({ run: 1 })
@@ -227,7 +236,7 @@ describe('a damaged field of a record', () => {
     await expect(session.report()).rejects.toMatchObject(refused)
   })
 
-  test('is named in the errors of reads of a result or of waiting mail that count by it', async () => {
+  test('a damaged field of a record is named in the errors of reads that depend on it: of a result or of waiting mail', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 'one', { keepOpen: true })
     await session.result({ run: 1 })

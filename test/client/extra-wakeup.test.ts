@@ -15,7 +15,7 @@ async function rungFor(troupe: TestTroupe, ...created: readonly string[]): Promi
   return sentWakeups
 }
 
-test('is sent although a wake-up is out already, and not for a kind that no node ever hosted', async () => {
+test('an extra wake-up is sent although a wake-up is out already, and not for a kind that no node ever hosted', async () => {
   await using troupe = await TestTroupe.connect()
   const { kinds, wakeups } = partitionKeys(troupe.tag)
   await troupe.redis.hset(kinds, 'echo', 'gpu {"description":""}')
@@ -26,7 +26,7 @@ test('is sent although a wake-up is out already, and not for a kind that no node
   expect(await rungFor(troupe, 'nobody')).toEqual([])
 })
 
-test('is sent also if a session of another pool, created at the same moment, brought a wake-up', async () => {
+test('an extra wake-up is sent even if a session of another pool, created at the same moment, brought one', async () => {
   await using troupe = await TestTroupe.connect()
   const { kinds, wakeups } = partitionKeys(troupe.tag)
   await troupe.redis.hset(kinds, 'echo', 'default {"description":""}', 'paint', 'gpu {"description":""}')

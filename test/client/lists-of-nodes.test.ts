@@ -10,7 +10,7 @@ import { waitUntil } from '../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
-test('kinds come by name, with the nodes that live and host them: none is hosted that nobody hosts now', async () => {
+test('kinds are listed by name, with the live nodes that host them, and none that no node hosts now', async () => {
   await using troupe = await TestTroupe.connect()
   await troupe.redis.hset(partitionKeys(troupe.tag).kinds, 'zebra', 'default {}')
   await troupe.startNode({ owl: echo, cat: echo })
@@ -37,7 +37,7 @@ test('a node registers its kinds again after a while, because Redis may have los
   expect(await troupe.client.kinds()).toMatchObject([{ kind: 'echo', hosted: true }])
 })
 
-test('pruning tells how many went of all partitions, and an audit needs no session in each', async () => {
+test('pruning tells how many sessions of all partitions went, and an audit needs no session in each', async () => {
   await using troupe = await TestTroupe.connect({ partitions: 3 })
   // A key always leads to the same partition; sessions without a key might all miss a partition.
   const create = (number: number) => troupe.create('echo', number, { idempotencyKey: `key ${number}` })

@@ -35,20 +35,20 @@ describe('the place of an error', () => {
     ['a function of the language', 'JSON.parse (<anonymous>)'],
     ['evaluated code', 'eval (eval at run (file:///home/me/app/b.ts:1:1), <anonymous>:1:1)'],
     ['code from a URL', 'run (data:text/javascript,x:1:1)'],
-  ])('is not in %s: the caller in code of users is named, or nothing', (_what, frame) => {
+  ])('the place of an error is never in %s: the caller in code of users is named, or nothing', (_what, frame) => {
     expect(codePlaceOf(thrown(frame, 'run (file:///home/me/app/a.ts:3:7)'))).toBe('a.ts:3:7')
     expect(codePlaceOf(thrown(frame))).toBeUndefined()
     expect(thrownFields(thrown(frame))).toEqual({})
   })
 
-  it('is that of a cause, if the error was made by troupe', () => {
+  it('the place of an error that troupe made is the place of its cause', () => {
     const cause = thrown('run (file:///home/me/app/a.ts:3:7)')
     const wrapper = Object.assign(thrown(`think (${ours}:1:1)`), { cause })
     expect(codePlaceOf(wrapper)).toBe('a.ts:3:7')
     expect(thrownFields(wrapper).stack).toContain('a.ts:3:7')
   })
 
-  it('is not taken from the message', () => {
+  it('the place of an error is not taken from the message', () => {
     const error = new Error('bad\n    at file:///home/me/app/lie.ts:1:1')
     error.stack = `Error: ${error.message}\n    at run (file:///home/me/app/a.ts:3:7)`
     expect(codePlaceOf(error)).toBe('a.ts:3:7')
@@ -60,7 +60,7 @@ describe('the place of an error', () => {
     ['an error whose stack is a number', Object.assign(new Error('x'), { stack: 7 })],
     ['an error that is its own cause', selfCaused()],
     ['an object whose fields throw', new Proxy({}, { get: () => JSON.parse('no') })],
-  ])('is absent, without an error, for %s', (_what, value) => {
+  ])('the place of an error is absent, without an error, for %s', (_what, value) => {
     expect(codePlaceOf(value)).toBeUndefined()
     expect(thrownFields(value)).toEqual({})
   })

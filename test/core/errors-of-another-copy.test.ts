@@ -49,7 +49,7 @@ describe('an error of another copy of the package', () => {
     expect(new here.Declined('no')).not.toBeInstanceOf(Declined)
   })
 
-  test('ends a run at once, with its code, or asks for its retry', async () => {
+  test('an error of another copy of the package ends a run at once, with its code, or asks for its retry', async () => {
     let received = 0
     const workers = {
       terminal: defineWorker({

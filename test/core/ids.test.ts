@@ -45,7 +45,7 @@ const injections = [
 ]
 
 describe('a new id', () => {
-  test('is a UUID of version 7 that carries its partition (ID-1)', () => {
+  test('a new id is a UUID of version 7 that carries its partition (ID-1)', () => {
     fc.assert(
       fc.property(partitions, (partition) => {
         const id = newId(partition)
@@ -74,7 +74,7 @@ describe('a new id', () => {
 })
 
 describe('the root of a session', () => {
-  test('has its own id, from which the id of the session follows', () => {
+  test('the root of a session has its own id, from which the id of the session follows', () => {
     fc.assert(
       fc.property(partitions, (partition) => {
         const session = newId(partition)
@@ -91,7 +91,7 @@ describe('the root of a session', () => {
 describe("a child's id", () => {
   const calls = fc.tuple(partitions, fc.integer({ min: 1, max: 1_000_000 }), fc.integer({ min: 1, max: 1_000_000 }))
 
-  test('is a valid id of version 8 in the partition of its parent (ID-2)', () => {
+  test('the id of a child is a valid id of version 8 in the partition of its parent (ID-2)', () => {
     fc.assert(
       fc.property(calls, ([partition, run, call]) => {
         const child = childId(newId(partition), run, call)
@@ -103,7 +103,7 @@ describe("a child's id", () => {
     )
   })
 
-  test('follows only from parent, run and call; another call is another child', () => {
+  test('the id of a child follows only from parent, run and call; another call is another child', () => {
     const parent = '01890a5d-ac96-774b-bcce-b302099a8057'
     expect(childId(parent, 1, 1)).toBe(childId(parent, 1, 1))
     const seen = new Set([childId(newId(0), 1, 1)])
@@ -116,7 +116,7 @@ describe("a child's id", () => {
     expect(childId(parent, 1, 11)).not.toBe(childId(parent, 11, 1))
   })
 
-  test('is the same in all versions of troupe: a repeated spawn after an upgrade is the same child', () => {
+  test('the id of a child is the same in all versions of troupe: a repeated spawn after an upgrade is the same child', () => {
     expect(childId('01890a5d-ac96-774b-bcce-b302099a8057', 2, 3)).toMatchInlineSnapshot(
       `"7f5f3b94-e50b-8a13-91d7-7ea581835057"`,
     )
@@ -133,12 +133,12 @@ describe("a child's id", () => {
 })
 
 describe('a text that becomes part of a key (ID-3)', () => {
-  test.each(injections)('is not accepted as an id: %j', (text) => {
+  test.each(injections)('a text that becomes part of a key is not accepted as an id: %j', (text) => {
     expect(isId(text)).toBe(false)
   })
 
   test.each(injections.filter((text) => text.trim() !== '01890a5d-ac96-774b-bcce-b302099a8057'))(
-    'is refused with what was expected: %j',
+    'a text that becomes part of a key is refused with what was expected: %j',
     (text) => {
       expect(() => parseId(text, 'worker')).toThrow(InputError)
       expect(() => parseId(text, 'worker')).toThrow(
@@ -224,7 +224,7 @@ test('the partition of a key exists and is the same each time', () => {
 })
 
 describe('the digest of an idempotency key', () => {
-  test('is the same in all versions of troupe: a request that is repeated after an upgrade finds the first one', () => {
+  test('the digest of an idempotency key is the same in all versions of troupe: a request that is repeated after an upgrade finds the first one', () => {
     // A text that was cut within an emoji is a key of its own, and is no other cut text.
     const keys = ['order-17', 'Größe', '\ud83d', '\ud83e']
     expect(keys.map((key) => partitionOfKey(key, partitionsMax))).toMatchInlineSnapshot(`

@@ -15,7 +15,7 @@ const attempts = fc.integer({ min: 1, max: 100_000 })
 const randoms = fc.double({ min: 0, max: 1, noNaN: true })
 
 describe('retryDelayMs', () => {
-  test('is between half of the full delay and the full delay', () => {
+  test('retryDelayMs is between half of the full delay and the full delay', () => {
     fc.assert(
       fc.property(attempts, randoms, (attempt, random) => {
         const full = Math.min(policy.retryBackoffMsMax, policy.retryBackoffMs * 2 ** Math.min(attempt - 1, 60))
@@ -33,7 +33,7 @@ describe('retryDelayMs', () => {
     ])
   })
 
-  test('is random: two workers do not retry at the same time', () => {
+  test('retryDelayMs is random: two workers do not retry at the same time', () => {
     expect(retryDelayMs(5, 0)).toBeLessThan(retryDelayMs(5, 0.9))
   })
 })

@@ -58,7 +58,7 @@ test('an error of another sort is no refused write', () => {
 })
 
 describe('a value that is made read-only', () => {
-  test('is the same value, and reads as before', () => {
+  test('a read-only value is the same value, and reads as before', () => {
     const value = { list: [1, { a: 'b' }], map: new Map([['k', new Set([1])]]), none: null }
     const text = JSON.stringify(value)
     expect(readOnly(value)).toBe(value)
@@ -69,7 +69,7 @@ describe('a value that is made read-only', () => {
     expect(readOnly(value)).toBe(value)
   })
 
-  test('leaves instances of classes as they are, with what they hold', () => {
+  test('a read-only value leaves instances of classes as they are, with what they hold', () => {
     const value = readOnly({ account: new Account(), when: new Date(0), bytes: new Uint8Array(2), url: new URL('a:b') })
     expect(value.account.add(5)).toBe(5)
     value.account.notes.push('paid')
@@ -79,7 +79,7 @@ describe('a value that is made read-only', () => {
     expect(value.account.notes).toEqual(['paid'])
   })
 
-  test('may contain itself, or be nested deeper than the stack allows', () => {
+  test('a read-only value may contain itself, or be nested deeper than the stack allows', () => {
     const circle: { self?: unknown } = {}
     circle.self = circle
     expect(Object.isFrozen(readOnly(circle))).toBe(true)

@@ -11,7 +11,7 @@ const listOf = (...things: ReturnType<typeof thing>[]) => {
 }
 
 describe('a swap list', () => {
-  test('holds the same items as a set, after any additions and removals', () => {
+  test('a swap list holds the same items as a set, after any additions and removals', () => {
     const [name, word] = [fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.constantFrom('add', 'remove')]
     fc.assert(
       fc.property(fc.array(fc.tuple(word, name), { maxLength: 60, size: 'max' }), (calls) => {
@@ -27,7 +27,7 @@ describe('a swap list', () => {
     )
   })
 
-  test('gives a copy that does not change while items are removed', () => {
+  test('a swap list gives a copy that does not change while items are removed', () => {
     const [one, other] = [thing('one'), thing('other')]
     const list = listOf(one, other)
     const copy = list.list()

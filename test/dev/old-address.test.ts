@@ -201,7 +201,7 @@ test.skipIf(!server)(
 )
 
 describe.skipIf(!server)('a server that survived its guard', () => {
-  test('ends before the next one starts, also if the folder was moved (SHARED-1)', async () => {
+  test('a server that survived its guard ends before the next one starts, also if the folder was moved (SHARED-1)', async () => {
     const dir = join(root, 'redis')
     const first = await redisIn(dir)
     await first.stop()
@@ -213,7 +213,7 @@ describe.skipIf(!server)('a server that survived its guard', () => {
     await waitUntil('the survivor to be gone', () => survivor.exitCode === 0)
   })
 
-  test('ends also if the address holds no folder id, as older versions wrote it (SHARED-1)', async () => {
+  test('a server that survived its guard ends also if the address holds no folder id, as older versions wrote it (SHARED-1)', async () => {
     const dir = join(root, 'redis')
     const first = await redisIn(dir)
     await first.stop()
@@ -224,7 +224,7 @@ describe.skipIf(!server)('a server that survived its guard', () => {
     await waitUntil('the survivor to be gone', () => survivor.exitCode === 0)
   })
 
-  test('gets no request if no password is known that could prove whose server it is', async () => {
+  test('a server that survived its guard gets no request if no password is known that could prove whose server it is', async () => {
     const dir = join(root, 'redis')
     await (await redisIn(dir)).stop()
     const port = await ownPort()

@@ -93,7 +93,7 @@ describe('the job of a worker that was killed (B4)', () => {
     expect([await bare.list('active'), await bare.list('wait')]).toEqual([['job'], []])
   })
 
-  test('runs again by itself, and the test reports after how long', async ({ annotate }) => {
+  test('the job of a killed worker runs again by itself, and the test reports after how long', async ({ annotate }) => {
     await using bare = await BareQueue.open()
     const runs = heldRuns()
     const doomed = bare.process(shortLocks)

@@ -7,7 +7,7 @@ import { expectInvariants } from '../support/fault/oracle.ts'
 const silent = { waker: { wake() {} } }
 
 describe('work whose wake-up was never sent', () => {
-  test('is run by a sweep', async () => {
+  test('a sweep runs work whose wake-up was never sent', async () => {
     await using harness = await Harness.open({ client: silent })
     // Its pool is known, and no node is there that is told of a wake-up.
     await (await harness.start('first')).stop()
@@ -20,7 +20,7 @@ describe('work whose wake-up was never sent', () => {
     await expectInvariants(harness.redis, harness.namespace)
   })
 
-  test('is run although the node that spawned it died before it sent the wake-up', async () => {
+  test('a sweep runs a child even if the node that spawned it died before it sent the wake-up', async () => {
     await using harness = await Harness.open()
     const node = await harness.start('a')
     const session = await harness.client.sessions.create({

@@ -107,7 +107,7 @@ describe('a handler that takes its process down', () => {
     expect(node.deaths).toBeLessThanOrEqual(3 * startsAtMost)
   })
 
-  test.concurrent('names the message that kills it, not the one whose step waited for the same commit', {
+  test.concurrent('the message that kills the handler is quarantined, not the one whose step waited for the same commit', {
     timeout: 600_000,
   }, async () => {
     await using harness = await Harness.open()

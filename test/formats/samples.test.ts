@@ -17,7 +17,7 @@ describe('a conversation', () => {
     }
   })
 
-  test('keeps times, ids, models, usage and why replies ended, where the format has them', () => {
+  test('a conversation keeps times, ids, models, usage and why replies ended, where the format has them', () => {
     const claude = readConversation({
       id: 'msg_1',
       type: 'message',

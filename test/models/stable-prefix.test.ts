@@ -96,7 +96,7 @@ describe('the mark of a prompt that its provider is to cache', () => {
     return JSON.parse(sent[0] ?? '{}') as Record<string, unknown>
   }
 
-  test('stands beside the messages, for models of Anthropic alone, and a kind may change it', async () => {
+  test('the cache mark of a prompt stands beside the messages, for models of Anthropic alone, and a kind may change it', async () => {
     const body = await bodyOf('anthropic/claude-test-1')
     expect(body.cache_control).toEqual({ type: 'ephemeral' })
     expect(JSON.stringify(body.messages)).not.toContain('cache_control')

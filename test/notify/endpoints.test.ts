@@ -86,7 +86,7 @@ describe('an endpoint', () => {
     await webhooks.remove(id)
   }
 
-  test('is told of the ends of sessions from then on, in few words that its secret verifies', async () => {
+  test('an endpoint gets the ends of sessions that follow, in few words that its secret verifies', async () => {
     await troupe.run('echo', 'before')
     await registered(async ({ id, secret, ...shown }) => {
       const session = await troupe.create('echo', 'result', { name: 'first' })
@@ -122,7 +122,7 @@ describe('an endpoint', () => {
     )
   })
 
-  test('is told of asks that are open, once each, and not of those that have ended', async () => {
+  test('an endpoint gets each open ask once, and no ask that has ended', async () => {
     await registered(
       async () => {
         const session = await troupe.create('asking')
@@ -150,7 +150,7 @@ describe('an endpoint', () => {
     )
   })
 
-  test('is told of approvals and of dead letters, with the call and the evidence if it asks for them', async () => {
+  test('an endpoint gets approvals and dead letters, with the call and the evidence if it asks for them', async () => {
     await registered(
       async () => {
         const { id } = await troupe.create('paying', 'go')
@@ -175,7 +175,7 @@ describe('an endpoint', () => {
     )
   })
 
-  test('is told of no dry run, and of nothing that happened before it was there', async () => {
+  test('an endpoint gets nothing of a dry run, and nothing that happened before it was added', async () => {
     await registered(async ({ id: webhookId }) => {
       const session = await troupe.create('echo', 1, { keepOpen: true })
       await session.result({ run: 1 })
@@ -194,7 +194,7 @@ describe('an endpoint', () => {
     })
   })
 
-  test('has two secrets for a day when it is rotated, and one if the old one ends at once', async () => {
+  test('an endpoint has two secrets for a day when it is rotated, and one if the old one ends at once', async () => {
     await registered(async ({ id, secret }) => {
       const rotated = await troupe.client.webhooks.rotate(id)
       expect(rotated.previousSecretUntil).toBeGreaterThan(Date.now() + 86_000_000)

@@ -111,7 +111,7 @@ describe('the result of a session', () => {
     expect((await jobOf(session.id)).data).toMatchObject({ type: 'session.completed', data: { run: null } })
   })
 
-  test('nowhere for a request that would go to this machine, if that is not allowed', async () => {
+  test('a result goes nowhere by a request that would go to this machine, if that is not allowed', async () => {
     await using receiver = new Receiver()
     const url = await receiver.listen()
     await using other = await TestTroupe.start({ workers, webhooks: { secrets: [secret], retryMs: 1 } })

@@ -25,7 +25,7 @@ async function logged(workers: Record<string, HandlerDefinition>) {
 
 describe('a worker whose key was written over', () => {
   test.each(['record', 'inbox'] as const)(
-    '(%s) takes no message until it is mended; the others go on',
+    'an overwritten worker (%s) takes no message until it is mended; the others go on',
     async (name) => {
       await using scene = await logged({ echo })
       const { troupe } = scene
@@ -43,7 +43,7 @@ describe('a worker whose key was written over', () => {
   )
 
   test.each(['log', 'runResults'] as const)(
-    '(%s) keeps its message until it is mended; the others go on',
+    'an overwritten worker (%s) keeps its message until it is mended; the others go on',
     async (name) => {
       await using scene = await logged({ echo })
       const { troupe, lines } = scene
@@ -109,42 +109,48 @@ describe('a worker whose key was written over', () => {
     ['log', 'slow'],
     ['runResults', 'slow'],
     ['workers', 'splitter'],
-  ] as const)('(%s) in mid-turn keeps its message, and is never taken for poison', async (name, kind) => {
-    const [began, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const slow = defineWorker({
-      async receive(message, self) {
-        began.resolve()
-        await goOn.promise
-        self.reply(message.value)
-      },
-    })
-    const splitter = defineWorker({
-      spawns: ['echo'],
-      async receive(message, self) {
-        if (message.kind === 'input') {
+  ] as const)(
+    'an overwritten worker (%s) in mid-turn keeps its message, and is never taken for poison',
+    async (name, kind) => {
+      const [began, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const slow = defineWorker({
+        async receive(message, self) {
           began.resolve()
           await goOn.promise
-          self.spawn('echo', message.value)
-        } else if (message.kind === 'result') self.reply('kept')
-      },
-    })
-    await using scene = await logged({ echo, slow, splitter })
-    const { troupe, lines } = scene
-    const session = await troupe.create(kind, 'kept', { keepOpen: true })
-    await began.promise
-    const key = { ...workerKeys(troupe.tag, session.rootId), ...sessionKeys(troupe.tag, session.id) }[name]
-    const mend = await spoil(troupe.redis, key)
-    goOn.resolve()
-    await waitUntil('the commit is given up', () => lines.some((line) => line.includes(`${key} is a string`)))
-    // It is claimed again when its lease has ended, and found damaged.
-    const unhosted = partitionKeys(troupe.tag).run('unhosted')
-    await waitUntil('it is out of the line', async () => (await troupe.redis.zscore(unhosted, session.rootId)) !== null)
-    expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
-    await mend()
-    expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed', value: 'kept' })
-    expect(await troupe.client.deadLetters()).toEqual([])
-    await expectInvariants(troupe.redis, troupe.namespace)
-  })
+          self.reply(message.value)
+        },
+      })
+      const splitter = defineWorker({
+        spawns: ['echo'],
+        async receive(message, self) {
+          if (message.kind === 'input') {
+            began.resolve()
+            await goOn.promise
+            self.spawn('echo', message.value)
+          } else if (message.kind === 'result') self.reply('kept')
+        },
+      })
+      await using scene = await logged({ echo, slow, splitter })
+      const { troupe, lines } = scene
+      const session = await troupe.create(kind, 'kept', { keepOpen: true })
+      await began.promise
+      const key = { ...workerKeys(troupe.tag, session.rootId), ...sessionKeys(troupe.tag, session.id) }[name]
+      const mend = await spoil(troupe.redis, key)
+      goOn.resolve()
+      await waitUntil('the commit is given up', () => lines.some((line) => line.includes(`${key} is a string`)))
+      // It is claimed again when its lease has ended, and found damaged.
+      const unhosted = partitionKeys(troupe.tag).run('unhosted')
+      await waitUntil(
+        'it is out of the line',
+        async () => (await troupe.redis.zscore(unhosted, session.rootId)) !== null,
+      )
+      expect(await troupe.run('echo', 'fine')).toMatchObject({ value: 'fine' })
+      await mend()
+      expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed', value: 'kept' })
+      expect(await troupe.client.deadLetters()).toEqual([])
+      await expectInvariants(troupe.redis, troupe.namespace)
+    },
+  )
 })
 
 describe('a worker that can have no children', () => {
@@ -153,65 +159,71 @@ describe('a worker that can have no children', () => {
   test.each([
     ['handler', leaf, 'one'],
     ['agent', defineWorker({ instructions: 'Say one.', model }), { text: 'one' }],
-  ])('(%s) goes on after a lost start, whatever is wrong with what is there for children', async (_, kind, value) => {
-    await using troupe = await TestTroupe.connect()
-    const session = await troupe.create('leaf', 'one')
-    let isLost = false
-    // A defect of the list of cancelled sessions would keep the node from starting.
-    const started = Promise.withResolvers<void>()
-    const aroundTurns = (turns: TurnStore): TurnStore =>
-      changedStore(turns, {
-        async commit(request) {
-          if (isLost) return turns.commit(request)
-          isLost = true
-          await started.promise
-          await troupe.redis.hset(workerKeys(troupe.tag, session.rootId).record, 'workers', 'some')
-          await spoil(troupe.redis, partitionKeys(troupe.tag).cancelling)
-          throw new Error('the answer is lost')
-        },
-      })
-    await troupe.startNode({ leaf: kind }, { aroundTurns, policy: shortLeases })
-    started.resolve()
-    const root = async () =>
-      (await troupe.redis.hgetall(workerKeys(troupe.tag, session.rootId).record)) as { ended?: string }
-    await waitUntil('it has ended', async () => (await root()).ended?.startsWith('completed'))
-    expect((await troupe.history(session.rootId)).at(-1)).toMatchObject({ type: 'completed', value })
-    await troupe.redis.del(partitionKeys(troupe.tag).cancelling)
-  })
+  ])(
+    'a worker that can have no children (%s) goes on after a lost start, whatever its fields for children hold',
+    async (_, kind, value) => {
+      await using troupe = await TestTroupe.connect()
+      const session = await troupe.create('leaf', 'one')
+      let isLost = false
+      // A defect of the list of cancelled sessions would keep the node from starting.
+      const started = Promise.withResolvers<void>()
+      const aroundTurns = (turns: TurnStore): TurnStore =>
+        changedStore(turns, {
+          async commit(request) {
+            if (isLost) return turns.commit(request)
+            isLost = true
+            await started.promise
+            await troupe.redis.hset(workerKeys(troupe.tag, session.rootId).record, 'workers', 'some')
+            await spoil(troupe.redis, partitionKeys(troupe.tag).cancelling)
+            throw new Error('the answer is lost')
+          },
+        })
+      await troupe.startNode({ leaf: kind }, { aroundTurns, policy: shortLeases })
+      started.resolve()
+      const root = async () =>
+        (await troupe.redis.hgetall(workerKeys(troupe.tag, session.rootId).record)) as { ended?: string }
+      await waitUntil('it has ended', async () => (await root()).ended?.startsWith('completed'))
+      expect((await troupe.history(session.rootId)).at(-1)).toMatchObject({ type: 'completed', value })
+      await troupe.redis.del(partitionKeys(troupe.tag).cancelling)
+    },
+  )
 })
 
 describe('a recipient whose key was written over', () => {
-  test.each(['record', 'inbox'] as const)('(%s) fails the run that sends to it, which names the key', async (name) => {
-    const sender = defineWorker({
-      receive(message, self) {
-        if (message.kind !== 'input') return
-        self.send(String(message.value), 'hello')
-        self.reply('sent')
-      },
-    })
-    await using scene = await logged({ echo, sender })
-    const { troupe } = scene
-    const other = await troupe.create('echo', 'one', { keepOpen: true })
-    await other.result({ run: 1 })
-    const key = workerKeys(troupe.tag, other.rootId)[name]
-    const mend = await spoil(troupe.redis, key)
-    const session = await troupe.create('sender', other.rootId, { keepOpen: true })
-    expect(await session.result({ run: 1 })).toMatchObject({
-      status: 'failed',
-      failure: { message: expect.stringContaining(`key ${key} is a string`) },
-    })
-    expect(await troupe.client.deadLetters()).toEqual([])
-    await mend()
-    await session.root.send(other.rootId)
-    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'sent' })
-    expect(await other.result({ run: 2 })).toMatchObject({ value: 'hello' })
-    await expectInvariants(troupe.redis, troupe.namespace)
-  })
+  test.each(['record', 'inbox'] as const)(
+    'an overwritten recipient (%s) fails the run that sends to it, which names the key',
+    async (name) => {
+      const sender = defineWorker({
+        receive(message, self) {
+          if (message.kind !== 'input') return
+          self.send(String(message.value), 'hello')
+          self.reply('sent')
+        },
+      })
+      await using scene = await logged({ echo, sender })
+      const { troupe } = scene
+      const other = await troupe.create('echo', 'one', { keepOpen: true })
+      await other.result({ run: 1 })
+      const key = workerKeys(troupe.tag, other.rootId)[name]
+      const mend = await spoil(troupe.redis, key)
+      const session = await troupe.create('sender', other.rootId, { keepOpen: true })
+      expect(await session.result({ run: 1 })).toMatchObject({
+        status: 'failed',
+        failure: { message: expect.stringContaining(`key ${key} is a string`) },
+      })
+      expect(await troupe.client.deadLetters()).toEqual([])
+      await mend()
+      await session.root.send(other.rootId)
+      expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'sent' })
+      expect(await other.result({ run: 2 })).toMatchObject({ value: 'hello' })
+      await expectInvariants(troupe.redis, troupe.namespace)
+    },
+  )
 })
 
 describe('a cancelled session whose key was written over', () => {
   test.each(['runResults', 'workers'] as const)(
-    '(%s) rests when it is mended; nodes start, and finish the others',
+    'an overwritten session that was cancelled (%s) stops when it is mended; nodes start, and finish the others',
     async (name) => {
       await using troupe = await TestTroupe.connect()
       const spoilt = await troupe.create('echo', 'one')
@@ -236,7 +248,7 @@ describe('a cancelled session whose key was written over', () => {
 })
 
 describe('a run queue whose key was written over', () => {
-  test('holds up the workers in it; they run once it is mended, with all that was sent in between', async () => {
+  test('an overwritten run queue holds up its workers; they run once it is mended, with everything that was sent in between', async () => {
     await using scene = await logged({ echo })
     const { troupe, lines } = scene
     const early = await troupe.create('echo', 'one', { keepOpen: true })
@@ -256,7 +268,7 @@ describe('a run queue whose key was written over', () => {
 })
 
 describe('a history that somebody wrote into', () => {
-  test('is logged with what cannot be read, and the conversation goes on', async () => {
+  test('an overwritten history is logged with the entries that cannot be read, and the conversation goes on', async () => {
     const model = recordedModel('test/m', (request) => say(`sent ${request.messages.length}`))
     const workers = { talker: defineWorker({ instructions: 'Talk.', model }) }
     await using troupe = await TestTroupe.connect()

@@ -77,7 +77,7 @@ describe('a handler', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('is handed what its schema makes of an input, JSON or not, and the input is recorded as it was sent (HANDLER-4)', async () => {
+  test('a handler gets the value that its schema makes of an input, JSON or not, and the input is recorded as it was sent (HANDLER-4)', async () => {
     const large = defineWorker({
       input: z.object({ id: z.coerce.bigint(), times: z.number().default(1) }),
       receive(message, self) {
@@ -93,7 +93,7 @@ describe('a handler', () => {
     expect(entry).not.toHaveProperty('message.value.times')
   })
 
-  test('receives a message nested deeper than this process could write, because its sender had a larger stack', async () => {
+  test('a handler receives a message nested deeper than this process could write, because its sender had a larger stack', async () => {
     const levels = 20_000
     const depth = defineWorker({
       receive(message, self) {

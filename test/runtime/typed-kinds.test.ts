@@ -140,13 +140,13 @@ describe('an output', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('may be forgotten where the schema makes something of null', async () => {
+  test('an output may be absent if the schema makes a value of null', async () => {
     const worker = defineWorker({ output: z.preprocess((value) => value ?? 'none', z.string()), receive() {} })
     await using troupe = await TestTroupe.start({ workers: { worker } })
     expect(await troupe.run('worker')).toMatchObject({ status: 'completed', value: 'none' })
   })
 
-  test('is asked for when the run ends, not while children are open', async () => {
+  test('an output is required when the run ends, not while children are open', async () => {
     const parent = defineWorker({
       output: named,
       receive(message, self) {

@@ -62,7 +62,7 @@ async function outcome(project: Project, first: Installation, second: Installati
 }
 
 describe('the lock of npm ci', () => {
-  test('waits for a running installation and uses it', async () => {
+  test('the lock of npm ci makes a process wait for a running installation and use it', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const first = project.install()
@@ -73,7 +73,7 @@ describe('the lock of npm ci', () => {
     expect(await outcome(project, first, second)).toEqual(oneInstallation)
   })
 
-  test('takes the lock of a process that was killed', async () => {
+  test('the lock of npm ci is taken from a process that was killed', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const killed = project.install()
@@ -86,7 +86,7 @@ describe('the lock of npm ci', () => {
     expect(existsSync(project.path('node_modules.lock'))).toBe(false)
   })
 
-  test('waits for the npm of a killed process and uses its installation', async () => {
+  test('the lock of npm ci makes a process wait for the npm of a killed process and use its installation', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const killed = project.install()
@@ -100,7 +100,7 @@ describe('the lock of npm ci', () => {
     expect(await project.runs()).toBe(1)
   })
 
-  test('takes the lock of a process that was killed long ago, even if another process has its id by now', async () => {
+  test('the lock of npm ci is taken from a process that was killed long ago, even if another process has its id by now', async () => {
     await using project = await Project.make()
     await mkdir(project.path('node_modules.lock'))
     await project.write('node_modules.lock/pid', String(process.pid))
@@ -109,7 +109,7 @@ describe('the lock of npm ci', () => {
     expect(existsSync(project.path('node_modules.lock'))).toBe(false)
   })
 
-  test('takes a lock without an owner', async () => {
+  test('the lock of npm ci is taken if it names no owner', async () => {
     await using project = await Project.make()
     await mkdir(project.path('node_modules.lock'))
     expect((await project.install().end).code).toBe(0)
@@ -120,7 +120,7 @@ describe('the lock of npm ci', () => {
     ['while that of a process that was killed was being removed', '2147483647', parentTakesLock('before', 'rename')],
     ['before its own id was in it', undefined, parentTakesLock('after', 'mkdir')],
     ['while a third one tried to get it as well', '2147483647', thirdTries],
-  ])('leaves a lock to the process that took it %s', async (_, owner, before) => {
+  ])('the lock of npm ci stays with the process that took it %s', async (_, owner, before) => {
     await using project = await Project.make()
     const pid = 'node_modules.lock/pid'
     if (owner) {
@@ -135,7 +135,7 @@ describe('the lock of npm ci', () => {
     expect((await end).code).toBe(0)
   })
 
-  test('leaves a lock to its owner as long as the owner touches it', async () => {
+  test('the lock of npm ci stays with its owner as long as the owner touches it', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const first = project.install({ renewMs: 20 })
@@ -152,7 +152,7 @@ describe('the lock of npm ci', () => {
     expect(existsSync(lock)).toBe(false)
   })
 
-  test('leaves a lock to its owner after the machine has slept, whatever the clock shows', async () => {
+  test('the lock of npm ci stays with its owner after the machine has slept, whatever the clock shows', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const first = project.install({ noteMs: 20 })
@@ -166,7 +166,7 @@ describe('the lock of npm ci', () => {
     expect(await outcome(project, first, second)).toEqual(oneInstallation)
   })
 
-  test('leaves a lock to a suspended owner, and says so', async () => {
+  test('the lock of npm ci stays with a suspended owner, and the waiting process says so', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const first = project.install({ renewMs: 20 })
@@ -203,7 +203,7 @@ describe('the lock of npm ci', () => {
     expect(await readFile(pid, 'utf8')).toBe(String(process.pid))
   })
 
-  test('releases its lock even while another process reads its owner', async () => {
+  test('the lock of npm ci is released even while another process reads its owner', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const { end } = project.install()

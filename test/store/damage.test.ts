@@ -29,7 +29,7 @@ describe('renew with one damaged turn among others', () => {
         await place.redis.set(place.sessionKeys(id).cancelled, 'x')
       },
     ],
-  ])('(%s) ends that one and keeps the others', async (_, spoil) => {
+  ])('a renewal with one damaged turn (%s) ends that turn and keeps the others', async (_, spoil) => {
     await using place = await Place.open()
     const { id, root, node, child, other } = await childAndOther(place)
     await place.expireLease(child.worker)
@@ -41,17 +41,20 @@ describe('renew with one damaged turn among others', () => {
     expect(changed).toEqual({ leases: ['<child> now', '<other.root> now+60s'] })
   })
 
-  test.each(['wakeups', 'busy'] as const)('(%s of a pool) keeps them all: no lease needs a wake-up', async (name) => {
-    await using place = await Place.open()
-    await place.create()
-    const node = place.node()
-    const turn = await node.claim()
-    await place.expireLease(turn.worker)
-    await place.redis.del(place.keys[name]('default'))
-    await place.redis.set(place.keys[name]('default'), 'x')
-    expect((await node.turns.renew([renewal(turn, 'mine', true)])).verdicts).toEqual(['kept'])
-    expect(await place.dump()).toMatchObject({ leases: ['<one.root> now+60s'] })
-  })
+  test.each(['wakeups', 'busy'] as const)(
+    'a renewal with damaged wake-ups (%s of a pool) keeps all turns: no lease needs a wake-up',
+    async (name) => {
+      await using place = await Place.open()
+      await place.create()
+      const node = place.node()
+      const turn = await node.claim()
+      await place.expireLease(turn.worker)
+      await place.redis.del(place.keys[name]('default'))
+      await place.redis.set(place.keys[name]('default'), 'x')
+      expect((await node.turns.renew([renewal(turn, 'mine', true)])).verdicts).toEqual(['kept'])
+      expect(await place.dump()).toMatchObject({ leases: ['<one.root> now+60s'] })
+    },
+  )
 })
 
 /** The record of a root that is parked until its child has reported. */
@@ -70,7 +73,7 @@ describe.each(uncounted)('a parked worker whose %s is no number', (_, field, tex
     return { ...made, mend }
   }
 
-  test('keeps no timer of others from being posted, and its own wakes it', async () => {
+  test('a parked worker with a damaged field does not keep timers of others from being posted, and its own timer wakes it', async () => {
     await using place = await Place.open()
     const { root, node, other, mend } = await scene(place)
     for (const [worker, at] of [
@@ -91,7 +94,7 @@ describe.each(uncounted)('a parked worker whose %s is no number', (_, field, tex
     expect((await node.claim()).worker).toBe(root)
   })
 
-  test('takes mail, and the step that sends it is written whole', async () => {
+  test('a parked worker with a damaged field takes mail, and the step that sends it is written whole', async () => {
     await using place = await Place.open()
     const { root, other } = await scene(place)
     const sends = [{ workerId: root, mail: encodeInput(other.worker, '1') }]
@@ -102,7 +105,7 @@ describe.each(uncounted)('a parked worker whose %s is no number', (_, field, tex
     })
   })
 
-  test('takes the result of its child, and wakes', async () => {
+  test('a parked worker with a damaged field takes the result of its child, and wakes', async () => {
     await using place = await Place.open()
     const { root, child } = await scene(place)
     await child.complete({ result: resultOf(child) })
@@ -114,7 +117,7 @@ describe.each(uncounted)('a parked worker whose %s is no number', (_, field, tex
 
 /** Digits, and yet nothing that Redis counts up. */
 describe.each(['100000000000000000000', '007'])('a count of %s', (count) => {
-  test('stops the cancel of its session before anything is written', async () => {
+  test('a damaged count stops the cancel of its session before anything is written', async () => {
     await using place = await Place.open()
     const { id, root } = await place.create()
     const { record } = place.workerKeys(root)
@@ -129,7 +132,7 @@ describe.each(['100000000000000000000', '007'])('a count of %s', (count) => {
     expect(await place.sessions.cancel(id, 'enough')).toMatchObject({ kind: 'ok' })
   })
 
-  test('keeps its session from being pruned, and no other', async () => {
+  test('a damaged count keeps only its own session from being pruned', async () => {
     await using place = await Place.open()
     const node = place.node()
     for (const label of ['one', 'two']) {
@@ -214,33 +217,39 @@ describe('a worker that was started without a commit', () => {
   test.each([
     ...ofSession.map(([what, spoil]) => [what, 'root', spoil] as const),
     ...[...ofSession, ...ofParent].map(([what, spoil]) => [what, 'grandchild', spoil] as const),
-  ])('is not started again while no commit of it can be written (%s, of a %s)', async (_, who, spoil) => {
-    await using place = await Place.open()
-    const scene = await lost(place, who)
-    const mend = await spoil(scene)
-    expect(await place.node().ask()).toEqual({ kind: 'empty' })
-    expect(await place.redis.zscore(place.keys.run('unhosted'), scene.worker)).not.toBeNull()
-    await mend()
-    await place.node().sweep({ free: 0 })
-    const { worker, assignment } = await place.node().claim()
-    expect([worker, assignment.purpose]).toEqual([scene.worker, 'run'])
-  })
+  ])(
+    'a worker that started without a commit is not started again while no commit of it can be written (%s, of a %s)',
+    async (_, who, spoil) => {
+      await using place = await Place.open()
+      const scene = await lost(place, who)
+      const mend = await spoil(scene)
+      expect(await place.node().ask()).toEqual({ kind: 'empty' })
+      expect(await place.redis.zscore(place.keys.run('unhosted'), scene.worker)).not.toBeNull()
+      await mend()
+      await place.node().sweep({ free: 0 })
+      const { worker, assignment } = await place.node().claim()
+      expect([worker, assignment.purpose]).toEqual([scene.worker, 'run'])
+    },
+  )
 
   test.each(
     ofSession
       .filter(([what]) => what !== 'spending')
       .flatMap(([what, spoil]) => (['root', 'grandchild'] as const).map((who) => [what, who, spoil] as const)),
-  )('is started again where it has no children and its kind spawns none (%s, of a %s)', async (_, who, spoil) => {
-    await using place = await Place.open()
-    const scene = await lost(place, who)
-    await spoil(scene)
-    const node = place.node({ childless: ['echo'] })
-    const turn = await node.claim()
-    expect(turn.worker).toBe(scene.worker)
-    expect(await turn.complete()).toMatchObject({ kind: 'ok' })
-  })
+  )(
+    'a worker that started without a commit is started again if it has no children and its kind spawns none (%s, of a %s)',
+    async (_, who, spoil) => {
+      await using place = await Place.open()
+      const scene = await lost(place, who)
+      await spoil(scene)
+      const node = place.node({ childless: ['echo'] })
+      const turn = await node.claim()
+      expect(turn.worker).toBe(scene.worker)
+      expect(await turn.complete()).toMatchObject({ kind: 'ok' })
+    },
+  )
 
-  test('is not started again if it has children, even if its kind no longer spawns any', async () => {
+  test('a worker that started without a commit is not started again if it has children, even if its kind no longer spawns any', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     const node = place.node({ slots: 2, childless: ['echo'] })
@@ -254,7 +263,7 @@ describe('a worker that was started without a commit', () => {
     expect(await node.ask()).toEqual({ kind: 'empty' })
   })
 
-  test('is started again where its parent waits for no result of it', async () => {
+  test('a worker that started without a commit is started again if its parent waits for no result of it', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
@@ -321,22 +330,25 @@ describe('a recipient that somebody wrote over', () => {
     ['record', ({ place, root }) => place.redis.set(place.workerKeys(root).record, 'x')],
     ['lane', ({ place, root }) => place.redis.set(place.workerKeys(root).inbox, 'x')],
     ['limits', ({ place, root }) => place.redis.hset(place.workerKeys(root).record, 'limits', 'many')],
-  ])('(%s) refuses its mail alone: what else its sender records is not held up', async (_, spoil) => {
-    await using place = await Place.open()
-    const { root } = await place.create({ label: 'other' })
-    const node = place.node({ slots: 2 })
-    await (await node.claim()).complete()
-    await place.create()
-    const sender = await node.claim()
-    await spoil({ place, root })
-    const sends = [{ workerId: root, mail: encodeInput(sender.worker, '1') }]
-    const changed = await place.changed(async () => {
-      const answer = await sender.commit({ sends })
-      expect(answer).toMatchObject({ kind: 'refused', refusals: [{ reason: 'damaged', id: root }] })
-      expect(answer).toHaveProperty('refusals.0.damage', expect.stringContaining(place.workerKeys(root).record))
-      expect(answer).toHaveProperty('refusals.0.damage', expect.stringMatching(/ should be /))
-    })
-    expect(changed).toEqual({})
-    expect(await sender.commit({ inputsConsumed: 1 })).toMatchObject({ kind: 'ok' })
-  })
+  ])(
+    'an overwritten recipient (%s) refuses only its mail: everything else that its sender records is written',
+    async (_, spoil) => {
+      await using place = await Place.open()
+      const { root } = await place.create({ label: 'other' })
+      const node = place.node({ slots: 2 })
+      await (await node.claim()).complete()
+      await place.create()
+      const sender = await node.claim()
+      await spoil({ place, root })
+      const sends = [{ workerId: root, mail: encodeInput(sender.worker, '1') }]
+      const changed = await place.changed(async () => {
+        const answer = await sender.commit({ sends })
+        expect(answer).toMatchObject({ kind: 'refused', refusals: [{ reason: 'damaged', id: root }] })
+        expect(answer).toHaveProperty('refusals.0.damage', expect.stringContaining(place.workerKeys(root).record))
+        expect(answer).toHaveProperty('refusals.0.damage', expect.stringMatching(/ should be /))
+      })
+      expect(changed).toEqual({})
+      expect(await sender.commit({ inputsConsumed: 1 })).toMatchObject({ kind: 'ok' })
+    },
+  )
 })

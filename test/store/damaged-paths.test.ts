@@ -11,7 +11,7 @@ describe.each<[what: string, fields: Record<string, string>, says: string]>([
   ['parent, by an id too short for a key,', { path1: 'abcd:1' }, 'field path1 of KEY should name a worker and its run'],
   ['depth, which is more than its path says,', { depth: '2' }, 'field path2 of KEY should name a worker and its run'],
 ])('a child whose %s somebody wrote over', (_, fields, says) => {
-  test('commits nothing, and its node learns which field is damaged', async () => {
+  test('an overwritten child commits nothing, and its node learns which field is damaged', async () => {
     await using place = await Place.open()
     const { child } = await childAndOther(place)
     const { record } = place.workerKeys(child.worker)
@@ -22,7 +22,7 @@ describe.each<[what: string, fields: Record<string, string>, says: string]>([
     expect(changed).toEqual({})
   })
 
-  test('leaves the run queue, and the next one is run', async () => {
+  test('an overwritten child leaves the run queue, and the next worker runs', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()

@@ -38,23 +38,26 @@ function wordOf(reply: unknown): string {
 }
 
 describe.each(Object.values(scripts))('$file', ({ sha }) => {
-  test('writes nothing when it answers with an error or a refusal', { timeout: isLong ? 1_200_000 : 400_000 }, () =>
-    withSeed(async (random) => {
-      await using place = await Place.open({ redisUrl: server.url })
-      const scenes = (await scenesOf(sha, place)).map(({ scene }) => scene)
-      expect(scenes).not.toEqual([])
-      await loadScripts(place.redis)
-      let errors = 0
-      for (let number = 0; number < triesOfEach || (errors <= errorsOfEach && number < triesMost); number++) {
-        const scene = scenes[number % scenes.length] as FuzzScene
-        const attack = await scene.attack(random)
-        if (attack.error !== null) errors++
-        const word = wordOf(attack.reply)
-        const isRefused = attack.error !== null || refusals.has(word)
-        if (isRefused && attack.hasWritten)
-          throw new Error(`${attack.error?.message ?? word} after a write; ${attack.what.join('; ')}`)
-      }
-      expect(errors).toBeGreaterThan(errorsOfEach)
-    }),
+  test(
+    'a script writes nothing when it answers with an error or a refusal',
+    { timeout: isLong ? 1_200_000 : 400_000 },
+    () =>
+      withSeed(async (random) => {
+        await using place = await Place.open({ redisUrl: server.url })
+        const scenes = (await scenesOf(sha, place)).map(({ scene }) => scene)
+        expect(scenes).not.toEqual([])
+        await loadScripts(place.redis)
+        let errors = 0
+        for (let number = 0; number < triesOfEach || (errors <= errorsOfEach && number < triesMost); number++) {
+          const scene = scenes[number % scenes.length] as FuzzScene
+          const attack = await scene.attack(random)
+          if (attack.error !== null) errors++
+          const word = wordOf(attack.reply)
+          const isRefused = attack.error !== null || refusals.has(word)
+          if (isRefused && attack.hasWritten)
+            throw new Error(`${attack.error?.message ?? word} after a write; ${attack.what.join('; ')}`)
+        }
+        expect(errors).toBeGreaterThan(errorsOfEach)
+      }),
   )
 })

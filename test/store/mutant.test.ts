@@ -6,7 +6,7 @@ const taken = (line: string, takenOut: TakenOut) =>
   mutate(['local function f()', `${line} -- guard: it`, '  g()', 'end'].join('\n'), 'it', takenOut).split('\n')
 
 describe('a guard', () => {
-  test('goes with its line, or comes last in its function', () => {
+  test('a guard is removed with its line, or as the last one of its function', () => {
     expect(taken('  check(x)', 'line')).toEqual(['local function f()', '  g()', 'end'])
     expect(taken('  check(x)', 'order')).toEqual(['local function f()', '  g()', '  check(x)', 'end'])
   })

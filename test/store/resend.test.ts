@@ -109,7 +109,7 @@ describe('whose answer is lost is sent again by the connection itself', () => {
 })
 
 describe('an old duplicate that arrives much later', () => {
-  test('claim: after its turn has ended, it takes no other worker', async () => {
+  test('claim: sent again after its turn has ended, it takes no other worker', async () => {
     await using place = await Place.open()
     await place.create({ label: 'one' })
     const node = place.node()
@@ -121,7 +121,7 @@ describe('an old duplicate that arrives much later', () => {
     expect(changed).toEqual({})
   })
 
-  test('claim: after a later claim of its slot, it takes no worker and spoils no assignment', async () => {
+  test('claim: sent again after a later claim of its slot, it takes no worker and spoils no assignment', async () => {
     await using place = await Place.open()
     for (const label of ['one', 'two', 'three']) await place.create({ label })
     const node = place.node()
@@ -135,7 +135,7 @@ describe('an old duplicate that arrives much later', () => {
     expect(await node.turns.claim(next)).toMatchObject({ ...second, assignment: { token: expect.any(String) } })
   })
 
-  test('claim: after its lease was taken away and another node runs the worker', async () => {
+  test('claim: sent again after its lease was taken away, it leaves the worker to the node that runs it', async () => {
     await using place = await Place.open()
     await place.create()
     const [a, b] = [place.node(), place.node({ id: 'node-b' })]
@@ -149,7 +149,7 @@ describe('an old duplicate that arrives much later', () => {
     expect(await other.commit({ entries: ['{}'] })).toMatchObject({ kind: 'ok' })
   })
 
-  test('commit: any of a turn, in any order, after the turn, after others', async () => {
+  test('commit: any commit of a turn, sent again in any order, after the turn or after others, changes nothing', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
     const node = place.node()
@@ -185,7 +185,7 @@ describe('an old duplicate that arrives much later', () => {
     expect(await place.changed(late)).toEqual({})
   })
 
-  test('post: after the worker has consumed it, and after it has finished', async () => {
+  test('post: sent again after the worker has consumed it or has finished, it posts nothing', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     await place.post(root, 'hello')
@@ -198,7 +198,7 @@ describe('an old duplicate that arrives much later', () => {
     expect(changed).toEqual({})
   })
 
-  test('spawn: after the session has finished', async () => {
+  test('spawn: sent again after the session has finished, it creates nothing', async () => {
     await using place = await Place.open()
     await place.create()
     const spawn = place.wire.last
@@ -207,7 +207,7 @@ describe('an old duplicate that arrives much later', () => {
     expect(changed).toEqual({})
   })
 
-  test('renew: after the turn has ended, and after another node has the worker', async () => {
+  test('renew: sent again after the turn has ended or another node has the worker, it changes nothing', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
     const [a, b] = [place.node(), place.node({ id: 'node-b' })]
@@ -221,7 +221,7 @@ describe('an old duplicate that arrives much later', () => {
     expect(await place.changed(() => place.wire.again(renew))).toEqual({})
   })
 
-  test('finish: the last batch of a pass, after something else was cancelled', async () => {
+  test('finish: the last batch, sent again after something else was cancelled, changes nothing', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const { id, root } = await place.create({ mode: 'conversation' })
     const node = place.node()
@@ -239,7 +239,7 @@ describe('an old duplicate that arrives much later', () => {
     expect(await place.session(id)).toMatchObject({ state: 'cancelled' })
   })
 
-  test('finish: the call that named an agent, after the agent was ended with its results', async () => {
+  test('finish: the call that named an agent, sent again after the agent was ended, changes nothing', async () => {
     await using place = await Place.open()
     const { node } = await cancelledAgent(place)
     const named: Sent[] = []
@@ -254,7 +254,7 @@ describe('an old duplicate that arrives much later', () => {
     expect(changed).toEqual({})
   })
 
-  test('cancel and close: after the session has ended', async () => {
+  test('cancel and close: sent again after the session has ended, they change nothing', async () => {
     await using place = await Place.open()
     const one = await place.create({ mode: 'conversation' })
     const node = place.node()

@@ -29,7 +29,7 @@ async function failureOf(producer: Producer, job: Job): Promise<string | undefin
 }
 
 describe('a job with an ask', () => {
-  test('answers it, in any partition, and its return value names who goes on', async () => {
+  test('a job with an ask answers it, in any partition, and its return value names who goes on', async () => {
     await using troupe = await TestTroupe.connect({ partitions: 2 })
     await troupe.startNode({ asker })
     await using producer = new Producer(troupe)
@@ -44,7 +44,7 @@ describe('a job with an ask', () => {
     })
   })
 
-  test('may answer null, and says itself that a job answered if it names nobody', async () => {
+  test('a job with an ask may answer null, and says itself that a job answered if it names nobody', async () => {
     await using troupe = await TestTroupe.start({ workers: { asker } })
     await using producer = new Producer(troupe)
     const { session, id } = await openAsk(troupe)
@@ -68,7 +68,7 @@ describe('a job with an ask', () => {
     expect(await failureOf(producer, other)).toMatch(/^ask_answered: .* otherwise under this idempotency key/)
   })
 
-  test('has keys of its own: no caller meets the answer of a job under the same key', async () => {
+  test('a job with an ask has keys of its own: no caller meets the answer of a job under the same key', async () => {
     await using troupe = await TestTroupe.start({ workers: { asker } })
     await using producer = new Producer(troupe)
     const { id } = await openAsk(troupe)

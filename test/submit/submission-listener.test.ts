@@ -33,7 +33,7 @@ describe('a listener', () => {
   }
   const made = { sessionId: 'a session', workerId: 'its root' }
 
-  test('tries a job whose mailbox is full as often as its producer asked for, and no other', async () => {
+  test('a listener tries a job whose mailbox is full as often as its producer asked for, and no other', async () => {
     const tries: Record<string, number> = {}
     await using place = await listening(async (data) => {
       const { code, fails } = data as { code: LimitCode; fails: number }
@@ -55,7 +55,7 @@ describe('a listener', () => {
     ['a back-off that only its producer knows, with a delay', { type: 'lunar', delay: 1 }],
     ['a back-off without a delay', { type: 'fixed' }],
     ['a back-off that is none', 'soon' as never],
-  ])('lets a job with %s wait a while for room in a mailbox', async (_, backoff) => {
+  ])('a listener lets a job with %s wait a while for room in a mailbox', async (_, backoff) => {
     let tries = 0
     await using place = await listening(async () => {
       tries++
@@ -67,7 +67,7 @@ describe('a listener', () => {
     expect(await place.producer.completed(job)).toEqual(made)
   })
 
-  test('tries a job that cannot be stored now again, under the same key, as often as it takes (SUBMIT-3)', async () => {
+  test('a listener tries a job that cannot be stored now again, under the same key, as often as it takes (SUBMIT-3)', async () => {
     const keys: string[] = []
     await using place = await listening(async (_, key) => {
       keys.push(key)
@@ -82,7 +82,7 @@ describe('a listener', () => {
     await place.listener.stop()
   })
 
-  test('puts a warning into the return value of the job and into the log', async () => {
+  test('a listener puts a warning into the return value of the job and into the log', async () => {
     const warning = 'it was used for something else'
     await using place = await listening(async () => ({ ...made, warning }))
     const job = await place.producer.queue.add('x', {}, { jobId: 'twice' })
@@ -90,7 +90,7 @@ describe('a listener', () => {
     expect(place.told).toEqual([['a submitted job was accepted with a warning', { jobId: 'twice', warning }]])
   })
 
-  test('leaves a job to the next delivery of BullMQ when it cannot even be delayed (SUBMIT-3)', async () => {
+  test('a listener leaves a job to the next delivery of BullMQ when it cannot even be delayed (SUBMIT-3)', async () => {
     const full = new Error("OOM command not allowed when used memory > 'maxmemory'.")
     const delaying = vi.spyOn(Job.prototype, 'moveToDelayed').mockRejectedValueOnce(full)
     await using place = await listening(() => Promise.reject(new TransientError('Redis is full')))
@@ -103,7 +103,7 @@ describe('a listener', () => {
     delaying.mockRestore()
   })
 
-  test('never fails a processed job because Redis refuses to record its completion (SUBMIT-5)', async () => {
+  test('a listener never fails a processed job because Redis refuses to record its completion (SUBMIT-5)', async () => {
     const refusal = Object.assign(new Error("READONLY You can't write against a read only replica."), {
       name: 'ReplyError',
     })
@@ -122,7 +122,7 @@ describe('a listener', () => {
     expect(await job.getState()).toBe('active')
   })
 
-  test('lets a job fail when BullMQ itself refuses to complete it, for example because of a new child job (SUBMIT-5)', async () => {
+  test('a listener lets a job fail when BullMQ itself refuses to complete it, for example because of a new child job (SUBMIT-5)', async () => {
     const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await using place = await listening(async () => {
       begun.resolve()
@@ -140,7 +140,7 @@ describe('a listener', () => {
     await place.listener.stop()
   })
 
-  test('warns that a repeated job of an older BullMQ will not come again', async () => {
+  test('a listener warns that a repeated job of an older BullMQ will not come again', async () => {
     await using troupe = await TestTroupe.connect()
     await using producer = new Producer(troupe)
     const job = await producer.queue.add('x', {})
@@ -152,7 +152,7 @@ describe('a listener', () => {
     await place.listener.stop()
   })
 
-  test('fails a job on which it throws, with the error as reason', async () => {
+  test('a listener fails a job on which it throws, with the error as reason', async () => {
     await using place = await listening(() => Promise.reject(new RangeError('a slip')))
     const job = await place.producer.queue.add('x', {}, { attempts: 5 })
     await waitUntil('the job has failed', async () => (await job.getState()) === 'failed')

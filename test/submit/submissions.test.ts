@@ -10,7 +10,7 @@ import { Producer } from './support/producer.ts'
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
 describe('a job of the queue "submit"', () => {
-  test('becomes a session; its return value names session and root worker', async () => {
+  test('a submission becomes a session; its return value names session and root worker', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const { sessionId, workerId } = await producer.submit({
@@ -28,7 +28,7 @@ describe('a job of the queue "submit"', () => {
     expect(report.workers).toMatchObject([{ permissions: { tools: ['look'] } }])
   })
 
-  test('becomes a session or a message in any partition', async () => {
+  test('a submission becomes a session or a message in any partition', async () => {
     await using troupe = await TestTroupe.connect({ partitions: 3 })
     await troupe.startNode({ echo })
     await using producer = new Producer(troupe)
@@ -43,7 +43,7 @@ describe('a job of the queue "submit"', () => {
     })
   })
 
-  test('is counted by health once it is due, until a node takes it', async () => {
+  test('a submission is counted by health once it is due, until a node takes it', async () => {
     await using troupe = await TestTroupe.connect()
     await using producer = new Producer(troupe)
     const data = { kind: 'echo', input: 1 }
@@ -73,7 +73,7 @@ describe('a job of the queue "submit"', () => {
     expect(await seen()).toMatchObject({ submitted: 0, misplaced: [{ prefix: prefixOf(2), jobs: 1 }] })
   })
 
-  test('is counted by health while its queue is paused, also when an older BullMQ moved it to another list', async () => {
+  test('a submission is counted by health while its queue is paused, also when an older BullMQ moved it to another list', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const seen = async () => {
@@ -103,7 +103,7 @@ describe('a job of the queue "submit"', () => {
     expect(await session.result({ run: 2 })).toMatchObject({ value: 'more' })
   })
 
-  test('may be delayed, prioritised, added in bulk, or made by a job scheduler', async () => {
+  test('a submission may be delayed, prioritised, added in bulk, or made by a job scheduler', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     await using producer = new Producer(troupe)
     const made = await Promise.all([
@@ -246,7 +246,7 @@ describe('a job of the queue "submit"', () => {
     expect(await troupe.client.sessions.list()).toHaveLength(1)
   })
 
-  test('waits while no node runs', async () => {
+  test('a submission waits while no node runs', async () => {
     await using troupe = await TestTroupe.connect()
     await using producer = new Producer(troupe)
     const job = await producer.queue.add('x', { kind: 'echo', input: 'patient' })

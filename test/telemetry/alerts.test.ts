@@ -94,7 +94,7 @@ describe('in a running system', () => {
     expect(rules.filter(({ expr }) => firing(expr, now, now).length > 0)).toEqual([])
   })
 
-  test('work of a kind that no node hosts', async () => {
+  test('an alert fires for work of a kind that no node hosts', async () => {
     expect(await fires('TroupeKindWithoutNode', () => troupe.create('ghost'))).toEqual(['ghost'])
   })
 

@@ -225,7 +225,7 @@ test.concurrent('a point that no further run passes is tried three times, and re
 })
 
 describe.concurrent('a worker that asks somebody outside', () => {
-  test('receives one answer, whatever step its node dies at', async () => {
+  test('a worker that asks somebody outside receives one answer, whatever step its node dies at', async () => {
     const report = await crashMatrix(
       scenario('asker', {
         ...shortly('commit of asker #1', 'receive of asker #2', 'commit of asker #3'),
@@ -241,7 +241,7 @@ describe.concurrent('a worker that asks somebody outside', () => {
     expect(report.points).toContain('after commit of asker #1')
   })
 
-  test('goes on without an answer when its ask expires, whatever step its node dies at', async () => {
+  test('a worker that asks somebody outside goes on without an answer when its ask expires, whatever step its node dies at', async () => {
     const check: Scenario['check'] = ({ result, histories }) => {
       expect(result).toMatchObject({ status: 'completed', value: { status: 'expired', value: 'nobody' } })
       expect(histories[0]?.entries.map(({ type }) => type)).toEqual(['received', 'received', 'completed'])
@@ -250,7 +250,7 @@ describe.concurrent('a worker that asks somebody outside', () => {
     expect((await crashMatrix(scenario('expecter', { check, ...points }))).violations).toEqual([])
   })
 
-  test('ends the matrix with an answer that does not fit', async () => {
+  test('an answer that does not fit ends the matrix', async () => {
     const wrong = crashMatrix(scenario('asker', { answers: () => 'perhaps' }))
     await expect(wrong).rejects.toThrow('must be one of: yes, no')
   })
@@ -291,7 +291,7 @@ describe.concurrent('a fault is found', () => {
 })
 
 describe.concurrent('a scenario that cannot be run', () => {
-  test('is not tried further when it fails without a crash', async () => {
+  test('a scenario that fails without a crash is not tried further', async () => {
     const { report, message } = await reportOf(
       crashMatrix(
         scenario('stamp', {
@@ -305,7 +305,7 @@ describe.concurrent('a scenario that cannot be run', () => {
     expect(message).toBe('The scenario fails without a crash:\n  no crash: check: this is never right')
   })
 
-  test('is not tried further when its run fails and no check says that it should', async () => {
+  test('a scenario whose run fails is not tried further, unless a check says that it should fail', async () => {
     const { report, message } = await reportOf(
       crashMatrix(scenario('payer', { replies: { payer: [call('nothing')] } })),
     )
@@ -313,12 +313,12 @@ describe.concurrent('a scenario that cannot be run', () => {
     expect(message).toMatch(/no crash: the run failed with [\s\S]*needs a check that says it/)
   })
 
-  test('says so when its Redis does not answer', async () => {
+  test('a scenario whose Redis does not answer says so', async () => {
     const running = crashMatrix(scenario('stamp', { redisUrl: 'redis://127.0.0.1:1' }))
     await expect(running).rejects.toThrow('Redis at redis://127.0.0.1:1 does not answer')
   })
 
-  test.each([1, 4])('leaves nothing behind when its process gets a signal to end, in run %i', async (runs) => {
+  test.each([1, 4])('a scenario whose process gets a signal to end leaves nothing behind, in run %i', async (runs) => {
     const child = startMatrix()
     const ended = once(child, 'exit')
     const [place] = await Promise.all([once(child, 'message') as Promise<[RunPlace]>, messages(child, runs)])
@@ -330,7 +330,7 @@ describe.concurrent('a scenario that cannot be run', () => {
     expect(existsSync(dirname(folder))).toBe(false)
   })
 
-  test('leaves no node behind when its process is killed', async () => {
+  test('a scenario whose process is killed leaves no node behind', async () => {
     const child = startMatrix()
     const [{ id, folder }] = (await once(child, 'message')) as [RunPlace]
     const home = dirname(folder)
@@ -348,7 +348,7 @@ describe.concurrent('a scenario that cannot be run', () => {
     }
   })
 
-  test('shows the output of a node that ended by itself', async () => {
+  test('the output of a node that ended by itself is shown', async () => {
     const { message } = await reportOf(crashMatrix(scenario('quitter')))
     expect(message).toMatch(/a node ended by itself with 3[\s\S]*nobody can work like this/)
   })
@@ -359,7 +359,7 @@ describe.concurrent('a scenario that cannot be run', () => {
     expect((error as Error).message).toMatch(sentence)
   })
 
-  test('is refused: nothing at all', async () => {
+  test('an empty scenario is refused', async () => {
     await expect(crashMatrix(undefined as never)).rejects.toThrow('crashMatrix: it takes a scenario: { workers, kind')
   })
 })

@@ -8,7 +8,7 @@ const wakeups = (...ids: string[]): Wakeup[] => ids.map((id) => ({ id, pool: 'de
 const stage = WakeStage.forEach()
 
 describe('a job', () => {
-  test('is answered once, by a listener of its pool, and is gone then', async () => {
+  test('a job is answered once, by a listener of its pool, and is gone then', async () => {
     const [answered, elsewhere]: [string[], string[]] = [[], []]
     await stage.listen((id) => done(id, Promise.resolve(answered.push(id))))
     await stage.listen((id) => done(id, Promise.resolve(elsewhere.push(id))), { pool: 'gpu' })
@@ -32,7 +32,7 @@ describe('a job', () => {
     expect(answered).toEqual(['a'])
   })
 
-  test('is active for as long as its slot is awake: as many are as there are slots', async () => {
+  test('a job is active for as long as its slot is awake: as many are as there are slots', async () => {
     const gate = Promise.withResolvers<void>()
     let answering = 0
     const onWake = (id: string) =>
@@ -106,7 +106,7 @@ test('a job whose wake-up was answered when it was published sends the others on
 })
 
 describe('a job that comes to a full node', () => {
-  test('is sent back and held, and the node takes no other until a slot comes to the queue (WAKE-3)', async () => {
+  test('a job that comes to a full node is sent back and held, and the node takes no other until a slot comes to the queue (WAKE-3)', async () => {
     const slotComes = Promise.withResolvers<FirstClaim | null>()
     const [here, elsewhere]: [string[], string[]] = [[], []]
     await stage.listen((id) => (here.push(id) > 1 ? done(id) : full(slotComes.promise)), { slots: 1 })
@@ -124,7 +124,7 @@ describe('a job that comes to a full node', () => {
     expect(here).toEqual(['a', 'c'])
   })
 
-  test('is the only one that the node holds, and soon the last that it takes, however many slots it has (WAKE-3)', async () => {
+  test('a job that comes to a full node is the only one that the node holds, and soon the last that it takes, however many slots it has (WAKE-3)', async () => {
     await stage.listen(() => full(new Promise(() => {})), { slots: 3 })
     stage.waker.wake(0, wakeups('a'))
     const queue = stage.queue()
@@ -137,7 +137,7 @@ describe('a job that comes to a full node', () => {
     expect(await waitUntil('it holds one', async () => (await queue.getActiveCount()) === 1)).toBe(true)
   })
 
-  test('has been answered by the slot that came, when its copy comes back to this node (WAKE-3)', async () => {
+  test('a returned job needs no slot when its copy comes back to this node: a slot has answered it before (WAKE-3)', async () => {
     const slotComes = Promise.withResolvers<FirstClaim | null>()
     let times = 0
     await stage.listen((id) => (times++ === 0 ? full(slotComes.promise) : done(id)), { slots: 1 })
@@ -149,7 +149,7 @@ describe('a job that comes to a full node', () => {
     expect(times).toBe(1)
   })
 
-  test('leaves the node as many jobs at once as before, when a slot has come (WAKE-3)', async () => {
+  test('a node takes as many jobs at once as before when a slot has answered the job that it held (WAKE-3)', async () => {
     const [slotComes, gate] = [Promise.withResolvers<FirstClaim | null>(), Promise.withResolvers<void>()]
     let [isFull, answering] = [true, 0]
     const onWake = (id: string) => {
@@ -169,7 +169,7 @@ describe('a job that comes to a full node', () => {
     expect(await waitUntil('all are answered', () => answering === 3)).toBe(true)
   })
 
-  test('counts on if it came to unfit nodes before', async () => {
+  test('a job that comes to a full node keeps the count of unfit nodes that it came to before', async () => {
     await stage.listen(() => full(new Promise(() => {})), { slots: 1 })
     const queue = stage.queue()
     await queue.add('wake', { wakeup: 'a', unfit: 5 }, { jobId: 'a' })
@@ -181,7 +181,7 @@ describe('a job that comes to a full node', () => {
 
 describe('jobs that nodes send back', () => {
   test.each([1, 3])(
-    'become one, however many there were and how often slots come (WAKE-5; %i slots)',
+    'jobs that nodes send back become one, however many there were and how often slots come (WAKE-5; %i slots)',
     async (slots) => {
       await stage.listen(() => full(Promise.resolve(null)), { slots })
       stage.waker.wake(0, wakeups(...Array.from({ length: 20 }, (_, number) => `id ${number}`)))
@@ -197,7 +197,7 @@ describe('jobs that nodes send back', () => {
   test.each([
     ['came to full nodes', {}],
     ['came to unfit nodes', { unfit: 5 }],
-  ])('are all answered when slots are free again, as they %s (WAKE-5)', async (_, more) => {
+  ])('jobs that nodes send back are all answered when slots are free again, as they %s (WAKE-5)', async (_, more) => {
     const ids = Array.from({ length: 8 }, (_, number) => `id ${number}`)
     const [answered, gate]: [string[], PromiseWithResolvers<void>] = [[], Promise.withResolvers()]
     let [free, slotComes] = [0, Promise.withResolvers<FirstClaim | null>()]
@@ -228,7 +228,7 @@ describe('jobs that nodes send back', () => {
 })
 
 describe('a job that comes to an unfit node', () => {
-  test('is sent back 8 times and no more (WAKE-4)', async () => {
+  test('a job that comes to an unfit node is sent back 8 times and no more (WAKE-4)', async () => {
     const asked: string[] = []
     await stage.listen((id) => {
       asked.push(id)
@@ -241,7 +241,7 @@ describe('a job that comes to an unfit node', () => {
     expect(asked).toEqual(Array.from({ length: 9 }, () => 'a'))
   })
 
-  test('comes to another node that can run it (WAKE-4)', async () => {
+  test('a job that comes to an unfit node goes on to another node that can run it (WAKE-4)', async () => {
     const fit: string[] = []
     await stage.listen(unfit)
     await stage.listen((id) => done(id, Promise.resolve(fit.push(id))))

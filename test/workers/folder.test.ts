@@ -29,7 +29,7 @@ function codeThrownBy(work: () => unknown): string {
 const ways: Access[] = bestAccess === 'descriptor' ? ['descriptor', 'path'] : ['path']
 
 describe.skipIf(process.platform === 'win32').each(ways)('an open folder, by %s', (access) => {
-  test('lists names with their type', () => {
+  test('an open folder lists names with their type', () => {
     const folder = write(temporaryFolder(), { file: '', 'sub/x': '' })
     symlinkSync('file', join(folder, 'link'))
     makeFifo(join(folder, 'fifo'))
@@ -42,7 +42,7 @@ describe.skipIf(process.platform === 'win32').each(ways)('an open folder, by %s'
     ])
   })
 
-  test('opens no link, even if the listing said it was a file or folder (FOLDER-1)', () => {
+  test('an open folder opens no link, even if the listing said it was a file or folder (FOLDER-1)', () => {
     const outside = write(temporaryFolder(), { 'secret/file': 'secret' })
     const folder = write(temporaryFolder(), { 'sub/file': 'own', file: 'own' })
     const top = openTop(folder, access)
@@ -63,7 +63,7 @@ describe.skipIf(process.platform === 'win32').each(ways)('an open folder, by %s'
     expect(measureFile(top, text('file'), options)).toEqual({ kind: 'unfit', sort: 'other' })
   })
 
-  test('reports a vanished file as gone', () => {
+  test('an open folder reports a vanished file as gone', () => {
     const folder = write(temporaryFolder(), { file: 'own' })
     const top = openTop(folder, access)
     rmSync(join(folder, 'file'))
@@ -83,16 +83,19 @@ function swapped(access: Access): OpenFolder {
 }
 
 describe.skipIf(process.platform === 'win32')('an open folder that is replaced by a link (FOLDER-1)', () => {
-  test.skipIf(bestAccess !== 'descriptor')('stays the same folder, by descriptor', () => {
-    const sub = swapped('descriptor')
-    expect(measureFile(sub, text('file'), options)).toMatchObject({ kind: 'file', bytes: 4, lines: 1 })
-    expect([...sub.list()]).toHaveLength(2)
-    const deep = sub.openFolder(text('deep'))
-    expect(measureFile(deep, text('file'), options)).toMatchObject({ lines: 1 })
-    deep.close()
-  })
+  test.skipIf(bestAccess !== 'descriptor')(
+    'an open folder that a link replaces stays the same folder when it is read by its descriptor',
+    () => {
+      const sub = swapped('descriptor')
+      expect(measureFile(sub, text('file'), options)).toMatchObject({ kind: 'file', bytes: 4, lines: 1 })
+      expect([...sub.list()]).toHaveLength(2)
+      const deep = sub.openFolder(text('deep'))
+      expect(measureFile(deep, text('file'), options)).toMatchObject({ lines: 1 })
+      deep.close()
+    },
+  )
 
-  test('is not read, by path', () => {
+  test('an open folder that a link replaces is not read when it is read by its path', () => {
     const sub = swapped('path')
     expect(codeThrownBy(() => sub.openFile(text('file')))).toBe('ENOTDIR')
     expect(codeThrownBy(() => [...sub.list()])).toBe('ENOTDIR')
@@ -106,7 +109,7 @@ describe.skipIf(process.platform === 'win32')('an open folder that is replaced b
 describe.skipIf(bestAccess !== 'descriptor')('a chain of folders', () => {
   const openDescriptors = () => readdirSync('/proc/self/fd').length
 
-  test('keeps few folders open, however deep the tree is (CHAIN-1), and none after it was closed', () => {
+  test('a chain of folders keeps few folders open, however deep the tree is (CHAIN-1), and none after it was closed', () => {
     const names = Array.from({ length: 200 }, (_, index) => `f${index}`)
     const folder = temporaryFolder()
     mkdirSync(join(folder, ...names), { recursive: true })
@@ -123,7 +126,7 @@ describe.skipIf(bestAccess !== 'descriptor')('a chain of folders', () => {
     expect(openDescriptors()).toBe(before)
   })
 
-  test('can be used again after a folder could not be opened', () => {
+  test('a chain of folders can be used again after a folder could not be opened', () => {
     const folder = write(temporaryFolder(), { 'a/b/file': '' })
     const before = openDescriptors()
     const top = OpenFolder.openTop(text(folder))

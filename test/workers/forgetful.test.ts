@@ -88,7 +88,7 @@ describe('a model that', () => {
     for (const work of cleaning) work()
   })
 
-  test('makes no mistake gets the totals of find and wc', async () => {
+  test('a model that makes no mistake gets the totals of find and wc', async () => {
     expect(depth).toBe(2)
     const { outcome } = await byAgents({ folder }, { limits })
     expect(withoutWorkers(outcome.value as Survey)).toEqual(expected)
@@ -102,12 +102,12 @@ describe('a model that', () => {
     expect(withoutWorkers(outcome.value as Survey)).toEqual(expected)
   })
 
-  test('spawns no readers counts as the only worker', async () => {
+  test('a model that spawns no readers counts as the only worker', async () => {
     const { outcome } = await byAgents({ folder }, { limits, steps: without('spawn_workers') })
     expect((outcome.value as Survey).totals.workers).toBe(1)
   })
 
-  test('may let another reader read a lost part again', async () => {
+  test('a model that loses a part may have another reader read it again', async () => {
     const lost = 'p2'
     let losses = 0
     const disturb: AgentSessionOptions['disturb'] = ({ name, depth }) =>
@@ -122,7 +122,7 @@ describe('a model that', () => {
     expect(readers.length).toBeLessThanOrEqual(limits.children + 1)
   })
 
-  test('never has to write a figure: tasks name facts, and nothing else differs between readers', async () => {
+  test('a model never has to write a figure: tasks name facts, and nothing else differs between readers', async () => {
     const { ran } = await byAgents({ folder }, { limits })
     expect(new Set(ran.slice(1).map(({ input }) => input))).toEqual(new Set(['Survey your part.']))
   })

@@ -20,7 +20,7 @@ const text = fc.string({ unit: 'binary', maxLength: 30 }).map((value) => Buffer.
 const bytes = fc.oneof(anyBytes, text)
 
 describe('a path of bytes', () => {
-  test('goes through a message unchanged (PATH-1)', () => {
+  test('a path of bytes goes through a message unchanged (PATH-1)', () => {
     fc.assert(
       fc.property(bytes, (value) => {
         const sent = JSON.parse(JSON.stringify(encodePath(fromBytes(value)))) as ReturnType<typeof encodePath>
@@ -29,13 +29,13 @@ describe('a path of bytes', () => {
     )
   })
 
-  test('is readable in a message if it is text', () => {
+  test('a path of bytes is readable in a message if it is text', () => {
     expect(encodePath(fromText('src/über 文.ts'))).toBe('src/über 文.ts')
     expect(encodePath(fromBytes(Buffer.from([0xff])))).toEqual({ base64: '/w==' })
     expect(encodePath(fromText('a\nb'))).toEqual({ base64: 'YQpi' })
   })
 
-  test('is shown on one line of visible characters, and unlike any other path (PATH-2)', () => {
+  test('a path of bytes is shown on one line of visible characters, and unlike any other path (PATH-2)', () => {
     fc.assert(
       fc.property(bytes, bytes, (a, b) => {
         expect(showPath(fromBytes(a))).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u)
@@ -44,14 +44,14 @@ describe('a path of bytes', () => {
     )
   })
 
-  test('is shown with escapes', () => {
+  test('a path of bytes is shown with escapes', () => {
     expect(showPath(fromText('a b/ü文'))).toBe('a b/ü文')
     expect(showPath(fromText('a\nb\tc\\d\u001b[0m'))).toBe('a\\nb\\tc\\\\d\\x1b[0m')
     expect(showPath(fromBytes(Buffer.from([0x61, 0xff, 0xc3])))).toBe('a\\xff\\xc3')
     expect(showPath(fromText('\u202egpj.exe\u200b'))).toBe('\\u{202e}gpj.exe\\u{200b}')
   })
 
-  test('is ordered by bytes', () => {
+  test('a path of bytes is ordered by bytes', () => {
     fc.assert(
       fc.property(bytes, bytes, (a, b) => {
         expect(comparePaths(fromBytes(a), fromBytes(b))).toBe(Buffer.compare(a, b))
@@ -59,14 +59,14 @@ describe('a path of bytes', () => {
     )
   })
 
-  test('is joined and taken apart', () => {
+  test('a path of bytes is joined and taken apart', () => {
     expect(joinPath(topPath, fromText('a'))).toBe('a')
     expect(joinPath(fromText('a'), fromText('b'))).toBe('a/b')
     expect(namesOf(fromText('a/b'))).toEqual(['a', 'b'])
     expect(namesOf(topPath)).toEqual([])
   })
 
-  test('is cut for a list if it is long', () => {
+  test('a path of bytes is cut for a list if it is long', () => {
     const long = fromText(`start${'x'.repeat(5_000)}end`)
     expect(cutPath(long)).toMatch(/^start.*end$/s)
     expect(cutPath(long)).toHaveLength(previewBytesMax)

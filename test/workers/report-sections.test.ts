@@ -26,7 +26,7 @@ function section(report: string, title: string): string {
 }
 
 describe('the sums', () => {
-  test('name other entries and hard links if there are any', () => {
+  test('the sums name other entries and hard links if there are any', () => {
     const none = reportOf({})
     expect(none).not.toMatch(/Others|Hard links/)
     const some = reportOf({ counts: { others: 1, hardLinkedFiles: 1, links: 4, unreadable: 3, workers: 9 } })
@@ -68,7 +68,7 @@ test('empty files are not among the largest files', () => {
 describe('identical files', () => {
   const identical = (parts: Parts) => section(reportOf(parts), 'Identical files')
 
-  test('are reported as none, with the number of files that were not compared', () => {
+  test('identical files are reported as none, with the number of files that were not compared', () => {
     expect(identical({})).toBe('No two files are identical.')
     expect(identical({ counts: { emptyFiles: 1, hardLinkedFiles: 2 } })).toBe(
       'No two files are identical. 1 empty file not counted among them.',
@@ -78,7 +78,7 @@ describe('identical files', () => {
     )
   })
 
-  test('are listed with their extra space, their paths, and the number of further groups', () => {
+  test('identical files are listed with their extra space, their paths, and the number of further groups', () => {
     const group = { bytes: 1_024, files: 4, paths: ['a', 'b', 'c'] }
     const copies = { groups: 2, copies: 4, wastedBytes: 4_096 }
     expect(identical({ copies, groups: [group, { ...group, files: 3 }] })).toBe(

@@ -10,7 +10,7 @@ function findings(parts: Partial<Omit<Summary, 'counts'>> & { counts?: Partial<S
 }
 
 describe('a report', () => {
-  test('begins with how much there is, and whether the figures are complete', () => {
+  test('a report begins with how much there is, and whether the figures are complete', () => {
     const report = writeReport(
       findings({
         counts: { files: 1_234, bytes: 5_000_000, lines: 1, folders: 1, unreadable: 3, lostParts: 1 },
@@ -53,13 +53,13 @@ describe('a report', () => {
     expect(order).toEqual(['Rust', 'Ada', 'Go', 'Other text', 'Binary', 'Empty or not read'])
   })
 
-  test('says how many files were not compared', () => {
+  test('a report says how many files were not compared', () => {
     expect(writeReport(findings({ counts: { hashedFiles: 5 } }))).toContain(
       'Not compared, as only so many contents can be kept in mind: 5 files',
     )
   })
 
-  test('says that hard links are among the copies', () => {
+  test('a report says that hard links are among the copies', () => {
     const copies = { groups: 1, copies: 1, wastedBytes: 5, compared: 2, worst: [] }
     expect(writeReport({ ...findings({}), copies })).toContain('1 copy wastes 5 bytes')
     const words = 'Hard links among them take no extra space.'
@@ -67,7 +67,7 @@ describe('a report', () => {
     expect(writeReport({ ...findings({ counts: { files: 2 } }), copies })).not.toContain(words)
   })
 
-  test('shows names and texts unchanged: nothing becomes markup or a second line', () => {
+  test('a report shows names and texts unchanged: nothing becomes markup or a second line', () => {
     const evil = fromBytes(Buffer.from('`|](x)\n# <b>\u001b[2J\u202e\xff', 'latin1'))
     const report = writeReport({
       ...findings({

@@ -9,9 +9,9 @@ import { findTotals, nastyFolder, temporaryFolder, write } from './support/folde
 import { byHandlers, type Survey } from './support/surveys.ts'
 
 describe.skipIf(process.platform !== 'linux')('a survey by agents on a node', () => {
-  test('gives the same report as the survey by handlers, to the last line', { timeout: 400_000 }, async ({
-    onTestFinished,
-  }) => {
+  test('a survey by agents on a node gives the same report as the survey by handlers, to the last line', {
+    timeout: 400_000,
+  }, async ({ onTestFinished }) => {
     const folder = await nastyFolder(onTestFinished)
     // Enough for readers that share their parts out once more.
     for (let index = 0; index < 3_000; index++) write(folder, { [`tree/p${index % 3}/q${index % 7}/${index}`]: 'x\n' })
@@ -29,7 +29,7 @@ describe.skipIf(process.platform !== 'linux')('a survey by agents on a node', ()
     expect(text).not.toContain('failed')
   })
 
-  test('has readers also if the path holds a newline', { timeout: 400_000 }, async () => {
+  test('a survey by agents on a node has readers also if the path holds a newline', { timeout: 400_000 }, async () => {
     const folder = join(temporaryFolder(), 'a\nb')
     for (let index = 0; index < 3_000; index++) write(folder, { [`p${index % 3}/${index}`]: 'x\n' })
     await using troupe = await TestTroupe.start({ workers: { surveyor, reader } })
@@ -42,7 +42,7 @@ describe.skipIf(process.platform !== 'linux')('a survey by agents on a node', ()
     expect(text).not.toContain('failed')
   })
 
-  test('fails when there is nothing to survey', async () => {
+  test('a survey by agents on a node fails when there is nothing to survey', async () => {
     const folder = write(temporaryFolder(), { file: '' })
     await using troupe = await TestTroupe.start({ workers: { surveyor, reader } })
     for (const input of [{ folder: 'src' }, { folder: 7 }, {}, 'a folder']) {

@@ -41,7 +41,7 @@ describe.skipIf(process.platform !== 'linux').each(versions)('a survey of a nast
     for (const work of cleaning) work()
   })
 
-  test('has the totals of find and wc, and reports what it left out', async () => {
+  test('a survey of a nasty folder has the totals of find and wc, and reports what it left out', async () => {
     const { totals, markdown, isComplete, ran, biggestMessage } = await survey(version, folder)
     expect(totals).toEqual({ ...findTotals(folder), unreadable: 0, workers: ran.length })
     expect(isComplete).toBe(true)
@@ -61,7 +61,7 @@ describe.skipIf(process.platform !== 'linux').each(versions)('a survey of a nast
     expect(markdown).not.toContain('secret')
   })
 
-  test('is the same with any number of workers and any division of the work', async () => {
+  test('a survey of a nasty folder is the same with any number of workers and any division of the work', async () => {
     const withoutWorkers = (markdown: string) => markdown.replaceAll(/^.*\bworkers?\b.*$/gim, '')
     const most = await survey(version, folder)
     const { workers: _, ...totals } = most.totals
@@ -80,7 +80,7 @@ describe.skipIf(process.platform !== 'linux').each(versions)('a survey of a nast
     }
   })
 
-  test('is the same if folders are opened by their paths', () => {
+  test('a survey of a nasty folder is the same if folders are opened by their paths', () => {
     const part = wholePart(folder, 1)
     const [byDescriptor, byPath] = (['descriptor', 'path'] as const).map((access) => {
       const top = OpenFolder.openTop(fromText(folder), access)
@@ -91,7 +91,7 @@ describe.skipIf(process.platform !== 'linux').each(versions)('a survey of a nast
     expect(byPath).toEqual(byDescriptor)
   })
 
-  test('reads entries whose path is longer than the system allows', async () => {
+  test('a survey of a nasty folder reads entries whose path is longer than the system allows', async () => {
     const deep = temporaryFolder()
     tooDeep(deep, 30)
     const { totals } = await survey(version, deep)
@@ -102,7 +102,7 @@ describe.skipIf(process.platform !== 'linux').each(versions)('a survey of a nast
 describe.each(versions)('the parts of a plan, by %s,', (_, version) => {
   const room = { partsMax: 20, allowance: 199, weightMin: 16 }
 
-  test('hold every file once, and reach into a chain of single folders', () => {
+  test('the parts of a plan hold every file once, and reach into a chain of single folders', () => {
     const folder = write(temporaryFolder(), {})
     for (let index = 0; index < 400; index++) {
       write(folder, { [`src/main/java/org/some/p${index % 9}/q${index % 37}/File${index}.java`]: 'class X {}\n' })
@@ -164,29 +164,32 @@ describe.each(versions)('a part that is lost, by %s,', (_, version) => {
 })
 
 describe('an entry that cannot be read', () => {
-  test.skipIf(process.platform === 'win32')('is counted with its reason, as find counts it', async () => {
-    const folder = write(temporaryFolder(), {
-      'open/file': 'a\n',
-      'secret file': 'b\nb\n',
-      'only listed/file': 'c\n',
-      'only listed/sub/file': 'c\n',
-      'only entered/file': 'd\n',
-      'closed/file': 'e\n',
-    })
-    chmodSync(folder, 0o755)
-    const modes = { 'secret file': 0o000, 'only listed': 0o744, 'only entered': 0o711, closed: 0o700 }
-    const withoutOwner = (mode: number) => (usesOthersRights ? mode : (mode & 0o7) * 0o111)
-    for (const [name, mode] of Object.entries(modes)) chmodSync(join(folder, name), withoutOwner(mode))
-    const { totals, markdown } = surveyUnprivileged(folder)
-    for (const name of Object.keys(modes)) chmodSync(join(folder, name), 0o755)
-    // `secret file` with its size, and `only listed/file` without: nobody may ask for it.
-    expect(totals).toEqual({ files: 3, bytes: 6, lines: 1, unreadable: 5, workers: expect.any(Number) })
-    for (const name of ['secret file', 'only listed/file', 'only listed/sub', 'only entered', 'closed']) {
-      expect(markdown).toContain(`- \`${name}\`: \`permission denied\``)
-    }
-  })
+  test.skipIf(process.platform === 'win32')(
+    'an entry that cannot be read is counted with its reason, as find counts it',
+    async () => {
+      const folder = write(temporaryFolder(), {
+        'open/file': 'a\n',
+        'secret file': 'b\nb\n',
+        'only listed/file': 'c\n',
+        'only listed/sub/file': 'c\n',
+        'only entered/file': 'd\n',
+        'closed/file': 'e\n',
+      })
+      chmodSync(folder, 0o755)
+      const modes = { 'secret file': 0o000, 'only listed': 0o744, 'only entered': 0o711, closed: 0o700 }
+      const withoutOwner = (mode: number) => (usesOthersRights ? mode : (mode & 0o7) * 0o111)
+      for (const [name, mode] of Object.entries(modes)) chmodSync(join(folder, name), withoutOwner(mode))
+      const { totals, markdown } = surveyUnprivileged(folder)
+      for (const name of Object.keys(modes)) chmodSync(join(folder, name), 0o755)
+      // `secret file` with its size, and `only listed/file` without: nobody may ask for it.
+      expect(totals).toEqual({ files: 3, bytes: 6, lines: 1, unreadable: 5, workers: expect.any(Number) })
+      for (const name of ['secret file', 'only listed/file', 'only listed/sub', 'only entered', 'closed']) {
+        expect(markdown).toContain(`- \`${name}\`: \`permission denied\``)
+      }
+    },
+  )
 
-  test.skipIf(process.platform === 'win32')('may be the folder itself', () => {
+  test.skipIf(process.platform === 'win32')('an entry that cannot be read may be the folder itself', () => {
     const folder = write(temporaryFolder(), { file: 'a\n' })
     const inner = join(folder, 'closed')
     mkdirSync(inner)
@@ -229,7 +232,7 @@ describe.each(versions)('the surveyor, by %s,', (by, version) => {
     return outcome.failure
   }
 
-  test('refuses a path that is not a folder, by name', async () => {
+  test('the surveyor refuses a path that is not a folder, by name', async () => {
     const folder = write(temporaryFolder(), { file: '' })
     const cannot = (name: string, code: string) => `the worker's folder "${folder}/${name}" cannot be opened (${code}).`
     const refusals =
@@ -246,20 +249,20 @@ describe.each(versions)('the surveyor, by %s,', (by, version) => {
     expect(await fails({ folder: 'src' })).toContain('src is not an absolute path')
   })
 
-  test('reports no files for an empty folder', async () => {
+  test('the surveyor reports no files for an empty folder', async () => {
     const { totals, markdown, ran } = await survey(version, temporaryFolder())
     expect(totals).toEqual({ files: 0, bytes: 0, lines: 0, unreadable: 0, workers: 1 })
     expect(markdown).toContain('No files.')
     expect(ran).toHaveLength(1)
   })
 
-  test('surveys a folder that holds only .troupe', async () => {
+  test('the surveyor surveys a folder that holds only .troupe', async () => {
     const { totals, markdown } = await survey(version, write(temporaryFolder(), { '.troupe/a': 'x' }))
     expect(totals.files).toBe(0)
     expect(markdown).toContain('`.troupe/`')
   })
 
-  test('leaves out .troupe only if it is a folder', async () => {
+  test('the surveyor leaves out .troupe only if it is a folder', async () => {
     const { totals, markdown } = await survey(
       version,
       write(temporaryFolder(), { '.troupe': 'a file\n', 'x/.troupe/y': 'y\n' }),
@@ -268,7 +271,7 @@ describe.each(versions)('the surveyor, by %s,', (by, version) => {
     expect(markdown).not.toContain('left out')
   })
 
-  test('spawns a reader for each part', async () => {
+  test('the surveyor spawns a reader for each part', async () => {
     const folder = temporaryFolder()
     for (const name of ['src', 'test', 'docs']) {
       for (let index = 0; index < 30; index++) write(folder, { [`${name}/${index}`]: '\n' })
@@ -284,7 +287,7 @@ describe.each(versions)('the surveyor, by %s,', (by, version) => {
     ])
   })
 
-  test.skipIf(process.platform === 'win32')('accepts a folder with a name of any bytes', async () => {
+  test.skipIf(process.platform === 'win32')('the surveyor accepts a folder with a name of any bytes', async () => {
     const folder = temporaryFolder()
     const odd = bytesOf(folder, [0xff, 0x0a])
     mkdirSync(odd)
@@ -299,7 +302,7 @@ describe.each(versions)('the surveyor, by %s,', (by, version) => {
     }
   })
 
-  test('accepts a link to the folder', async () => {
+  test('the surveyor accepts a link to the folder', async () => {
     const folder = write(temporaryFolder(), { 'real/file': 'x\n' })
     symlinkSync(join(folder, 'real'), join(folder, 'link'))
     const { totals, markdown } = await survey(version, join(folder, 'link'))
@@ -307,7 +310,7 @@ describe.each(versions)('the surveyor, by %s,', (by, version) => {
     expect(markdown).toContain(`# Survey of \`${folder}/real\``)
   })
 
-  test('stops when its signal fires', async () => {
+  test('the surveyor stops when its signal fires', async () => {
     const controller = new AbortController()
     controller.abort(new Error('cancelled by the test'))
     const surveyed = version({ folder: temporaryFolder() }, { signal: controller.signal })

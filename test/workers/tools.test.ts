@@ -36,7 +36,7 @@ async function call(tool: Tool, input: unknown, context: Partial<ToolContext> = 
 }
 
 describe('the tools', () => {
-  test('are exported by the modules that threads load', async () => {
+  test('the tools are exported by the modules that threads load', async () => {
     for (const agent of [surveyor, reader] as AgentWorker[]) {
       for (const tool of listedTools(agent.tools)) {
         const module: Record<string, unknown> = await import(tool.thread ?? 'no thread')
@@ -46,7 +46,7 @@ describe('the tools', () => {
     }
   })
 
-  test('show a model no fact', async () => {
+  test('the tools show a model no fact', async () => {
     const folder = write(temporaryFolder(), { 'a/b': 'x\n', 'c/d': 'y\n' })
     for (let index = 0; index < 40; index++) write(folder, { [`a/${index}`]: '\n' })
     const { output, facts } = await call(splitFolder, {}, { input: { folder } })
@@ -68,7 +68,7 @@ describe('the tools', () => {
     expect(measured.facts).toEqual({ summary: expect.objectContaining({ contents: expect.any(String) }) })
   })
 
-  test('stop when their signal fires', async () => {
+  test('the tools stop when their signal fires', async () => {
     const folder = write(temporaryFolder(), { a: 'x\n' })
     const signal = AbortSignal.abort(new Error('enough'))
     const facts = { 'part-1-1': wholePart(folder, 1) }
@@ -82,7 +82,7 @@ describe('the folder that is surveyed', () => {
   const whole = (folder: unknown, parts: Partial<ToolContext> = {}) =>
     wholeOf(toolContext({ input: { folder } as Json, ...parts }))
 
-  test('is refused by name if it does not exist', async () => {
+  test('the surveyed folder is refused by name if it does not exist', async () => {
     const folder = write(temporaryFolder(), { file: '' })
     await expect(whole(join(folder, 'none\n'))).rejects.toThrow(`There is no folder ${folder}/none\\n.`)
     await expect(whole(join(folder, 'file'))).rejects.toThrow(`${folder}/file is not a folder.`)
@@ -94,14 +94,14 @@ describe('the folder that is surveyed', () => {
     }
   })
 
-  test('must be the one that the worker may touch (ORDER-1)', async () => {
+  test('the surveyed folder must be the one that the worker may touch (ORDER-1)', async () => {
     const [own, other] = [temporaryFolder(), temporaryFolder()]
     const workspace = await openWorkspace(own)
     expect(await whole(own, { workspace })).toMatchObject({ top: own })
     await expect(whole(other, { workspace })).rejects.toThrow(`${other} is not the folder that this worker may touch.`)
   })
 
-  test('is read by the requested number of workers, within the limit of the session', async () => {
+  test('the surveyed folder is read by the requested number of workers, within the limit of the session', async () => {
     const folder = temporaryFolder()
     for (const [workers, allowance] of [
       [undefined, 200],
@@ -113,7 +113,7 @@ describe('the folder that is surveyed', () => {
     }
   })
 
-  test('is split among no more workers than the session has model calls for, four each', async () => {
+  test('the surveyed folder is split among no more workers than the session has model calls for, four each', async () => {
     const limits = { ...toolContext({}).limits, modelCalls: 500 }
     for (const workers of [undefined, 150]) {
       const input = { folder: temporaryFolder(), ...(workers !== undefined && { workers }) }
@@ -121,7 +121,7 @@ describe('the folder that is surveyed', () => {
     }
   })
 
-  test('is named as text, or is null', () => {
+  test('the surveyed folder is named as text, or is null', () => {
     expect(folderOf({ folder: '/a b/ü' })).toBe('/a b/ü')
     // No assignment can name these: whoever was to work there could not be spawned.
     for (const name of ['/a\nb', '/a\u007fb', '/a\u0085b']) {
@@ -148,7 +148,7 @@ describe('a reader', () => {
     )
   })
 
-  test('drops the parts that were read, and keeps the lost ones', async () => {
+  test('a reader drops the parts that were read, and keeps the lost ones', async () => {
     const folder = write(temporaryFolder(), { 'a/1': 'x\n', 'b/1': 'x\n' })
     const [a, b] = ['a', 'b'].map((name) => ({ ...wholePart(folder, 1), folder: name }))
     const read = await call(measurePart, {}, { depth: 2, facts: { 'part-2-1': a as Json } })
@@ -169,7 +169,7 @@ describe('a reader', () => {
     expect(again.facts).toEqual(facts)
   })
 
-  test('splits a heavy part only if the limits permit it', async () => {
+  test('a reader splits a heavy part only if the limits permit it', async () => {
     const folder = temporaryFolder()
     for (let index = 0; index < 900; index++) write(folder, { [`p${index % 2}/${index}`]: '' })
     const split = async (weight: number, allowance: number, limits: Partial<ToolContext['limits']> = {}) => {
@@ -195,7 +195,7 @@ describe('a reader', () => {
     expect(await split(799, 10)).toBe(alone)
   })
 
-  test('fails if the folder cannot be opened, because another machine may have it', async () => {
+  test('a reader fails if the folder cannot be opened, because another machine may have it', async () => {
     const facts = { 'part-1-1': wholePart('/none/of this', 1) }
     const failing = call(measurePart, {}, { depth: 1, facts })
     await expect(failing).rejects.toMatchObject({
@@ -208,7 +208,7 @@ describe('a reader', () => {
 describe.skipIf(process.platform === 'win32')('looking around', () => {
   const inside = async (folder: string) => ({ workspace: await openWorkspace(folder) })
 
-  test('shows names, sizes and types, also of odd names', async () => {
+  test('a look into a folder shows names, sizes and types, also of odd names', async () => {
     const folder = write(temporaryFolder(), { 'src/x': 'abc', README: 'hello\n', 'new\nline': '' })
     symlinkSync('README', join(folder, 'link'))
     makeFifo(join(folder, 'pipe'))
@@ -220,7 +220,7 @@ describe.skipIf(process.platform === 'win32')('looking around', () => {
     expect((await call(listFolder, { path: 'src' }, context)).output).toBe('src holds 1 entry:\nx (3 bytes)')
   })
 
-  test('shows the first of very many names', async () => {
+  test('a look into a folder shows the first of very many names', async () => {
     const folder = temporaryFolder()
     for (let index = 0; index < 250; index++) writeFileSync(join(folder, String(index).padStart(3, '0')), '')
     const output = (await call(listFolder, {}, await inside(folder))).output as string
@@ -228,7 +228,7 @@ describe.skipIf(process.platform === 'win32')('looking around', () => {
     expect(output.split('\n')).toHaveLength(201)
   })
 
-  test('reads a file in pieces that never split a character', async () => {
+  test('a file is read in pieces that never split a character', async () => {
     const text = `a${'文ü\u{1f600}'.repeat(5_000)}`
     const context = await inside(write(temporaryFolder(), { file: text, empty: '', binary: 'a\0b' }))
     const pieces: string[] = []
@@ -249,7 +249,7 @@ describe.skipIf(process.platform === 'win32')('looking around', () => {
     expect((await call(readFile, { path: 'binary' }, context)).output).toBe('binary is no text: it holds zero bytes.')
   })
 
-  test('ends at the folder (JAIL-1)', async () => {
+  test('no look leaves the surveyed folder (JAIL-1)', async () => {
     const outside = write(temporaryFolder(), { secret: 'secret', 'sub/secret': 'secret' })
     const folder = write(temporaryFolder(), { 'sub/secret': 'own' })
     symlinkSync(join(outside, 'secret'), join(folder, 'link'))
@@ -273,7 +273,7 @@ describe.skipIf(process.platform === 'win32')('looking around', () => {
     await expect(call(readFile, { path: 'sub/secret' })).rejects.toThrow('no folder whose files it could look at')
   })
 
-  test('opens nothing outside, even if a folder is replaced by a link in between (JAIL-1)', async () => {
+  test('a look opens nothing outside the folder, even if a link replaces a folder in between (JAIL-1)', async () => {
     const outside = write(temporaryFolder(), { secret: 'secret' })
     const folder = write(temporaryFolder(), { 'sub/secret': 'own' })
     const { workspace } = await inside(folder)

@@ -57,7 +57,7 @@ describe('the class of unsafe characters (ESC-1)', () => {
     ['emoji with a joiner', '👩‍👩‍👧 ❤️ 1️⃣'],
     ['words of a script that joins', 'می\u200cخواهم क्\u200dष'],
     ['variants of Han characters', '葛\u{e0100}'],
-  ])('leaves %s unchanged (ESC-2)', (_, text) => {
+  ])('the class of unsafe characters leaves %s unchanged (ESC-2)', (_, text) => {
     expect([escapeLine(text), escapeText(text), escapeJson(text)]).toEqual([text, text, text])
   })
 })

@@ -29,7 +29,7 @@ function opened(screen = new Screen(60)) {
 }
 const delta = (text: string, iteration = 1) => commit('root', ['text.delta', { text, iteration }])
 
-test('is drawn below the lines that stay, and its last frame stays at the end (LIVETREE-1)', () => {
+test('the live tree is drawn below the lines that stay, and its last frame stays at the end (LIVETREE-1)', () => {
   const { screen, tree, note } = opened()
   tree.tell('before')
   note(created, spawning)
@@ -60,14 +60,14 @@ test('a flood of text costs one frame in a tenth of a second (LIVETREE-2)', () =
   expect(screen.lines.slice(1)).toEqual(Array.from({ length: 8 }, () => 'é'))
 })
 
-test('times go on without an event', () => {
+test('the live tree shows times that go on without an event', () => {
   const { screen, note } = opened()
   note(created, commit('root', 'run.started'))
   vi.advanceTimersByTime(5_100)
   expect(screen.lines).toEqual([expect.stringMatching(/^surveyor {2}working +5s$/)])
 })
 
-test('is drawn anew at once when the size of the terminal changes', () => {
+test('the live tree is drawn anew at once when the size of the terminal changes', () => {
   const { screen, note } = opened()
   note(created, spawning, commit('a', ['worker.failed', { failure }]))
   vi.advanceTimersByTime(100)
@@ -77,7 +77,7 @@ test('is drawn anew at once when the size of the terminal changes', () => {
   expect(screen.lines.slice(-4).every((line) => line.length < 40)).toBe(true)
 })
 
-test('draws the next run of a conversation below', () => {
+test('the live tree draws the next run of a conversation below', () => {
   const { screen, tree, note } = opened()
   note(created, commit('root', 'run.started', 'run.completed'))
   tree.end()
@@ -93,7 +93,7 @@ test('draws the next run of a conversation below', () => {
 test.each([
   ['in a pipe', false, 'xterm'],
   ['on a dumb terminal', true, 'dumb'],
-])('writes only lines %s', (_, isTTY, terminal) => {
+])('the live tree writes only lines %s', (_, isTTY, terminal) => {
   vi.stubEnv('TERM', terminal)
   const { screen, tree, note } = opened(Object.assign(new Screen(60), { isTTY }))
   note(created, spawning)

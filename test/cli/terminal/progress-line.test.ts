@@ -12,7 +12,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-test('draws now and then, in place, and wipes the line at the end', () => {
+test('the progress line is drawn now and then, in place, and wiped at the end', () => {
   const screen = new Screen(80)
   const progress = new ProgressLine(screen.stream)
   progress.update('1 of 1 looked at')
@@ -30,7 +30,7 @@ test('draws now and then, in place, and wipes the line at the end', () => {
   expect(screen.written).not.toMatch(/1 of 1|9 of 32/)
 })
 
-test('takes one line on a narrow terminal', () => {
+test('the progress line takes one line on a narrow terminal', () => {
   const screen = new Screen(12)
   using progress = new ProgressLine(screen.stream)
   progress.update('7 of 30 looked at')
@@ -38,7 +38,7 @@ test('takes one line on a narrow terminal', () => {
   expect(screen.lines).toEqual(['7 of 30 lo…'])
 })
 
-test('writes nothing without a terminal', () => {
+test('the progress line writes nothing without a terminal', () => {
   const screen = new Screen()
   screen.isTTY = false
   using progress = new ProgressLine(screen.stream)

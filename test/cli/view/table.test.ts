@@ -62,7 +62,7 @@ describe('tableLines', () => {
     expect(line).toBe('a\\nb  \\e[31mred      1')
   })
 
-  it('has no header without rows', () => {
+  it('tableLines has no header without rows', () => {
     expect(tableLines([], columns, plainPage(80))).toEqual([])
   })
 })

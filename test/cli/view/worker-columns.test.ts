@@ -25,13 +25,13 @@ describe('usageColumns', () => {
     ])
   })
 
-  it('are left out if no worker used a model', () => {
+  it('usageColumns are left out if no worker used a model', () => {
     expect(lines([worker('b', 0, {})])).toEqual(['W', 'b'])
   })
 })
 
 describe('usageText', () => {
-  it('is one sentence for a worker or a session', () => {
+  it('usageText is one sentence for a worker or a session', () => {
     expect(
       usageText({ modelCalls: 3, inputTokens: 12_345, outputTokens: 80, cacheReadTokens: 4_000, reasoningTokens: 60 }),
     ).toBe('3 model calls; 12.3k tokens in (4k from the cache), 80 out (60 reasoning)')

@@ -53,13 +53,13 @@ async function outcome(call: Promise<unknown>): Promise<unknown> {
 }
 
 describe('a client that was closed', () => {
-  test.each(calls)('says so at once to a caller of %s', async (_, call) => {
+  test.each(calls)('a closed client says so at once to a caller of %s', async (_, call) => {
     const client = await connectInternal({ redisUrl: inject('redisUrl'), namespace: newNamespace(), deadlineMs })
     await client.close()
     expect(await outcome(call(client))).toMatchObject(closed)
   })
 
-  test('says so also when its connection has ended', async () => {
+  test('a closed client says so even if its connection has ended', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs })
     await client.close()
@@ -67,7 +67,7 @@ describe('a client that was closed', () => {
     for (const [, call] of calls) expect(await outcome(call(client))).toMatchObject(closed)
   })
 
-  test('may be closed again, also at the same time: both calls wait for the same end', async () => {
+  test('a closed client may be closed again, even at the same time: both calls wait for the same end', async () => {
     using stops = vi.spyOn(EventHub.prototype, 'stop')
     const client = await connectInternal({ redisUrl: inject('redisUrl'), namespace: newNamespace() })
     await Promise.all([client.close(), client.close()])
@@ -75,7 +75,7 @@ describe('a client that was closed', () => {
     expect(stops).toHaveBeenCalledOnce()
   })
 
-  test('says so to a waiter for a result, and still answers a result that it knows', async () => {
+  test('a closed client says so to a waiter for a result, and still answers a result that it knows', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     // Once it listens to events it remembers ends.
     await troupe.run('echo')
@@ -87,7 +87,7 @@ describe('a client that was closed', () => {
     expect(await known.result()).toEqual(result)
   })
 
-  test('has sent the wake-ups of the sessions that it created before', async () => {
+  test('a closed client has sent the wake-ups of the sessions that it created before', async () => {
     await using troupe = await TestTroupe.connect()
     const client = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace })
     const { kinds, queuePrefix } = partitionKeys(troupe.tag)
@@ -97,7 +97,7 @@ describe('a client that was closed', () => {
     expect(await troupe.redis.llen(`${queuePrefix}:wakeup-default:wait`)).toBe(1)
   })
 
-  test('says so at once to a waiter for the end of a session that it created, which only events would show', async () => {
+  test('a closed client says so at once to a waiter for the end of a session that it created, which only events would show', async () => {
     await using troupe = await TestTroupe.connect()
     using listens = vi.spyOn(EventHub.prototype, 'wakeAtEnds')
     void outcome((await troupe.create('nobody')).result())
@@ -124,7 +124,7 @@ describe('a client that was closed', () => {
       },
     ],
   ]
-  test.each(waits)('says so to a caller that waits %s', async (_, whileWaiting) => {
+  test.each(waits)('a closed client says so to a caller that waits %s', async (_, whileWaiting) => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs })
     proxy.resetWhen(() => {
@@ -142,7 +142,7 @@ describe('a client that was closed', () => {
     for (const told of await Promise.all([...waiting, late])) expect(told).toMatchObject(closed)
   })
 
-  test('says so to a caller that waits for a Redis that stands still', async () => {
+  test('a closed client says so to a caller that waits for a Redis that stands still', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs })
     proxy.blackhole()

@@ -7,7 +7,7 @@ import { newNamespace } from '../../support/namespace.ts'
 import { RedisServer } from '../../support/redis/redis-server.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-test('are not made when it is back, however many there were', async () => {
+test('calls that were given up are not made when Redis is back, however many there were', async () => {
   await using server = await RedisServer.start({ durability: 'none' })
   await using client = await connectInternal({ redisUrl: server.url, namespace: newNamespace(), deadlineMs: 500 })
   const refused = { code: 'store_unavailable' }

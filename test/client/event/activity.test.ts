@@ -4,7 +4,7 @@ import type { EventType } from '../../../src/core/event/event.ts'
 import { commit, created, failure, rosterAfter, spawning } from '../../cli/view/commits.ts'
 
 describe('Roster', () => {
-  it('counts a parent with open children as waiting', () => {
+  it('Roster counts a parent with open children as waiting', () => {
     const roster = rosterAfter(created, spawning, commit('a', 'run.started'))
     expect(roster.counts()).toMatchObject({ waiting: 1, queued: 1, working: 1, done: 0 })
     expect(roster.counts('reader')).toMatchObject({ waiting: 0, queued: 1, working: 1 })
@@ -12,7 +12,7 @@ describe('Roster', () => {
     expect(roster.kinds()).toEqual(['surveyor', 'reader'])
   })
 
-  it('queues a parent again when its last child has ended, whatever the outcome', () => {
+  it('Roster queues a parent again when its last child has ended, whatever the outcome', () => {
     const roster = rosterAfter(
       created,
       spawning,
@@ -26,7 +26,7 @@ describe('Roster', () => {
     expect(countsText(roster.counts())).toBe('2 done, 1 failed')
   })
 
-  it('counts an open child once, although it runs again', () => {
+  it('Roster counts an open child once, even if it runs again', () => {
     const again = commit('a', 'run.started', 'run.completed')
     const roster = rosterAfter(created, spawning, again, again)
     expect(roster.member('root')).toMatchObject({ activity: 'waiting', openChildren: 1 })
@@ -40,7 +40,7 @@ describe('Roster', () => {
     expect(roster.member('root')).toMatchObject({ activity: 'working', openChildren: 0 })
   })
 
-  it('ignores a repeated spawn, and late events of a worker that has ended', () => {
+  it('Roster ignores a repeated spawn, and late events of a worker that has ended', () => {
     const roster = rosterAfter(created, spawning, commit('a', 'run.started', 'run.completed'), spawning)
     expect(roster.member('a')?.activity).toBe('done')
     expect(roster.member('root')?.openChildren).toBe(1)
@@ -48,7 +48,7 @@ describe('Roster', () => {
     expect(late.member('a')?.activity).toBe('done')
   })
 
-  it('says that the next run of a conversation is queued and works, before it commits anything', () => {
+  it('Roster says that the next run of a conversation is queued and works, before it commits anything', () => {
     const roster = rosterAfter(created, commit('root', 'run.started', 'run.completed'))
     const activityAfter = (type: EventType, details: Record<string, unknown>) => {
       for (const event of commit('root', [type, details])) roster.note(event)
@@ -60,7 +60,7 @@ describe('Roster', () => {
     expect(activityAfter('message.accepted', { kind: 'input' })).toBe('working')
   })
 
-  it('says what an agent does between two commits, and nothing more once its run has ended', () => {
+  it('Roster says what an agent does between two commits, and nothing more once its run has ended', () => {
     const roster = rosterAfter(created, commit('root', 'run.started'))
     const activityAfter = (type: EventType, details: Record<string, unknown>) => {
       for (const event of commit('root', [type, details])) roster.note(event)
@@ -75,7 +75,7 @@ describe('Roster', () => {
     expect(activityAfter('worker.stateChanged', { state: 'working' })).toBe('put aside')
   })
 
-  it('ignores workers whose spawn it has not seen', () => {
+  it('Roster ignores workers whose spawn it has not seen', () => {
     expect(rosterAfter(commit('z', 'run.started', 'run.completed')).size).toBe(0)
   })
 })

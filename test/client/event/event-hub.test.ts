@@ -108,7 +108,7 @@ describe('a session that is watched', () => {
     return hub
   }
 
-  test('has its end remembered if the hub listened before it was created, and no other session has (HUB-1)', async () => {
+  test('a watched session has its end remembered if the hub listened before it was created (HUB-1)', async () => {
     await using troupe = await TestTroupe.connect()
     const { redis, namespace } = troupe
     const hub = await hubOf(troupe)
@@ -123,7 +123,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('is created without a listener if Redis stands still: then its end is not remembered', async () => {
+  test('a watched session is created without a listener if Redis stands still: then its end is not remembered', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     const hub = hubFor(newNamespace(), proxy.url, { deadlineMs: 600_000 })
     await hub.listen(newId(0), () => {})
@@ -134,7 +134,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('is read from its record if its event cannot be decoded: its waiters wake, and get the events that follow', async () => {
+  test('a watched session is read from its record if its event cannot be decoded: its waiters wake, and get the events that follow', async () => {
     await using troupe = await TestTroupe.connect()
     const { redis, namespace } = troupe
     const about = newId(0)
@@ -150,7 +150,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('gets what was added while its connection was lost, once and in order, or learns that some is gone', async () => {
+  test('a watched session gets the events of a lost connection, once and in order, or learns that some are gone', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()
     const { redis, namespace, tag } = troupe
@@ -185,7 +185,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('gets an event whose message was lost, without a lost connection (FEED-2)', async () => {
+  test('a watched session gets an event whose message was lost, without a lost connection (FEED-2)', async () => {
     await using troupe = await TestTroupe.connect()
     const { redis, namespace } = troupe
     const about = newId(0)
@@ -200,7 +200,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('costs the client nothing for other sessions: no message, and no read', async () => {
+  test('a watched session costs its client nothing for other sessions: no message, and no read', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()
     const { redis, namespace } = troupe
@@ -215,7 +215,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('is not remembered by a hub that does not listen yet: its end might come before', async () => {
+  test('a session is not remembered by a hub that does not listen yet: its end might come before', async () => {
     const hub = hubFor(newNamespace())
     const id = newId(0)
     void hub.track(id)
@@ -225,7 +225,7 @@ describe('a session that is watched', () => {
     await expect(hub.wakeAtEnds(id, () => {})).rejects.toMatchObject({ code: 'client_closed' })
   })
 
-  test('passes events to each listener as long as it listens, and wakes waiters at ends alone', async () => {
+  test('a watched session passes events to each listener as long as it listens, and wakes waiters only at ends', async () => {
     await using troupe = await TestTroupe.start({ workers: { gated } })
     const session = await troupe.create('gated', 'first', { keepOpen: true })
     await session.result({ run: 1 })
@@ -258,7 +258,7 @@ describe('a session that is watched', () => {
     await hub.stop()
     expect(woken).toBe(3)
   })
-  test('passes events to listeners even after the last waiter is gone', async () => {
+  test('a watched session passes events to listeners even after the last waiter is gone', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('nobody')
     const hub = await hubOf(troupe)
@@ -272,7 +272,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('leaves nothing once nobody wants anything of it: a client may live for long', async () => {
+  test('a watched session leaves nothing in memory once nobody needs it: a client may live for long', async () => {
     const hub = hubFor(newNamespace())
     const [heard, awaited, tracked] = [newId(0), newId(0), newId(0)]
     const nothing = () => {}

@@ -41,7 +41,7 @@ async function talked(mayBegin = now, wasSeen = now) {
 const pastOf = (session: Session) => Array.fromAsync(session.events({ after: '0-0', transient: false, signal: soon() }))
 
 describe('events of a run', () => {
-  test('come in one order: session, run, reply, calls, the next reply, the end of the run, the end of the session [1.27]', async () => {
+  test('events of a run come in one order: session, run, reply, calls, the next reply, the end of the run, the end of the session [1.27]', async () => {
     await using troupe = await talked()
     const session = await troupe.create('agent', 'go')
     await session.result()
@@ -87,7 +87,7 @@ describe('session.updates', () => {
       previousState === undefined ? [] : [`${previousState}>${currentState}`],
     )
 
-  test('tell each change of state with the state before, and what came of each message [1.4, 3.21]', async () => {
+  test('session.updates tell each change of state with the state before, and the outcome of each message [1.4, 3.21]', async () => {
     const [begin, seen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await using troupe = await talked(begin.promise, seen.promise)
     const session = await troupe.client.sessions.create({ kind: 'agent', input: 'go' }, { follow: true })
@@ -122,7 +122,7 @@ describe('session.updates', () => {
     expect(messages[created + 1]).toMatchObject({ type: 'contentDelta', messageId: pieces[0]?.messageId })
   })
 
-  test('tell what came of each approval and each call, also of one that failed [3.21]', async () => {
+  test('session.updates tell the outcome of each approval and each call, even of one that failed [3.21]', async () => {
     const pay = { ...tool('pay', () => 'paid', 'once'), approval: 'always' } as const
     const fall = tool('fall', () => Promise.reject(new Error('no floor')), 'once')
     const model = scriptedModel('test/m', [
@@ -173,7 +173,7 @@ describe('session.updates', () => {
     ])
   })
 
-  test('cost nothing to a session that nobody follows: no word of a state is published', async () => {
+  test('session.updates cost nothing if nobody follows the session: no state is published', async () => {
     await using troupe = await talked()
     const published: RawEvent[] = []
     const listener = troupe.redis.duplicate()

@@ -247,7 +247,7 @@ describe('session.events', () => {
     expect(runs()).toBe(3)
   })
 
-  test('yields the end even if it came after all had been read and before the next question (EVENTS-1)', async () => {
+  test('session.events yields the end even if it came after all had been read and before the next read (EVENTS-1)', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 1, { keepOpen: true })
     await session.result({ run: 1 })

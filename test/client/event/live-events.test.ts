@@ -53,7 +53,7 @@ function reading(session: Session, query: EventsQuery = {}) {
 const stored = (events: readonly RawEvent[]) => events.filter(({ transient }) => !transient)
 
 describe('a follower', () => {
-  test('gets streamed text and progress of tools, by worker and in order [1.31]', async () => {
+  test('a follower gets streamed text and progress of tools, by worker and in order [1.31]', async () => {
     await using scene = await opened()
     const { troupe, publisher, say, subscribers } = scene
     const session = await troupe.create('echo')
@@ -92,7 +92,7 @@ describe('a follower', () => {
     expect(follower.events.every(({ transient }) => transient === undefined)).toBe(true)
   })
 
-  test('alone costs a subscription: there is none before the first, after the last, or for a waiter for the result', async () => {
+  test('a lone follower costs a subscription: there is none before the first, after the last, or for a waiter for the result', async () => {
     await using scene = await opened()
     const { troupe, subscribers } = scene
     const session = await troupe.create('echo')
@@ -113,7 +113,7 @@ describe('a follower', () => {
 })
 
 describe('stored events', () => {
-  test('keep their order, and none is doubled or missing, however many notes are published between them', async () => {
+  test('stored events keep their order, and none is doubled or missing, however many notes are published between them', async () => {
     await using scene = await opened()
     const { troupe, say } = scene
     const session = await troupe.create('parent')
@@ -131,7 +131,7 @@ describe('stored events', () => {
     expect(stored(late.events)).toEqual(again.events.slice(1))
   })
 
-  test('follow without a gap or a duplicate on a resume after any event, transient ones too', async () => {
+  test('stored events follow without a gap or a duplicate on a resume after any event, transient ones too', async () => {
     await using scene = await opened()
     const { troupe, say } = scene
     const session = await troupe.create('parent')
@@ -197,7 +197,7 @@ describe('stored events', () => {
     ])
   })
 
-  test('reach a follower that lags, which is told exactly how many transient events were dropped [1.26]', async () => {
+  test('stored events reach a follower that lags, and it learns exactly how many transient events were dropped [1.26]', async () => {
     await using scene = await opened()
     const { troupe, say, heeded, subscribers } = scene
     const session = await troupe.create('echo')

@@ -20,7 +20,7 @@ const piece = (text: string, offset: number, request = 'a'): LiveNote => [
 const textOf = (notes: readonly LiveNote[]) => notes.map(([, { text }]) => text).join('')
 
 describe('text (LIVE-FILTER-1)', () => {
-  test('is passed on once if it comes twice, and of a longer repetition only the new part is passed on', () => {
+  test('text is passed on once if it comes twice, and of a longer repetition only the new part is passed on', () => {
     const { pass } = opened()
     const got = [piece('Hello ', 0), piece('world', 6), piece('world', 6), piece('ld!', 9)].flatMap((note) =>
       pass([note]),

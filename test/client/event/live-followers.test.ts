@@ -69,7 +69,7 @@ function heldTool(effect: 'pure' | 'idempotent' | 'once') {
 
 describe('a follower', () => {
   test.each(['pure', 'idempotent', 'once'] as const)(
-    'is told each state of an agent, and once that its %s tool runs, before the tool ends',
+    'a follower sees each state of an agent, and once that its %s tool runs, before the tool ends',
     async (effect) => {
       const { tool, end } = heldTool(effect)
       const { gate, open } = closedGate()
@@ -95,7 +95,7 @@ describe('a follower', () => {
     },
   )
 
-  test('is told that a handler works, waits for its child, and works again', async () => {
+  test('a follower sees that a handler works, waits for its child, and works again', async () => {
     const child = defineWorker({ receive: (message, self) => self.reply(message.value) })
     const { gate, open } = closedGate()
     const parent = defineWorker({

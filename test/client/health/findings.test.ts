@@ -36,7 +36,7 @@ test('a finding about workers names them, the one to look at first in front, and
   })
 })
 
-test('findings can be sent as JSON', () => {
+test('findings of health can be sent as JSON', () => {
   const all = judge({ ...well, deadLetters: 3, settled: 1, expiredLeases: 2, submitIsPaused: true })
   expect(JSON.parse(JSON.stringify(all))).toEqual(all)
   expect(all).toContainEqual({

@@ -54,7 +54,7 @@ const queues = async (): Promise<Queues> => ({
 })
 
 describe('readHealth', () => {
-  test('adds up what all partitions say of a pool, and tells how long the oldest of all waits', async () => {
+  test('health adds up what all partitions say of a pool, and tells how long the oldest worker waits', async () => {
     const now = 1_000_000
     const partitions = [
       { now, pools: { default: { queued: 2, since: now - 300, wakeups: 4, busy: 1 } }, running: 3 },
@@ -109,7 +109,7 @@ describe('readHealth', () => {
     expect(health.unhosted).toEqual([{ id: 'w2', kind: 'gone', waitingMs: 700 }])
   })
 
-  test('counts no worker of another queue as set aside, and none that came during the look as queued in the future', async () => {
+  test('health counts no worker of another queue as set aside, and none that came during the read as queued in the future', async () => {
     const now = 1_000_000
     const queued = [
       { id: 'w1', kind: 'echo', since: now + 5 },

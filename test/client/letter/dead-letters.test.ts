@@ -51,7 +51,7 @@ describe('many messages that were put aside', () => {
     return { session, dead, ids, add }
   }
 
-  test('are redriven page by page, and each is reported as soon as it is', async () => {
+  test('messages that were put aside are redriven page by page, and each is reported as soon as it is', async () => {
     await using troupe = await TestTroupe.connect()
     const { dead, ids } = await manyLetters(troupe, 120)
     const told: string[] = []
@@ -68,7 +68,7 @@ describe('many messages that were put aside', () => {
     expect(await troupe.client.redrive({ all: true })).toEqual([])
   })
 
-  test('leave out letters that appear during the redrive, or it would never end', async () => {
+  test('messages that were put aside are redriven without those that appear during the redrive, or it would never end', async () => {
     await using troupe = await TestTroupe.connect()
     const { ids, add } = await manyLetters(troupe, 60)
     const added: Promise<unknown>[] = []
@@ -77,7 +77,7 @@ describe('many messages that were put aside', () => {
     expect(done.map(({ letterId }) => letterId)).toEqual(ids)
   })
 
-  test('go back even beside a letter whose worker cannot exist', async () => {
+  test('messages that were put aside go back even if one of them belongs to a worker that cannot exist', async () => {
     await using troupe = await TestTroupe.connect()
     const { ids, dead, add } = await manyLetters(troupe, 1)
     for (const worker of ['w', rootIdOf(newId(5))])
@@ -91,7 +91,7 @@ describe('many messages that were put aside', () => {
     ])
   })
 
-  test('keep nobody from putting back the one that is named, without reading the others', async () => {
+  test('one named message that was put aside goes back without a read of the others', async () => {
     await using troupe = await TestTroupe.connect()
     const { session, dead, ids } = await manyLetters(troupe, 60)
     const id = ids[30] as string
@@ -149,7 +149,7 @@ describe('a message that was put aside', () => {
     },
   )
 
-  test('is refused with the reason where its worker takes no more messages', async () => {
+  test('a message that was put aside is refused with the reason if its worker takes no more messages', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('echo', 'hello')
     await blame(troupe, session.rootId)
@@ -173,7 +173,7 @@ describe('a message that was put aside', () => {
     })
   })
 
-  test('begins a new session like its own, once, where its worker takes no more messages', async () => {
+  test('a message that was put aside begins a new session like its own, once, if its worker takes no more messages', async () => {
     await using troupe = await TestTroupe.connect()
     const like = { name: 'from afar', limits: { depth: 3, tokens: 77_000 }, permissions: { tools: ['look'] } }
     const session = await troupe.client.sessions.create({ kind: 'echo', input: 'hello', ...like })
@@ -201,7 +201,7 @@ describe('a message that was put aside', () => {
     expect((await troupe.client.audit()).findings).toEqual([])
   })
 
-  test('begins a session of its kind also where its own was pruned', async () => {
+  test('a message that was put aside begins a session of its kind even if its own was pruned', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('echo', 'hello')
     await blame(troupe, session.rootId)
@@ -212,7 +212,7 @@ describe('a message that was put aside', () => {
     expect(await troupe.client.sessions.get(made?.newSessionId ?? '').result()).toMatchObject({ value: 'hello' })
   })
 
-  test('begins no session if it was put back, holds no message, or is of a child', async () => {
+  test('a message that was put aside begins no session if it was put back, holds no message, or is of a child', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('nobody', 'first', { keepOpen: true })
     const { dead } = partitionKeys(troupe.tag)
@@ -231,7 +231,7 @@ describe('a message that was put aside', () => {
       await expect(troupe.client.redrive({ letter: letter as string, newSession: true })).rejects.toThrow(why)
   })
 
-  test('is dismissed if it cannot go back, and doctor warns of it no more', async () => {
+  test('a message that was put aside is dismissed if it cannot go back, and doctor warns of it no more', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('echo', 'hello')
     await blame(troupe, session.rootId)
@@ -281,7 +281,7 @@ describe('a message that was put aside', () => {
     })
   })
 
-  test('is refused with the limit where the mailbox is full, and is put back once there is room', async () => {
+  test('a message that was put aside is refused with the limit if the mailbox is full, and is put back once there is room', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('echo', 'hello', { keepOpen: true, limits: { mailbox: 1 } })
     await blame(troupe, session.rootId)
@@ -298,7 +298,7 @@ describe('a message that was put aside', () => {
     expect(await session.result({ run: 3 })).toMatchObject({ value: 'hello' })
   })
 
-  test('is shown as it is stored if its evidence cannot be read', async () => {
+  test('a message that was put aside is shown as it is stored if its evidence cannot be read', async () => {
     await using troupe = await TestTroupe.connect()
     const { dead } = partitionKeys(troupe.tag)
     for (const evidence of ['{"step":', '5', 'null', '{"step":7}'])
@@ -315,7 +315,7 @@ describe('a message that was put aside', () => {
 })
 
 describe('a handler that is killed by a result of a child', () => {
-  test('has received it, and leaves evidence but no message to put back', async () => {
+  test('a handler that is killed by a result of a child has received it, and leaves evidence but no message to put back', async () => {
     const gate = Promise.withResolvers<void>()
     const workers = {
       parent: defineWorker({ receive: (_, self) => void self.spawn('gated', null) }),
@@ -338,7 +338,7 @@ describe('a handler that is killed by a result of a child', () => {
 })
 
 describe('an agent that is killed at a recorded step', () => {
-  test('leaves evidence of the step, and its parent gets one failure', async () => {
+  test('an agent that is killed at a recorded step leaves evidence of the step, and its parent gets one failure', async () => {
     const [started, hangs] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()]
     hangs.promise.catch(() => {})
     const deadly = defineTool({

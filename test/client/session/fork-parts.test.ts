@@ -66,7 +66,7 @@ describe('a fork of a session', () => {
     await expectSound(troupe)
   })
 
-  test('asks about a call that waits for an approval in both, and each runs what was approved there', async () => {
+  test('a fork of a session asks for the same approval in both, and each runs the call that was approved there', async () => {
     const { ledger, tools: made } = tools()
     const clerk = defineWorker({ instructions: 'x', model: payer(), tools: made })
     await using troupe = await TestTroupe.start({ workers: { clerk } })
@@ -157,7 +157,7 @@ describe('a fork of a session', () => {
     await expectSound(troupe)
   })
 
-  test('has the blobs of long results, under their names', async () => {
+  test('a fork of a session has the blobs of long results, under their names', async () => {
     const long = 'x'.repeat(2_500_000)
     const agent = defineWorker({
       instructions: 'x',

@@ -26,7 +26,7 @@ function talker() {
 }
 
 describe('a session that begins with a history', () => {
-  test('goes on with it: its first message follows what was said elsewhere [1.6]', async () => {
+  test('a session that begins with a history goes on with it: its first message follows what was said elsewhere [1.6]', async () => {
     const { model, workers } = talker()
     await using troupe = await TestTroupe.start({ workers })
     const session = await troupe.create('talker', 'And a cow?', { history })
@@ -43,7 +43,7 @@ describe('a session that begins with a history', () => {
     expect(await troupe.client.audit()).toMatchObject({ findings: [] })
   })
 
-  test('rests without an input until a message comes, and the audit finds nothing before and after', async () => {
+  test('a session that begins with a history is idle without an input until a message comes, and the audit finds nothing before and after', async () => {
     const { workers } = talker()
     await using troupe = await TestTroupe.start({ workers })
     const session = await troupe.client.sessions.create({ kind: 'talker', history, keepOpen: true })
@@ -58,7 +58,7 @@ describe('a session that begins with a history', () => {
     expect(await troupe.client.audit()).toMatchObject({ findings: [] })
   })
 
-  test('can be cancelled while it rests, also with a call that nobody answered', async () => {
+  test('a session that begins with a history can be cancelled while it is idle, even with a call that nobody answered', async () => {
     const { workers } = talker()
     await using troupe = await TestTroupe.start({ workers })
     const session = await troupe.client.sessions.create({
@@ -73,7 +73,7 @@ describe('a session that begins with a history', () => {
     expect(await troupe.client.audit()).toMatchObject({ findings: [] })
   })
 
-  test('is the same session again under its key, and another history is something else', async () => {
+  test('a session that begins with a history is found again under its key, and another history under that key is another request', async () => {
     await using troupe = await TestTroupe.connect()
     const order = { kind: 'later', keepOpen: true, history, idempotencyKey: 'k' }
     const first = await troupe.client.sessions.create(order)
@@ -126,7 +126,7 @@ describe('a session that begins with a history', () => {
       /50001 messages; the limit is 50000/,
     ],
   ]
-  test.each(refused)('is refused with %s', async (_what, order, error, says) => {
+  test.each(refused)('a session that begins with a history is refused with %s', async (_what, order, error, says) => {
     await using troupe = await TestTroupe.connect()
     const thrown: unknown = await troupe.client.sessions
       .create({ kind: 'later', ...order })

@@ -31,20 +31,20 @@ const used: UsageReport = {
 const tally = encodeTally({ ...used, iterations: 3, ignoredEvents: 9 })
 
 describe('the report of an agent', () => {
-  test('shows its iterations and its usage', () => {
+  test('the report of an agent shows its iterations and its usage', () => {
     const { iterations, usage } = workerReport(row({ data: tally }))
     expect(iterations).toBe(3)
     expect(usage).toEqual(used)
   })
 
-  test('tells none of a worker without a model, whatever its state is', () => {
+  test('the report of an agent has no usage for a worker without a model, whatever its state is', () => {
     for (const data of [undefined, '@', '"a 1 2 3 4 5 6 7 8"', '{}']) {
       const { iterations, usage } = workerReport(row(data === undefined ? {} : { data }))
       expect({ iterations, usage }).toEqual({ iterations: 0, usage: {} })
     }
   })
 
-  test('tells when the first byte of a reply was seen', () => {
+  test('the report of an agent tells when the first byte of a reply was seen', () => {
     for (const [firstByteSeen, state] of [
       [false, 'requesting'],
       [true, 'receiving'],
@@ -54,7 +54,7 @@ describe('the report of an agent', () => {
     }
   })
 
-  test('tells that it waits for its children, and for how many', () => {
+  test('the report of an agent tells that it waits for its children, and for how many', () => {
     const waits = (pendingCalls: string) =>
       workerReport(row({ status: 'parked', runState: 'ExecutingTools', wait: 'results:4', pendingCalls })).waitsFor
     expect(waits('1-3')).toBe('results of its children; 3 are open')
@@ -114,7 +114,7 @@ describe('the report of a worker', () => {
     expect(waits(fields, 'queued')).toBe('a free slot')
   })
 
-  test('tells how many children it awaits, and how many runs it has begun', () => {
+  test('the report of a worker tells how many children it awaits, and how many runs it has begun', () => {
     expect(workerReport(row({ pendingCalls: '2-4' })).openChildren).toBe(3)
     expect(workerReport(row({})).openChildren).toBe(0)
     const runs = (fields: RecordFields) => workerReport(row({ run: '4', ...fields })).runs
@@ -123,7 +123,7 @@ describe('the report of a worker', () => {
     ])
   })
 
-  test('tells its last failure, and when its newest entry was written; before the first, when its session was made', () => {
+  test('the report of a worker tells its last failure, and when its newest entry was written; before the first, when its session was made', () => {
     const failure = { code: 'run_failed', message: 'no' }
     const old = row({})
     const made = Number.parseInt(sessionId.replaceAll('-', '').slice(0, 12), 16)
@@ -135,7 +135,7 @@ describe('the report of a worker', () => {
     expect(workerReport(row({ depth: '1', path1: `${root}:1` }, childId(root, 1, 1))).updatedAt).toBe(made)
   })
 
-  test('counts the waiting mail of all its lanes, and shows the one that comes first', () => {
+  test('the report of a worker counts the waiting mail of all its lanes, and shows the one that comes first', () => {
     const lanes = { ...row({}), pending: { inbox: 1, results: 20, signals: 300 } }
     expect(workerReport(lanes).mailbox).toEqual({ pending: 321, signals: 300 })
   })
@@ -186,7 +186,7 @@ test('the report of a session tells the sum over its workers', () => {
 })
 
 describe('the report of a worker over whose words somebody wrote', () => {
-  test('tells the rest, and that its failure cannot be read', () => {
+  test('the report of an overwritten worker shows everything else, and says that its failure cannot be read', () => {
     const damaged = {
       ...row({ status: 'idle', open: '0', runState: 'Failed', failed: '1' }),
       failureJson: '{bad',

@@ -16,7 +16,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
 describe('session.result', () => {
-  test('is the same before, during and after the end, for many waiters in several clients [1.20]', async () => {
+  test('session.result is the same before, during and after the end, for many waiters in several clients [1.20]', async () => {
     const gate = Promise.withResolvers<void>()
     await using troupe = await TestTroupe.start({
       workers: {
@@ -41,7 +41,7 @@ describe('session.result', () => {
     }
   })
 
-  test('reads no report: if thousands of callers wait, each looks again and again', async () => {
+  test('session.result reads no report: thousands of waiting callers may each look again and again', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 'said', { keepOpen: true })
     expect(await session.result({ run: 1 })).toMatchObject({ value: 'said' })
@@ -63,20 +63,23 @@ describe('session.result', () => {
     expect(asked.filter(({ name }) => name === 'hmget' || name === 'lindex')).toEqual([])
   })
 
-  test.each(['create', 'createMany'] as const)('is told, because %s waits until the client listens', async (way) => {
-    await using troupe = await TestTroupe.start({ workers: { echo } })
-    const { sessions } = troupe.client
-    await (await troupe.create('echo', 'first')).result()
-    const listens = Promise.withResolvers<void>()
-    using tracked = vi.spyOn(EventHub.prototype, 'track').mockReturnValue(listens.promise)
-    const order = { kind: 'echo', input: 'second' }
-    const creating = way === 'create' ? sessions.create(order) : sessions.createMany([order])
-    await waitUntil('it is to be created', () => tracked.mock.calls.length === 1)
-    for (let turn = 0; turn < 5; turn++) expect(await sessions.list()).toHaveLength(1)
-    listens.resolve()
-    await creating
-    expect(await sessions.list()).toHaveLength(2)
-  })
+  test.each(['create', 'createMany'] as const)(
+    'session.result misses no end, because %s waits until the client listens',
+    async (way) => {
+      await using troupe = await TestTroupe.start({ workers: { echo } })
+      const { sessions } = troupe.client
+      await (await troupe.create('echo', 'first')).result()
+      const listens = Promise.withResolvers<void>()
+      using tracked = vi.spyOn(EventHub.prototype, 'track').mockReturnValue(listens.promise)
+      const order = { kind: 'echo', input: 'second' }
+      const creating = way === 'create' ? sessions.create(order) : sessions.createMany([order])
+      await waitUntil('it is to be created', () => tracked.mock.calls.length === 1)
+      for (let turn = 0; turn < 5; turn++) expect(await sessions.list()).toHaveLength(1)
+      listens.resolve()
+      await creating
+      expect(await sessions.list()).toHaveLength(2)
+    },
+  )
 
   test('many sessions that end while their first waiter connects all have their results delivered', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
@@ -187,7 +190,7 @@ describe('session.result', () => {
     expect(await result).toMatchObject({ status: 'cancelled' })
   })
 
-  test('is rejected, not forgotten, when the client closes', async () => {
+  test('session.result is rejected, not forgotten, when the client closes', async () => {
     await using troupe = await TestTroupe.connect()
     const client = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace })
     const session = await client.sessions.create({ kind: 'nobody', input: 1 })
@@ -202,7 +205,7 @@ describe('session.result', () => {
     expect(settled).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
   })
 
-  test('leaves nothing at its signal, and no timer, which would let no process end', async () => {
+  test('session.result leaves nothing when its signal fires, not even a timer, which would keep the process alive', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('nobody')
     const controller = new AbortController()
@@ -274,7 +277,7 @@ describe('a result over which somebody wrote', () => {
     ['completed', 'echo', '{bad'],
     ['completed', 'echo', '{"type":"failed","failure":{"code":"run_failed","message":"none"}}'],
     ['failed', 'fails', '{"type":"completed","value":"all is well"}'],
-  ])('is told so, with its place: one that %s', async (status, kind, written) => {
+  ])('an overwritten result is reported as such, with its place: a result that %s', async (status, kind, written) => {
     await using troupe = await TestTroupe.start({ workers: { echo, fails } })
     const session = await troupe.create(kind, 'x', { keepOpen: true })
     await session.result({ run: 1 })
@@ -285,7 +288,7 @@ describe('a result over which somebody wrote', () => {
     expect((await session.report()).workers).toMatchObject([{ status: 'idle', historyLength: 2 }])
   })
 
-  test('is not one that was pruned just then: its session is not known', async () => {
+  test('a result that was pruned just now is not reported as overwritten: its session is not known', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo')
     await session.result({ run: 1 })
@@ -297,7 +300,7 @@ describe('a result over which somebody wrote', () => {
     await expect(session.result({ run: 1 })).rejects.toMatchObject({ code: 'session_not_found' })
   })
 
-  test('is no cancel, nor a session that is not known, where nothing is left of it', async () => {
+  test('a session of which nothing is left is neither cancelled nor unknown if its result was overwritten', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 'x', { keepOpen: true })
     await session.result({ run: 1 })

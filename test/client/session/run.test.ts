@@ -59,7 +59,7 @@ describe('run.onEnd', () => {
     expect(run.number).toBe(1)
   })
 
-  test('says of a run that failed why, and of one that was cancelled that it was', async () => {
+  test('run.onEnd says why a run failed, and that a run was cancelled', async () => {
     const door = gate()
     door.open()
     await using troupe = await TestTroupe.start({ workers: { gated: gated(door) } })
@@ -128,7 +128,7 @@ describe('run.onEnd', () => {
 })
 
 describe('runs of a session', () => {
-  test('are counted, cancelled one by one or all, and waited for [1.16]', async () => {
+  test('runs of a session are counted, cancelled one by one or all, and waited for [1.16]', async () => {
     const door = gate()
     const parent = defineWorker({
       receive(message, self) {
@@ -164,7 +164,7 @@ describe('runs of a session', () => {
     expect(await session.idle()).toMatchObject({ busy: 0 })
   })
 
-  test('are waited for no longer than the signal says', async () => {
+  test('runs of a session are waited for no longer than the signal says', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('nobody')
     const controller = new AbortController()

@@ -9,7 +9,7 @@ import { TestTroupe } from '../../support/test-troupe.ts'
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
 describe('a session', () => {
-  test('says of approvals what it was created with, and what was set since', async () => {
+  test('a session shows the approvals it was created with, and those set since', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const more = { approval: 'readOnly', whenNobodyAnswers: 'deny', approvalMs: 60_000 } as const
     const session = await troupe.client.sessions.create({ kind: 'echo', input: 1, keepOpen: true, ...more })
@@ -25,7 +25,7 @@ describe('a session', () => {
     expect(await setTo()).toEqual({ policy: 'auto' })
   })
 
-  test('is manual and waits, if nobody says otherwise', async () => {
+  test('a session is manual and waits, unless somebody says otherwise', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.client.sessions.create({ kind: 'echo', input: 1 })
     expect((await session.summary()).approval).toEqual(defaultApproval)
@@ -54,7 +54,7 @@ describe('a session', () => {
     await expect(creating).rejects.not.toBeInstanceOf(ConfigError)
   })
 
-  test('takes a known policy only, and must be known', async () => {
+  test('a session takes only a known policy, and must itself be known', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.client.sessions.create({ kind: 'echo', input: 1 })
     await expect(session.setApproval('all' as never)).rejects.toThrow(InputError)

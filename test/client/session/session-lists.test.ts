@@ -53,7 +53,7 @@ describe('what sessions.list reads', () => {
   const namesOf = async (troupe: TestTroupe, query: SessionsQuery) =>
     (await commandsNaming(troupe.redis, troupe.tag, () => troupe.client.sessions.list(query))).map(({ name }) => name)
 
-  test('is no history and no register of nodes', async () => {
+  test('sessions.list reads no history and no register of nodes', async () => {
     await using troupe = await TestTroupe.connect()
     await Promise.all(Array.from({ length: 5 }, (_, number) => troupe.create('echo', number)))
     const names = await namesOf(troupe, { limit: 5 })
@@ -62,7 +62,7 @@ describe('what sessions.list reads', () => {
     expect(names).not.toContain('hgetall')
   })
 
-  test('comes in few pages, even if little is wanted and much stands before it', async () => {
+  test('sessions.list reads few pages, even if few sessions are wanted and many come before them', async () => {
     await using troupe = await TestTroupe.connect()
     await Promise.all(Array.from({ length: 40 }, (_, number) => troupe.create('echo', number)))
     const names = await namesOf(troupe, { limit: 1, state: 'failed' })
@@ -71,7 +71,7 @@ describe('what sessions.list reads', () => {
 })
 
 describe('sessions that go on', () => {
-  test('are listed without a look at any that has ended', async () => {
+  test('sessions that go on are listed without a read of any that has ended', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const ended = await Promise.all(Array.from({ length: 3 }, (_, number) => troupe.create('echo', number)))
     await Promise.all(ended.map((session) => session.result()))
@@ -108,7 +108,7 @@ describe('sessions.page', () => {
 })
 
 describe('sessions.list over several partitions', () => {
-  test('goes on behind the page before, although sessions come and go in between', async () => {
+  test('sessions.list over several partitions goes on behind the last page, even if sessions come and go in between', async () => {
     await using troupe = await TestTroupe.connect({ partitions: 4 })
     const created = await Promise.all(Array.from({ length: 40 }, (_, number) => troupe.create('echo', number)))
     expect(new Set(created.map(({ id }) => partitionOf(id))).size).toBeGreaterThan(1)
@@ -129,7 +129,7 @@ describe('sessions.list over several partitions', () => {
     expect(listed.toSorted()).toEqual(created.map(({ id }) => id).toSorted())
   })
 
-  test('goes on behind a page whose last session was pruned, by the time in its id', async () => {
+  test('sessions.list over several partitions goes on behind a page whose last session was pruned, by the time in its id', async () => {
     await using troupe = await TestTroupe.connect()
     const first = await troupe.create('echo')
     await waitUntil('a later time', () => Date.now() > timeOf(first.id) + 50)
@@ -140,7 +140,7 @@ describe('sessions.list over several partitions', () => {
     expect((await troupe.client.sessions.list({ before: last.id })).map(({ id }) => id)).toEqual([first.id])
   })
 
-  test('finds the newest of a state, in whatever partition they lie behind others', async () => {
+  test('sessions.list over several partitions finds the newest of a state, in whatever partition and however far behind others', async () => {
     await using troupe = await TestTroupe.connect({ partitions: 2 })
     const createdAt = async (id: string, score: number) => {
       const tag = tagOf(troupe.namespace, partitionOf(id))
@@ -160,7 +160,7 @@ describe('sessions.list over several partitions', () => {
     expect(found.map(({ createdAt }) => createdAt)).toEqual([90, 80])
   })
 
-  test('refuses a page that begins behind no session', async () => {
+  test('sessions.list over several partitions refuses a page that begins behind no session', async () => {
     await using troupe = await TestTroupe.connect()
     const { rootId } = await troupe.create('echo')
     for (const [before, told] of [

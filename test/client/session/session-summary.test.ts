@@ -29,7 +29,7 @@ describe('a session', () => {
     expect(hasEnded(state)).toBe(isOver)
   })
 
-  test('names the session, when it ended and why it was cancelled', () => {
+  test('a session summary names the session, when it ended and why it was cancelled', () => {
     const fields = { name: 'mine', mode: 'conversation', cancel: '"enough"', ended: 'cancelled 9' }
     expect(factsOf(id, session(fields), 4)).toEqual({
       id,
@@ -51,7 +51,7 @@ describe('a session', () => {
     expect(factsOf(id, session({ cancel: '{bad' }), null).cancelReason).toBe('{bad')
   })
 
-  test('tells who paused it and why, and that it is paused where that cannot be read', () => {
+  test('a session summary says who paused it and why, and that it is paused even if that cannot be read', () => {
     const paused = JSON.stringify({ why: 'look', by: 'ada', at: 5 })
     expect(factsOf(id, session({ paused }), null)).toMatchObject({
       state: 'active',
@@ -60,7 +60,7 @@ describe('a session', () => {
     expect(factsOf(id, session({ paused: '{bad' }), null).paused).toEqual({ at: 0 })
   })
 
-  test('tells the run that ended it, else the last one that was read', () => {
+  test('a session summary names the run that ended it, else the last one that was read', () => {
     const last = { run: 2, line: 'completed 7' }
     const read = { run: 2, status: 'completed', position: 7 }
     expect(factsOf(id, session({}), null, last).result).toEqual(read)

@@ -88,7 +88,7 @@ describe('sessions.create', () => {
 })
 
 describe('sessions.get and workers.get', () => {
-  test('refuse a text that is not an id', async () => {
+  test('sessions.get and workers.get refuse a text that is not an id', async () => {
     await using troupe = await TestTroupe.connect()
     for (const id of ['', 'abc', '../../x', newId(0).slice(1), `${newId(0)}0`, null, 7, {}]) {
       expect(() => troupe.client.sessions.get(id as string)).toThrow(expect.objectContaining({ code: 'input_invalid' }))
@@ -133,11 +133,14 @@ describe('sessions.get and workers.get', () => {
     ['close', ({ client }, { rootId }) => client.sessions.get(rootId).close(), /id of a worker, whose session/],
     ['an audit', ({ client }, { rootId }) => client.audit({ sessionId: rootId }), /id of a worker, whose session/],
   ]
-  test.each(mistaken)('say so if the id is one of the other sort: %s', async (_, call, told) => {
-    await using troupe = await TestTroupe.connect()
-    const session = await troupe.create('nobody')
-    await expect(call(troupe, session)).rejects.toThrow(told)
-  })
+  test.each(mistaken)(
+    'sessions.get and workers.get say so if the id is of the other type: %s',
+    async (_, call, told) => {
+      await using troupe = await TestTroupe.connect()
+      const session = await troupe.create('nobody')
+      await expect(call(troupe, session)).rejects.toThrow(told)
+    },
+  )
 
   test('the id of a child, written as the id of a session, finds no session, and the child goes on', async () => {
     const workers = {
@@ -219,7 +222,7 @@ describe('sessions.prune', () => {
 })
 
 describe('the report', () => {
-  test('has the shape that interfaces.md promises', async () => {
+  test('a report has the shape that interfaces.md promises', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 1, { name: 'mine', limits: { workers: 5 } })
     await session.result()
@@ -259,7 +262,7 @@ describe('the report', () => {
     expect(worker?.updatedAt).toEqual(expect.any(Number))
   })
 
-  test('names the node that runs a worker now, and counts its runs', async () => {
+  test('a report names the node that runs a worker now, and counts its runs', async () => {
     const gate = Promise.withResolvers<void>()
     await using troupe = await TestTroupe.connect()
     const node = await troupe.startNode({
@@ -280,7 +283,7 @@ describe('the report', () => {
 })
 
 describe('namespaces', () => {
-  test('are apart: ids, kinds, nodes, queues and keys of one are not seen in the other', async () => {
+  test('namespaces are apart: ids, kinds, nodes, queues and keys of one are not seen in the other', async () => {
     await using one = await TestTroupe.start({ workers: { echo } })
     await using two = await TestTroupe.connect()
     const session = await one.create('echo', 'secret', { idempotencyKey: 'same key' })

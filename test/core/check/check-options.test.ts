@@ -76,7 +76,7 @@ describe('a value', () => {
     [['a', 1, {}], '["a", 1, an object]'],
     [[1, 2, 3, 4, 5, 6], '[1, 2, 3, 4, 5, …]'],
     [circle, '[a list]'],
-  ])('is quoted in a few words (%#)', (value, words) => {
+  ])('a value is quoted in a few words (%#)', (value, words) => {
     expect(preview(value)).toBe(words)
   })
 })

@@ -31,18 +31,18 @@ describe('the problems of a value', () => {
       { u: { n: '' } },
       'u: expected string, received object, or n: expected number, received string',
     ],
-  ])('have a path and a reason: %s', (_, schema, value, expected) => {
+  ])('the problems of a value have a path and a reason: %s', (_, schema, value, expected) => {
     expect(told(schema, value)).toBe(expected)
   })
 
-  test('are limited in number, and the others are counted', () => {
+  test('the problems of a value are limited in number, and the others are counted', () => {
     expect(told(z.array(z.number()), Array.from({ length: 20 }, String)).split('; ')).toEqual([
       ...Array.from({ length: 8 }, (_, index) => `${index}: expected number, received string`),
       'and 12 more',
     ])
   })
 
-  test('are short, each on one line', () => {
+  test('the problems of a value are short, each on one line', () => {
     const text = told(wordy, 'x')
     expect(text).toMatch(/^two lines, and more .* …$/)
     expect(text.length).toBeLessThan(210)
@@ -129,7 +129,7 @@ const rejecting: readonly (readonly [string, z.ZodType])[] = [
 
 describe('an asynchronous schema', () => {
   test.each(rejecting)(
-    'refuses the value, and its later rejection does not end the process (SCHEMA-1): %s',
+    'an asynchronous schema refuses the value, and its later rejection does not end the process (SCHEMA-1): %s',
     async (_, schema) => {
       const unhandled: unknown[] = []
       const note = (reason: unknown) => unhandled.push(reason)

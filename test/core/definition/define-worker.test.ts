@@ -128,7 +128,7 @@ describe('an agent', () => {
   const look = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => 'seen' })
   const instructions = 'You look around.'
 
-  test('needs only instructions, and isAgentDefinition recognises it', () => {
+  test('an agent needs only instructions, and isAgentDefinition recognises it', () => {
     const definition = defineWorker({ instructions })
     expect(isWorkerDefinition(definition)).toBe(true)
     expect(isAgentDefinition(definition)).toBe(true)
@@ -136,7 +136,7 @@ describe('an agent', () => {
     expect(definition.instructions).toBe(instructions)
   })
 
-  test('accepts all documented fields', () => {
+  test('an agent accepts all documented fields', () => {
     const full = {
       description: 'Looks around.',
       instructions: () => instructions,

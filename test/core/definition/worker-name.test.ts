@@ -4,14 +4,18 @@ import { checkName, defaultName } from '../../../src/core/definition/worker-name
 import { InputError } from '../../../src/core/errors.ts'
 
 describe('the default name of a child', () => {
-  test('is its kind and the number of its spawn', () => expect(defaultName('reader', 3)).toBe('reader-3'))
+  test('the default name of a child is its kind and the number of its spawn', () =>
+    expect(defaultName('reader', 3)).toBe('reader-3'))
 
-  test.each([60, 61, 62, 63, 64])('is valid for a kind of %i letters, and keeps the number', (length) => {
-    const names = [1, 10, 123_456].map((call) => defaultName('k'.repeat(length), call))
-    for (const name of names) expect(checkName(name)).toBe(name)
-    expect(names.map((name) => name.replace(/^k+/, ''))).toEqual(['-1', '-10', '-123456'])
-    expect(names[0]).toHaveLength(Math.min(64, length + 2))
-  })
+  test.each([60, 61, 62, 63, 64])(
+    'the default name of a child is valid for a kind of %i letters, and keeps the number',
+    (length) => {
+      const names = [1, 10, 123_456].map((call) => defaultName('k'.repeat(length), call))
+      for (const name of names) expect(checkName(name)).toBe(name)
+      expect(names.map((name) => name.replace(/^k+/, ''))).toEqual(['-1', '-10', '-123456'])
+      expect(names[0]).toHaveLength(Math.min(64, length + 2))
+    },
+  )
 })
 
 describe('the name of a worker', () => {

@@ -4,7 +4,7 @@ import { chat } from '../../../src/core/history/chat/message-factories.ts'
 import { type Action, ChatContext, isSameAction } from '../../../src/core/history/chat-context.ts'
 
 describe('a chat context', () => {
-  test('begins empty, with one system message, or with a conversation, and continues [0.1]', () => {
+  test('a chat context begins empty, with one system message, or with a conversation, and continues [0.1]', () => {
     const said = [chat.user('Hi', { id: 'u' }), chat.assistant('Hello', { id: 'a' })]
     expect(ChatContext.create().messages).toEqual([])
     expect(ChatContext.withSystem('Be short.').messages).toMatchObject([{ type: 'system', text: 'Be short.' }])
@@ -13,7 +13,7 @@ describe('a chat context', () => {
     for (const one of [ChatContext.create(), ChatContext.withSystem('x'), context]) expect(one.action).toBe('continue')
   })
 
-  test('knows its last message and its text, or that there is none [0.2, 0.3]', () => {
+  test('a chat context knows its last message and its text, or that there is none [0.2, 0.3]', () => {
     const context = ChatContext.create()
     expect([context.last, context.lastContent]).toEqual([undefined, undefined])
     context.push(chat.user('Hi'))
@@ -22,7 +22,7 @@ describe('a chat context', () => {
     expect(context.lastContent).toBe('{"data":1}')
   })
 
-  test('gives one JSON value for each message, and its action in none of them [0.5]', () => {
+  test('a chat context gives one JSON value for each message, none of which has its action [0.5]', () => {
     const context = ChatContext.withSystem('Be short.')
     context.push(chat.user('Hi'))
     context.setAction({ callTool: 'look' })
@@ -34,7 +34,7 @@ describe('a chat context', () => {
     expect(values).toHaveLength(2)
   })
 
-  test('refuses what is no message, and adds nothing', () => {
+  test('a chat context refuses what is no message, and adds nothing', () => {
     const context = ChatContext.create()
     expect(() => context.push({ role: 'user', content: 'hi' } as never)).toThrow(/^message 0 has no type of troupe/)
     expect(context.messages).toEqual([])

@@ -50,7 +50,7 @@ function isValid(parts: readonly PromptMessage[]): void {
 }
 
 describe('a prompt that begins with a summary', () => {
-  test('is one that providers accept, whenever it was compacted, and ends as it would have (PROMPT-6) [1.36]', () => {
+  test('a prompt that begins with a summary is valid for providers, whenever it was compacted, and ends as without it (PROMPT-6) [1.36]', () => {
     fc.assert(
       fc.property(numbered, tries, (list, compactions) => {
         const { whole, compacted, count } = lived(list, compactions)
@@ -67,7 +67,7 @@ describe('a prompt that begins with a summary', () => {
     )
   })
 
-  test('is byte by byte what it was, once all summaries are taken back (PROMPT-6) [1.56]', () => {
+  test('a prompt is byte by byte as before once all its summaries are taken back (PROMPT-6) [1.56]', () => {
     fc.assert(
       fc.property(numbered, tries, (list, compactions) => {
         const { whole, compacted, count } = lived(list, compactions)
@@ -78,7 +78,7 @@ describe('a prompt that begins with a summary', () => {
     )
   })
 
-  test('is the same for a clone, which neither gives nor gets later summaries', () => {
+  test('a prompt that begins with a summary is the same for a clone, which neither gives nor gets later summaries', () => {
     const history = ConversationHistory.from(
       ['a', 'b', 'c', 'd'].flatMap((text) => [chat.user(text), chat.assistant(text)]),
     )
@@ -89,7 +89,7 @@ describe('a prompt that begins with a summary', () => {
     expect(JSON.stringify(history.prompt())).not.toContain('second')
   })
 
-  test('cannot be cut at a message that is not there, or that the last summary stands for', () => {
+  test('a prompt cannot be cut at a message that is not there, or that the last summary stands for', () => {
     const history = ConversationHistory.from(['a', 'b', 'c'].flatMap((text) => [chat.user(text), chat.assistant(text)]))
     const before = history.prompt()
     for (const id of ['', '0', 'no such']) expect(history.compact(id, ['x'])).toBe(false)
@@ -150,7 +150,7 @@ describe('an entry of a summary', () => {
   }
   const before = [said('u1', 'a'), said('a1', 'b'), said('u2', 'c')]
 
-  test('puts it, and what is owed, in place of what came before, and the size starts anew [4.9]', () => {
+  test('a summary and the open calls take the position of the earlier messages, and the size starts anew [4.9]', () => {
     const container = containerOf(...before, compacted)
     expect(container.history.prompt()).toEqual([
       {

@@ -68,7 +68,7 @@ function contextOf(...entries: Entry[]): ContextContainer {
 }
 
 describe('a context container', () => {
-  test('begins empty, and asks the model next [1.1]', () => {
+  test('a context container begins empty, and asks the model next [1.1]', () => {
     const context = contextOf()
     expect(context.session).toBe(session)
     expect([context.firstInput, context.input, context.lastReply]).toEqual([null, null, null])
@@ -78,7 +78,7 @@ describe('a context container', () => {
     expect(context.toMessages()).toEqual([])
   })
 
-  test('knows the pending turn: calls that were made, started or delegated and have no result [0.7]', () => {
+  test('a context container knows the pending turn: calls that were made, started or delegated and have no result [0.7]', () => {
     const context = contextOf(
       user('go'),
       asks('a', ['t', 'pay', 'spawn_workers']),
@@ -101,7 +101,7 @@ describe('a context container', () => {
     expect(context.action).toBe('stop')
   })
 
-  test('keeps facts of the run until it ends, and facts of the parent for the whole life', () => {
+  test('a context container keeps facts of the run until it ends, and facts of the parent for the whole life', () => {
     const context = contextOf(
       user('go', { facts: { part: 1 } }),
       asks('a', ['t']),
@@ -115,7 +115,7 @@ describe('a context container', () => {
     expect([context.firstInput, context.input]).toEqual(['go', 'again'])
   })
 
-  test('counts tokens, blanks in a row, and iterations that end with the same errors', () => {
+  test('a context container counts tokens, blanks in a row, and iterations that end with the same errors', () => {
     const blank = entry({ type: 'blank', model: 'm', finishReason: 'stop', usage })
     const context = contextOf(user('go'), blank, blank)
     expect(context.run).toMatchObject({ iterations: 0, blanks: 2, tokens: 14 })
@@ -143,7 +143,7 @@ describe('a context container', () => {
     expect(context.history.prompt().map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user'])
   })
 
-  test('holds the results of children, with the names of the facts that they got', () => {
+  test('a context container holds the results of children, with the names of the facts that they got', () => {
     const failure = { code: 'run_failed', message: 'no luck', origin: 'handler', at: 1, attempt: 1, retryable: false }
     const first = reported('c', 1)
     const second = reported('d', 2, { status: 'failed', value: null, failure })
@@ -166,7 +166,7 @@ describe('a context container', () => {
     ])
   })
 
-  test.each([['a text'], [5], [[1]], [null]])('reads %j as no facts of a child', (facts) => {
+  test.each([['a text'], [5], [[1]], [null]])('a context container reads %j as no facts of a child', (facts) => {
     const told = reported('c', 1, { value: { facts } })
     const context = contextOf(user('go'), asks('a', ['spawn_workers']), delegates('a-0', 1), told)
     expect(context.run.children).toMatchObject([{ workerId: 'c', facts: {} }])
@@ -182,7 +182,7 @@ describe('a context container', () => {
     ['the model replies again', asks('b', ['t'])],
     ['the run ends', completed],
     ['a run begins', user('again', {}, 2)],
-  ])('forgets the pending turn when %s', (_, next) => {
+  ])('a context container forgets the pending turn when %s', (_, next) => {
     const started = entry({ type: 'toolStarted', toolCallId: 'a-1', toolName: 'pay' })
     const context = contextOf(user('go'), asks('a', ['spawn_workers', 'pay']), delegates('a-0', 1), started)
     context.apply(reported('c', 1))
@@ -211,7 +211,7 @@ describe('a context container', () => {
     expect([...context.pending.started]).toEqual(['a-1'])
   })
 
-  test('knows the newest reply of the run in progress, and none before or after it', () => {
+  test('a context container knows the newest reply of the run in progress, and none before or after it', () => {
     const context = contextOf(user('go'))
     expect(context.lastReply).toBeNull()
     context.apply(asks('a', ['t']))
@@ -249,7 +249,7 @@ describe('a context container', () => {
     expect(context.run.sameErrors).toBe(2)
   })
 
-  test('continues after the end of a run, and counts a run that began without an input', () => {
+  test('a context container continues after the end of a run, and counts a run that began without an input', () => {
     const context = contextOf(user('go'), asks('a', ['t']), result('a-0', 't'), completed)
     expect([context.action, context.run.iterations, context.input]).toEqual(['stop', 0, null])
     context.apply(user('again', {}, 2))
@@ -298,13 +298,13 @@ describe('a context container', () => {
     parse.mockRestore()
   })
 
-  test('passes over unknown entries and counts them (CONTAINER-2)', () => {
+  test('a context container passes over unknown entries and counts them (CONTAINER-2)', () => {
     const context = contextOf(user('go'), entry({ type: 'hologram' }), entry({ type: 'user', content: 5 }))
     expect(context.passedOver).toBe(2)
     expect(context.history.length).toBe(1)
   })
 
-  test('puts the prompt first when it is exported', () => {
+  test('a context container puts the prompt first when it is exported', () => {
     const context = contextOf(user('go'))
     context.agentPrompt = 'Be brief.'
     context.push({ ...chat.user('more', { id: 'm', at: 2 }), from: 'w2' })
@@ -321,7 +321,7 @@ describe('a context container', () => {
     expect(context.estimatedTokens()).toBe(5)
   })
 
-  test('gives a model its prompt and the system messages of the conversation as instructions', () => {
+  test('a context container gives a model its prompt and the system messages of the conversation as instructions', () => {
     const context = contextOf(user('go'))
     expect(context.instructions).toBe('')
     context.agentPrompt = 'Be brief.'
@@ -329,7 +329,7 @@ describe('a context container', () => {
     expect(context.instructions).toBe('Be brief.\n\nSpeak French.')
   })
 
-  test('takes note of what is pushed to its history, as of what is pushed to itself [1.9]', () => {
+  test('a context container sees messages pushed to its history like those pushed to itself [1.9]', () => {
     const context = contextOf(user('go'), asks('a', ['t']), result('a-0', 't'), completed)
     expect(context.action).toBe('stop')
     context.conversationHistory.pushInputMessage('more')
@@ -339,14 +339,14 @@ describe('a context container', () => {
     expect(context.conversationHistory.getEntries().at(-1)).toEqual({ user: null, assistant: context.lastReply })
   })
 
-  test('refuses a message that is none, and adds nothing', () => {
+  test('a context container refuses a value that is no message, and adds nothing', () => {
     const context = contextOf(user('go'))
     expect(() => context.push({ role: 'user', content: 'hi' } as never)).toThrow(/^message 1 has no type of troupe/)
     expect(context.toMessages()).toHaveLength(1)
   })
 
   test.each(['input_invalid', 'permission_exceeded'])(
-    'leaves an input out of later prompts that failed with %s',
+    'a context container leaves an input that failed with %s out of later prompts',
     (code) => {
       const failure = { code, message: 'no', origin: 'runtime', at: 1, attempt: 1, retryable: false }
       const failed = { v: 1, at: 1, run: 1, epoch: 1, type: 'failed', failure } as unknown as Entry

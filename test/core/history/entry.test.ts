@@ -78,7 +78,7 @@ describe('an entry', () => {
     expect(decodeEntry('{"type":"comp')).toEqual({ type: 'unreadable' })
   })
 
-  test('says when it was written, unless it is damaged', () => {
+  test('an entry says when it was written, unless it is damaged', () => {
     expect([null, '{"type":"completed","at":5}', '{"type":"completed","at":"5"}', '{'].map(writtenAt)).toEqual([
       null,
       5,

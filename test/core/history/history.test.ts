@@ -31,7 +31,7 @@ const idsOf = (history: ConversationHistory) => history.messages.map(({ id }) =>
 const openIds = (history: ConversationHistory) => history.openCalls().map(({ toolCallId }) => toolCallId)
 
 describe('a sequence', () => {
-  test('is empty at first, and no method throws then [0.3]', () => {
+  test('a sequence is empty at first, and no method throws then [0.3]', () => {
     const history = new ConversationHistory()
     expect([history.length, history.isEmpty, history.last, history.lastContent, history.get(0)]).toEqual([
       0,
@@ -49,7 +49,7 @@ describe('a sequence', () => {
     ])
   })
 
-  test('holds the pushed messages in order', () => {
+  test('a sequence holds the pushed messages in order', () => {
     const history = ConversationHistory.from([system('s')])
     history.push(user('a'))
     history.extend([assistant('b', 'c1'), result('c1')])
@@ -59,7 +59,7 @@ describe('a sequence', () => {
     expect(history.lastAssistant).toBe(history.get(2))
   })
 
-  test('shows its messages without a copy; toVec is one', () => {
+  test('a sequence shows its messages without a copy; toVec makes one', () => {
     const history = ConversationHistory.from([user('a')])
     const [view, list] = [history.messages, history.toVec()]
     history.push(user('b'))
@@ -67,7 +67,7 @@ describe('a sequence', () => {
     expect(list).toHaveLength(1)
   })
 
-  test('comes back from its JSON as the same conversation', () => {
+  test('a sequence comes back from its JSON as the same conversation', () => {
     fc.assert(
       fc.property(happenings, (list) => {
         const history = new ConversationHistory()
@@ -80,7 +80,7 @@ describe('a sequence', () => {
     )
   })
 
-  test('has entries with exactly one side, and the results of one reply in one entry [1.9]', () => {
+  test('a sequence has entries of exactly one side, and the results of one reply in one entry [1.9]', () => {
     const history = ConversationHistory.from([system('s'), user('a'), assistant('b', 'c1', 'c2')])
     history.extend([result('c1'), result('c2')])
     history.push({ type: 'error', id: 'e', at, message: 'not so' })
@@ -93,7 +93,7 @@ describe('a sequence', () => {
 })
 
 describe('a branch', () => {
-  test('begins with the same messages, and neither sees later messages of the other (HISTORY-1)', () => {
+  test('a branch begins with the same messages, and neither sees later messages of the other (HISTORY-1)', () => {
     fc.assert(
       fc.property(happenings, happenings, happenings, (list, left, right) => {
         const history = new ConversationHistory()
@@ -114,7 +114,7 @@ describe('a branch', () => {
     )
   })
 
-  test('keeps the objects of the previous prompt', () => {
+  test('a branch keeps the objects of the previous prompt', () => {
     const history = ConversationHistory.from([user('a'), assistant('b', 'c1'), result('c1'), user('d')])
     const [first, second] = history.prompt()
     expect(history.clone().prompt()[0]).toBe(first)
@@ -123,7 +123,7 @@ describe('a branch', () => {
 })
 
 describe('open calls', () => {
-  test('are those of the newest assistant message without a result, in call order', () => {
+  test('open calls are those of the newest assistant message without a result, in call order', () => {
     const history = ConversationHistory.from([user('a'), assistant('b', 'c1', 'c2', 'c3')])
     expect(openIds(history)).toEqual(['c1', 'c2', 'c3'])
     history.push(result('c2'))
@@ -134,7 +134,7 @@ describe('open calls', () => {
     expect(openIds(history)).toEqual([])
   })
 
-  test('are returned as they were recorded, not as they are sent', () => {
+  test('open calls are returned as they were recorded, not as they are sent', () => {
     const history = ConversationHistory.from([user('a'), assistant('b', 'c1')])
     expect(history.openCalls()[0]).toBe((history.get(1) as AssistantMessage).content[0])
   })
@@ -143,17 +143,17 @@ describe('open calls', () => {
     ['a user message', user('stop')],
     ['another assistant message', assistant('d')],
     ['a summary', { type: 'summary', id: 's', at, text: 'so far', messagesCompacted: 2 } as const],
-  ])('are closed once %s follows', (_, message) => {
+  ])('open calls are closed once %s follows', (_, message) => {
     expect(openIds(ConversationHistory.from([user('a'), assistant('b', 'c1'), message]))).toEqual([])
   })
 
-  test('stay open over a system message and an error', () => {
+  test('open calls stay open over a system message and an error', () => {
     const history = ConversationHistory.from([user('a'), assistant('b', 'c1'), system('s')])
     history.push({ type: 'error', id: 'e', at, message: 'not so' })
     expect(openIds(history)).toEqual(['c1'])
   })
 
-  test('are gone once closeCalls was called', () => {
+  test('open calls are gone once closeCalls was called', () => {
     const history = ConversationHistory.from([user('a'), assistant('b', 'c1')])
     history.closeCalls('cancelled', 'the run was cancelled')
     expect(openIds(history)).toEqual([])
@@ -167,7 +167,7 @@ describe('open calls', () => {
 })
 
 describe('a whole turn', () => {
-  test('is an assistant message and the results of all its calls, in call order [4.4]', () => {
+  test('a whole turn is an assistant message and the results of all its calls, in call order [4.4]', () => {
     const history = ConversationHistory.from([user('a')])
     history.pushAssistantTurn(assistant('b', 'c1', 'c2'), [result('c2'), result('c1')])
     expect(idsOf(history)).toEqual(['a', 'b', 'r-c1', 'r-c2'])

@@ -33,7 +33,7 @@ test('each sort of mail has a letter of its own', () => {
 })
 
 describe('an input', () => {
-  test('comes back with its value and sender, whatever they hold', () => {
+  test('an input comes back with its value and sender, whatever they hold', () => {
     fc.assert(
       fc.property(anyJson, fc.constantFrom(null, parent), (value, from) => {
         const text = encodeInput(from, JSON.stringify(value))
@@ -57,7 +57,7 @@ describe('an input', () => {
     expect(decodeMessage(encodeInput(parent, '1'), 'inbox-3')).not.toHaveProperty('facts')
   })
 
-  test('has its place in the lane as its id, the same on every try', () => {
+  test('an input has its position in the lane as its id, the same in every attempt', () => {
     const text = encodeInput(null, '1')
     expect(decodeMail('inbox', 7, text).message.id).toBe(decodeMail('inbox', 7, text).message.id)
     expect(decodeMail('inbox', 7, text).message.id).not.toBe(decodeMail('inbox', 8, text).message.id)
@@ -65,7 +65,7 @@ describe('an input', () => {
 })
 
 describe('a result', () => {
-  test('comes back with the value, the child and its call', () => {
+  test('a result comes back with the value, the child and its call', () => {
     fc.assert(
       fc.property(anyJson, anyText, fc.integer({ min: 1, max: 100_000 }), (value, name, call) => {
         const text = encodeResult({ ...child, name }, call, { status: 'completed', valueJson: JSON.stringify(value) })
@@ -100,7 +100,7 @@ describe('a result', () => {
     })
   })
 
-  test('has the id of the child where scripts look for it', () => {
+  test('a result has the id of the child where scripts look for it', () => {
     const text = encodeResult(child, 2, { status: 'completed', valueJson: '1' })
     expect(text.slice(2, 38)).toBe(child.id)
     expect(text.split('\t').slice(0, 4)).toEqual(['r', child.id, '2', 'completed'])
@@ -108,7 +108,7 @@ describe('a result', () => {
 })
 
 describe('a timer', () => {
-  test('comes back with its id and value', () => {
+  test('a timer comes back with its id and value', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         const id = newId(0)
@@ -140,11 +140,11 @@ describe('in the lane of signals', () => {
 })
 
 describe('a mail', () => {
-  test('knows its lane and place', () => {
+  test('a mail knows its lane and position', () => {
     expect(decodeMail('signals', 4, 't\tt1\tnull')).toMatchObject({ lane: 'signals', position: 4 })
   })
 
-  test('has no tab or line end but in its value: JSON escapes them (MAIL-1)', () => {
+  test('a mail has no tab or line end but in its value: JSON escapes them (MAIL-1)', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         const parts = encodeInput(null, JSON.stringify(value)).split('\t')
@@ -162,7 +162,7 @@ describe('a mail', () => {
 })
 
 describe('a mail that cannot be read', () => {
-  test('is read as an input that holds its beginning and the reason', () => {
+  test('an unreadable mail is read as an input that holds its beginning and the reason', () => {
     const text = `i\t-\t{"half${'x'.repeat(2_000)}`
     expect(decodeMail('inbox', 7, text)).toEqual({
       lane: 'inbox',
@@ -176,7 +176,7 @@ describe('a mail that cannot be read', () => {
     expect(decodeMail('results', 0, text)).toMatchObject({ malformed: expect.any(String) })
   })
 
-  test('answers the parent that waits for a result, as one that failed for good', () => {
+  test('an unreadable mail answers the parent that waits for a result, as one that failed for good', () => {
     const text = encodeResult(child, 3, { status: 'completed', valueJson: '1' }).slice(0, -4)
     expect(decodeMail('results', 2, text)).toMatchObject({
       message: {

@@ -44,7 +44,7 @@ describe('a wait', () => {
     for (const arrival of others) expect(endsWait(wait, arrival)).toBe(false)
   })
 
-  test('has words for people', () => {
+  test('a wait has words for people', () => {
     const facts = {
       openChildren: 2,
       waitingChildren: 0,
@@ -77,7 +77,7 @@ describe('a wait', () => {
     [forSignal, { asks: 4, ask: signal, timers: 1 }, 'the signal "paid", and 3 more asks, or a timer'],
     [forResults(3), { asks: 1, ask: question }, 'results of its children, or a person to answer "Ship it?"'],
     [forRetry, { asks: 1, ask: question, attempts: 1 }, 'a retry after 1 failed attempt'],
-  ])('names what was asked of somebody outside: %j %j', (wait, facts, words) => {
+  ])('a wait names what was asked of somebody outside: %j %j', (wait, facts, words) => {
     const none = {
       openChildren: 0,
       waitingChildren: 0,

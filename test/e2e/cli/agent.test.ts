@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => project[Symbol.asyncDispose]())
 
 describe.concurrent('an agent', () => {
-  it('runs: its steps go to stderr, and its answer to stdout', async () => {
+  it('an agent runs: its steps go to stderr, and its answer to stdout', async () => {
     const { code, stdout, stderr } = await project.run(['run', 'planner', 'hello'])
     expect({ code, stderr }).toMatchObject({ code: 0 })
     expect(stdout).toContain('I called look, jump')
@@ -33,7 +33,7 @@ describe.concurrent('an agent', () => {
     expect(stderr).not.toContain('\u001b')
   })
 
-  it('runs with --json: all events, also transient ones, and its facts', async () => {
+  it('an agent runs with --json: it prints all events, even transient ones, and its facts', async () => {
     const { code, objects, stderr } = await project.run(['run', 'planner', 'hello', '--json'])
     expect({ code, stderr }).toMatchObject({ code: 0 })
     const types = objects.map(({ type }) => type)
@@ -45,7 +45,7 @@ describe.concurrent('an agent', () => {
     })
   })
 
-  it('shows its conversation, its usage and its state', async () => {
+  it('an agent shows its conversation, its usage and its state', async () => {
     const { objects } = await project.run(['run', 'planner', 'look at it', '--json'])
     const { sessionId, workerId } = objects[0] as { sessionId: string; workerId: string }
     const [history, raw, session, tree, worker] = await Promise.all(
@@ -71,7 +71,7 @@ describe.concurrent('an agent', () => {
 })
 
 describe.concurrent('troupe tools', () => {
-  it('lists the tools of the local files, without Redis', async () => {
+  it('troupe tools lists the tools of the local files, without Redis', async () => {
     const env = { TROUPE_REDIS_URL: 'redis://127.0.0.1:1' }
     const { code, stdout } = await project.run(['tools'], { env })
     expect(code).toBe(0)
@@ -81,7 +81,7 @@ describe.concurrent('troupe tools', () => {
     expect(objects).toContainEqual({ name: 'jump', effect: 'once', kinds: ['planner'], description: 'Jumps.' })
   })
 
-  it('names the folder that does not exist', async () => {
+  it('troupe tools names the folder that does not exist', async () => {
     const { code, stderr } = await project.run(['tools', '--workers', 'node_modules/.none'])
     expect(code).toBe(2)
     expect(stderr).toContain('node_modules/.none')
@@ -89,7 +89,7 @@ describe.concurrent('troupe tools', () => {
 })
 
 describe.concurrent('--model', () => {
-  it('is the model of agents that name no model, also in the list of kinds', async () => {
+  it('--model is the model of agents that name no model, also in the list of kinds', async () => {
     const { stdout } = await project.run(['kinds'], { env: { TROUPE_MODEL: 'openai/gpt-5' } })
     expect(stdout).toMatch(/^planner +\d +agent +default +openai\/gpt-5 +look, jump +Plans\.$/m)
     const { code, stderr } = await project.run(['run', 'planner', 'x', '--model', 'gpt-5'])

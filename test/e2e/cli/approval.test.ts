@@ -10,7 +10,7 @@ const pay = defineTool({ name: 'pay', description: 'Pays.', effect: 'once', inpu
 export default defineWorker({ instructions: '1. Call \`pay\`.', tools: [pay] })`
 
 describe('troupe approval', () => {
-  it('lists and shows a call, and lets it run, with other arguments, or not', async () => {
+  it('troupe approval lists and shows a call, and lets it run, with other arguments, or not', async () => {
     const { project } = cli
     await project.write('workers/clerk.ts', clerk)
     await project.start(['node']).saw('is ready', 'stdout')

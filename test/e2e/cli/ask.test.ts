@@ -5,7 +5,7 @@ import { CliProject, unknownId } from '../../cli/cli-project.ts'
 const cli = new CliProject('ask', { withNode: false })
 
 describe('troupe ask', () => {
-  it('lists a question, shows how to answer it, and takes one answer', async () => {
+  it('troupe ask lists a question, shows how to answer it, and takes one answer', async () => {
     const { project } = cli
     await project.write(
       'workers/approver.ts',

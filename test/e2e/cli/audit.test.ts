@@ -25,7 +25,7 @@ async function submitted(namespace: string): Promise<string> {
 }
 
 describe.concurrent('troupe audit', () => {
-  it('says that nothing was ever started in a namespace, and writes nothing to it', async () => {
+  it('troupe audit says that nothing was ever started in a namespace, and writes nothing to it', async () => {
     const namespace = `${cli.namespace}-nothere`
     const { code, objects, stderr } = await auditIn(namespace)
     expect(stderr).toBe(
@@ -35,7 +35,7 @@ describe.concurrent('troupe audit', () => {
     expect(await withRedis((redis) => redis.keys(`{${namespace}*`))).toEqual([])
   })
 
-  it('refuses a namespace with another number of partitions', async () => {
+  it('troupe audit refuses a namespace with another number of partitions', async () => {
     const namespace = `${cli.namespace}-partitions`
     await submitted(namespace)
     const env = { TROUPE_PARTITIONS: '3' }
@@ -43,7 +43,7 @@ describe.concurrent('troupe audit', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('has 1 partition, not 3') })
   })
 
-  it('exits with 0 without a finding, with 1 for a finding, and with 66 for an unknown session', async () => {
+  it('troupe audit exits with 0 without a finding, with 1 for a finding, and with 66 for an unknown session', async () => {
     const namespace = `${cli.namespace}-codes`
     const sessionId = await submitted(namespace)
     expect(await auditIn(namespace, sessionId)).toMatchObject({ code: 0, objects: [{ type: 'audit', sessions: 1 }] })
@@ -59,7 +59,7 @@ describe.concurrent('troupe audit', () => {
     expect(objects[1]?.what).toBe(`key ${log} is a string and should be a list`)
   })
 
-  it('exits with 70 when it cannot read a key, and names the key', async () => {
+  it('troupe audit exits with 70 when it cannot read a key, and names the key', async () => {
     const namespace = `${cli.namespace}-fault`
     await submitted(namespace)
     const { meta } = partitionKeys(tagOf(namespace, 0))
@@ -69,7 +69,7 @@ describe.concurrent('troupe audit', () => {
     expect(stderr).toContain(`key ${meta} should be a hash`)
   })
 
-  it('exits with 69 without Redis', async () => {
+  it('troupe audit exits with 69 without Redis', async () => {
     const { code } = await cli.project.ask(['audit', '--redis-url', 'redis://127.0.0.1:1'])
     expect(code).toBe(69)
   })

@@ -8,7 +8,7 @@ import type { Ended } from '../../cli/command-line.ts'
 const cli = new CliProject('use', { withNode: true })
 
 describe.concurrent('troupe run', () => {
-  it('prints text as text, and any other value as JSON', async () => {
+  it('troupe run prints text as text, and any other value as JSON', async () => {
     const [text, json] = await Promise.all([
       cli.project.ask(['run', 'echo', 'hello']),
       cli.project.ask(['run', 'echo', '{"a": [1]}']),
@@ -18,7 +18,7 @@ describe.concurrent('troupe run', () => {
     expect(json).toMatchObject({ code: 0, stdout: '{\n  "a": [\n    1\n  ]\n}\n' })
   })
 
-  it('escapes its result, unless --raw asks for the unchanged text', async () => {
+  it('troupe run escapes its result, unless --raw asks for the unchanged text', async () => {
     const text = 'a\u001b[2J\u200b'
     const [escaped, raw] = await Promise.all([
       cli.project.ask(['run', 'echo', text]),
@@ -27,7 +27,7 @@ describe.concurrent('troupe run', () => {
     expect([escaped.stdout, raw.stdout]).toEqual(['a\\e[2J\\u200b\n', `${text}\n`])
   })
 
-  it('is left alone by SIGHUP without a terminal, and still cancels on Ctrl+C', async () => {
+  it('troupe run is left alone by SIGHUP without a terminal, and still cancels on Ctrl+C', async () => {
     const running = cli.project.start(['run', 'waits'])
     await running.saw('started')
     running.kill('SIGHUP')
@@ -36,7 +36,7 @@ describe.concurrent('troupe run', () => {
     expect(await running.ended).toMatchObject({ code: 130 })
   })
 
-  it('prints events and the result as one object per line', async () => {
+  it('troupe run prints events and the result as one object per line', async () => {
     const { code, objects } = await cli.project.ask(['run', 'parent', '--json'])
     expect(code).toBe(0)
     expect(objects[0]).toMatchObject({ type: 'session.created', details: { kind: 'parent' } })
@@ -45,7 +45,7 @@ describe.concurrent('troupe run', () => {
     expect(objects.at(-1)).toMatchObject({ type: 'result', status: 'completed', value: 'both have ended' })
   })
 
-  it('takes its input from stdin and from a file', async () => {
+  it('troupe run takes its input from stdin and from a file', async () => {
     const file = await cli.project.write('input.json', '[1, 2]\n')
     const [piped, read, none] = await Promise.all([
       cli.project.run(['run', 'echo', '-', '--json'], { stdin: 'from stdin\n' }),
@@ -55,7 +55,7 @@ describe.concurrent('troupe run', () => {
     expect([piped, read, none].map(({ objects }) => objects.at(-1)?.value)).toEqual(['from stdin', [1, 2], null])
   })
 
-  it('exits with 1 when the run failed, and escapes control characters of the failure', async () => {
+  it('troupe run exits with 1 when the run failed, and escapes control characters of the failure', async () => {
     const [human, json] = await Promise.all([
       cli.project.ask(['run', 'fails']),
       cli.project.ask(['run', 'fails', '--json']),
@@ -73,7 +73,7 @@ describe.concurrent('troupe run', () => {
     expect(json.objects.at(-1)).toMatchObject({ type: 'result', status: 'failed', failure: { code: 'handler_failed' } })
   })
 
-  it('runs a node itself if no live node hosts the kind, and says so', async () => {
+  it('troupe run runs a node itself if no live node hosts the kind, and says so', async () => {
     await cli.project.write(
       'more/workers/shout.ts',
       `import { defineWorker } from 'troupe'
@@ -87,7 +87,7 @@ export default defineWorker({ receive(message, self) { self.log.info('shouting',
     expect(stderr).toMatch(/shout {2}info {2}shouting {2}at=you/)
   })
 
-  it('says which options are ignored, because a live node hosts the kind', async () => {
+  it('troupe run says which options are ignored, because a live node hosts the kind', async () => {
     const { code, stdout, stderr } = await cli.project.ask([
       'run',
       'echo',
@@ -102,7 +102,7 @@ export default defineWorker({ receive(message, self) { self.log.info('shouting',
     expect(stderr).toContain('a live node hosts echo and chooses its model; --model a/b is ignored')
   })
 
-  it('exits with 2 for an unknown kind, and names the known kinds', async () => {
+  it('troupe run exits with 2 for an unknown kind, and names the known kinds', async () => {
     const { code, stdout, stderr } = await cli.project.ask(['run', 'ecko', 'x', '--json'])
     expect(code).toBe(2)
     expect(stderr).toMatch(
@@ -112,7 +112,7 @@ export default defineWorker({ receive(message, self) { self.log.info('shouting',
   })
 
   it.each(["import 'node:fs'", 'export default 1'])(
-    'says how to make a CommonJS worker file a module: %s',
+    'troupe run says how to make a CommonJS worker file a module: %s',
     async (text) => {
       await cli.project.write('common/package.json', '{ "type": "commonjs" }')
       await cli.project.write('common/a.ts', text)
@@ -124,7 +124,7 @@ export default defineWorker({ receive(message, self) { self.log.info('shouting',
     },
   )
 
-  it('names the place of a syntax error in a file that a worker file imports', async () => {
+  it('troupe run names the place of a syntax error in a file that a worker file imports', async () => {
     await cli.project.write('unfit/a.cjs', "require('./_part.cjs')")
     await cli.project.write('unfit/_part.cjs', '\nexports.part = ;')
     const { code, stderr } = await cli.project.run(['run', 'a', '--workers', 'unfit'])
@@ -134,13 +134,13 @@ export default defineWorker({ receive(message, self) { self.log.info('shouting',
     )
   })
 
-  it('exits with 2 for a worker file that cannot be loaded, and names it', async () => {
+  it('troupe run exits with 2 for a worker file that cannot be loaded, and names it', async () => {
     const file = await cli.project.write('broken/workers/oops.ts', 'export default 42')
     const ended = await cli.project.run(['run', 'oops'], { cwd: join(cli.project.folder, 'broken') })
     expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(file) })
   })
 
-  it('sends the output of a worker file to stderr, whichever console it uses', async () => {
+  it('troupe run sends the output of a worker file to stderr, whichever console it uses', async () => {
     const source = `import own, { log } from 'node:console'
 import { defineWorker } from 'troupe'
 console.log('on loading')
@@ -157,7 +157,7 @@ export default defineWorker({ receive(message, self) {
     for (const line of ['on loading', 'global', 'imported', 'by name']) expect(stderr).toContain(`${line}\n`)
   })
 
-  it('cancels its session on Ctrl+C and exits with 130', async () => {
+  it('troupe run cancels its session on Ctrl+C and exits with 130', async () => {
     const running = cli.project.start(['run', 'waits', '--json', '--name', 'to be interrupted'])
     await running.saw('"run.started"', 'stdout')
     running.kill('SIGINT')
@@ -243,12 +243,12 @@ describe.concurrent('troupe submit, send and session result', () => {
     expect((await cli.project.ask(['session', 'result', sessionId])).stdout).toContain('"total": 5')
   })
 
-  it('create one session for one key', async () => {
+  it('submissions create one session for one key', async () => {
     const [one, two] = [await cli.submit('echo', 'x', '--key', 'k1'), await cli.submit('echo', 'x', '--key', 'k1')]
     expect(two.sessionId).toBe(one.sessionId)
   })
 
-  it('send once for one key, and say that a repetition added nothing', async () => {
+  it('sends under one key post once, and say that a repetition added nothing', async () => {
     const { workerId } = await cli.submit('tally', 'x', '--keep-open')
     const send = (text: string) => cli.project.ask(['send', workerId, text, '--key', 'k2', '--json'])
     const [one, two, three] = [await send('a'), await send('a'), await send('b')]
@@ -260,7 +260,7 @@ describe.concurrent('troupe submit, send and session result', () => {
     expect(three.stderr).toMatch(/^troupe: its idempotency key was used before, for something else: /)
   })
 
-  it('print ids for people, and warn if no live node hosts the kind', async () => {
+  it('submissions print ids for people, and warn if no live node hosts the kind', async () => {
     const { code, stdout, stderr } = await cli.project.ask(['submit', 'nobody', 'x'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^session [0-9a-f-]{36}\nworker {2}[0-9a-f-]{36}\n$/)
@@ -268,7 +268,7 @@ describe.concurrent('troupe submit, send and session result', () => {
     await cli.project.ask(['session', 'cancel', stdout.slice(8, 44)])
   })
 
-  it('report a run that has not ended, and an unknown worker', async () => {
+  it('session results report a run that has not ended, and an unknown worker', async () => {
     const { sessionId } = await cli.submit('waits')
     const early = await cli.project.ask(['session', 'result', sessionId, '--json'])
     expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining('--wait') })
@@ -280,7 +280,7 @@ describe.concurrent('troupe submit, send and session result', () => {
 })
 
 describe.concurrent('troupe node', () => {
-  it('drains on SIGTERM and exits with 0', async () => {
+  it('troupe node drains on SIGTERM and exits with 0', async () => {
     const second = cli.project.start(['node', '--json', '--concurrency', '3', '--namespace', `${cli.namespace}-node`])
     await second.saw('"ready"', 'stdout')
     second.kill('SIGTERM')
@@ -292,7 +292,7 @@ describe.concurrent('troupe node', () => {
     for (const line of stderr.trimEnd().split('\n')) expect(JSON.parse(line)).toMatchObject({ level: 30 })
   })
 
-  it('exits with 2 without worker files, and for a pool without kinds', async () => {
+  it('troupe node exits with 2 without worker files, and for a pool without kinds', async () => {
     const [none, pool] = await Promise.all([
       cli.project.ask(['node', '--workers', './nowhere']),
       cli.project.run(['node', '--pool', 'gpu', '--json']),
@@ -312,7 +312,7 @@ describe.concurrent('output', () => {
     expect(stderr).not.toMatch(/EPIPE|at .*\.ts:/)
   })
 
-  it('has colours only on demand', async () => {
+  it('output has colours only on demand', async () => {
     expect((await cli.project.ask(['doctor'])).stdout).not.toContain('\u001b')
     expect((await cli.project.run(['doctor'], { env: { FORCE_COLOR: '1' } })).stdout).toContain('\u001b[32m')
   })

@@ -11,7 +11,7 @@ export default defineWorker({ retries: 0, receive(message, self) {
 } })`
 
 describe.concurrent('troupe session follow', () => {
-  it('shows a session from its beginning, as lines that name their worker, and prints its result', async () => {
+  it('troupe session follow shows a session from its beginning, as lines that name their worker, and prints its result', async () => {
     const { sessionId } = await cli.submit('parent')
     const { code, stdout, stderr } = await cli.project.ask(['session', 'follow', sessionId])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'both have ended\n' })
@@ -20,7 +20,7 @@ describe.concurrent('troupe session follow', () => {
     expect(stderr).not.toContain('\u001b')
   })
 
-  it('shows the histories of its workers on request, each entry once and in order', async () => {
+  it('troupe session follow shows the histories of its workers on request, each entry once and in order', async () => {
     const { sessionId } = await cli.submit('parent')
     const { code, stdout, stderr } = await cli.project.ask(['session', 'follow', sessionId, '--history'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'both have ended\n' })
@@ -33,7 +33,7 @@ describe.concurrent('troupe session follow', () => {
     expect(entriesOf('fails second').at(-1)).toContain('failed: handler_failed')
   })
 
-  it('prints history entries as JSON lines on request, also of a session that has ended', async () => {
+  it('troupe session follow prints history entries as JSON lines on request, also of a session that has ended', async () => {
     const { sessionId } = await cli.submit('parent')
     await cli.waitForEnd(sessionId)
     const { objects } = await cli.project.ask(['session', 'follow', sessionId, '--json', '--history'])
@@ -49,7 +49,7 @@ describe.concurrent('troupe session follow', () => {
     expect(objects.at(-1)).toMatchObject({ type: 'result', sessionId })
   })
 
-  it('prints events and the result as JSON lines, also of a session that has ended', async () => {
+  it('troupe session follow prints events and the result as JSON lines, also of a session that has ended', async () => {
     const { sessionId } = await cli.submit('fails')
     await cli.waitForEnd(sessionId)
     const { code, objects } = await cli.project.ask(['session', 'follow', sessionId, '--json'])
@@ -58,7 +58,7 @@ describe.concurrent('troupe session follow', () => {
     expect(objects.at(-1)).toMatchObject({ type: 'result', status: 'failed', sessionId })
   })
 
-  it('shows a session that failed and was retried to its last end', async () => {
+  it('troupe session follow shows a session that failed and was retried to its last end', async () => {
     const { project } = cli
     await project.write('workers/mended.ts', failsUntilMended)
     await project.start(['node']).saw('is ready', 'stdout')
@@ -73,7 +73,7 @@ describe.concurrent('troupe session follow', () => {
     expect(types).toEqual(['session.created', 'session.failed', 'session.retried', 'session.completed', 'result'])
   })
 
-  it('leaves the session alone on Ctrl+C', async () => {
+  it('troupe session follow leaves the session alone on Ctrl+C', async () => {
     const { sessionId } = await cli.submit('waits')
     const running = cli.project.start(['session', 'follow', sessionId])
     await running.saw('started')
@@ -88,7 +88,7 @@ describe.concurrent('troupe session follow', () => {
     await cli.project.ask(['session', 'cancel', sessionId])
   })
 
-  it('refuses a session that does not exist with one sentence', async () => {
+  it('troupe session follow refuses a session that does not exist with one sentence', async () => {
     const { code, stderr } = await cli.project.ask(['session', 'follow', unknownId])
     expect(code).toBe(1)
     expect(stderr.trim().split('\n')).toHaveLength(1)
@@ -96,7 +96,7 @@ describe.concurrent('troupe session follow', () => {
 })
 
 describe.concurrent('troupe run --keep-open', () => {
-  it('answers each line of stdin in order, and closes the conversation at its end (TALK-1)', async () => {
+  it('troupe run --keep-open answers each line of stdin in order, and closes the conversation at its end (TALK-1)', async () => {
     const options = { stdin: 'abc\n\nde\n' }
     const { code, stdout, stderr } = await cli.project.run(['run', 'tally', '--keep-open', '--raw'], options)
     expect({ code, stdout: stdout.replace(/\s/g, '') }).toEqual({ code: 0, stdout: '{"total":3}{"total":5}' })
@@ -105,7 +105,7 @@ describe.concurrent('troupe run --keep-open', () => {
     expect(objects[0]).toMatchObject({ session: { state: 'completed' } })
   })
 
-  it('takes the first message from the command line, and prints a result for each with --json', async () => {
+  it('troupe run --keep-open takes the first message from the command line, and prints a result for each with --json', async () => {
     const { code, objects } = await cli.project.run(['run', 'tally', 'abc', '--keep-open', '--json'], { stdin: 'de\n' })
     expect(code).toBe(0)
     const results = objects.filter(({ type }) => type === 'result')
@@ -115,7 +115,7 @@ describe.concurrent('troupe run --keep-open', () => {
     ])
   })
 
-  it('says that the session was not closed if an error ends it (TALK-2)', async () => {
+  it('troupe run --keep-open says that the session was not closed if an error ends it (TALK-2)', async () => {
     const { code, stdout, stderr } = await cli.project.run(['run', 'tally', '--keep-open'], { stdin: 'abc\n{"a":\n' })
     expect({ code, stdout: JSON.parse(stdout) }).toEqual({ code: 2, stdout: { total: 3 } })
     const sessionId = /^troupe: session (\S+)$/m.exec(stderr)?.[1]
@@ -123,13 +123,13 @@ describe.concurrent('troupe run --keep-open', () => {
     await cli.project.ask(['session', 'close', String(sessionId)])
   })
 
-  it('goes on after a run that failed, and exits with 1 if the last one did', async () => {
+  it('troupe run --keep-open goes on after a run that failed, and exits with 1 if the last one did', async () => {
     const { code, stderr } = await cli.project.run(['run', 'fails', '--keep-open'], { stdin: 'a\nb\n' })
     expect(code).toBe(1)
     expect(stderr).toMatch(/run 1 of session .* failed: [\s\S]*run 2 of session .* failed: /)
   })
 
-  it('creates nothing without a message', async () => {
+  it('troupe run --keep-open creates nothing without a message', async () => {
     const { code, stderr } = await cli.project.run(['run', 'tally', '--keep-open'], { stdin: '' })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => project[Symbol.asyncDispose]())
 
 describe('a conversation of another program', () => {
-  it('goes on in a new session, and back', async () => {
+  it('a conversation of another program goes on in a new session, and can be exported again', async () => {
     const made = await project.ask([
       'session',
       'import',
@@ -78,7 +78,7 @@ describe('a conversation of another program', () => {
     expect((await refused('workers/clerk.ts'))[1]).toContain('the conversation is not JSON')
   })
 
-  it('goes to a database of Amazon Q, and comes from there by its folder', async () => {
+  it('a conversation goes to a database of Amazon Q, and comes back from there by its folder', async () => {
     const made = await project.ask(['session', 'import', 'chat.json', '--kind', 'clerk', '--json'])
     const id = String(made.objects[0]?.sessionId)
     const write = (...more: string[]) =>
@@ -98,7 +98,7 @@ describe('a conversation of another program', () => {
     expect(read.stderr).not.toContain('Warning')
   })
 
-  it('is not written over a file, and a worker without one says so', async () => {
+  it('an exported conversation is not written over a file, and a worker without a conversation says so', async () => {
     const made = await project.ask(['session', 'import', 'chat.json', '--kind', 'clerk', '--json'])
     const id = String(made.objects[0]?.sessionId)
     expect(await project.ask(['session', 'export', id, '--output', 'chat.json'])).toMatchObject({

@@ -13,7 +13,7 @@ export default defineWorker({ spawns: [${spawns}], receive(message, self) {
 } })`
 
 describe('the views of a session', () => {
-  it('say with one sentence that a grandchild waits for an answer, and which command helps', async () => {
+  it('the views of a session say with one sentence that a grandchild waits for an answer, and which command helps', async () => {
     const { project } = cli
     await project.write('workers/top.ts', chain("'middle'", "self.spawn('middle', null)"))
     await project.write('workers/middle.ts', chain("'asker'", "self.spawn('asker', null, { name: 'docs' })"))
@@ -47,7 +47,7 @@ describe('the views of a session', () => {
     expect((await project.ask(['doctor'])).stdout).not.toContain('Ship it?')
   })
 
-  it('say what a conversation, a timer and a kind that nobody hosts wait for', async () => {
+  it('the views of a session say what a conversation, a timer and a kind that nobody hosts wait for', async () => {
     const { project } = cli
     const talk = await cli.submit('echo', 'hello', '--keep-open')
     await project.ask(['session', 'result', talk.sessionId, '--run', '1', '--wait'])

@@ -88,7 +88,7 @@ describe('troupe kinds --types', () => {
   })
   afterAll(() => project[Symbol.asyncDispose]())
 
-  it('declares the kinds of the folder, so that names, inputs and results are checked where they are used', async () => {
+  it('troupe kinds --types declares the kinds of the folder, so that names, inputs and results are checked where they are used', async () => {
     const written = await project.ask(['kinds', '--out', 'types/kinds.d.ts'])
     expect(written).toMatchObject({ code: 0, stdout: '', stderr: 'troupe: 3 kinds in types/kinds.d.ts\n' })
     const tsc = join(modules, '.bin', process.platform === 'win32' ? 'tsc.cmd' : 'tsc')
@@ -98,14 +98,14 @@ describe('troupe kinds --types', () => {
     expect(stdout).toBe('')
   })
 
-  it('prints it, and imports files as a compiler names what it makes of them', async () => {
+  it('troupe kinds --types prints the declarations without a file, and imports files under the names that a compiler gives them', async () => {
     const { stdout, code } = await project.ask(['kinds', '--types'])
     expect(code).toBe(0)
     expect(stdout).toContain('    "mail/reader": typeof import("./workers/mail/reader.js").default\n')
     expect(stdout).toContain('    "walker": typeof import("./workers/walker.mjs").default\n')
   })
 
-  it('writes over what it has written, and over nothing else', async () => {
+  it('troupe kinds --types writes over what it has written, and over nothing else', async () => {
     await project.ask(['kinds', '--out', 'again.d.ts'])
     expect((await project.ask(['kinds', '--out', 'again.d.ts'])).code).toBe(0)
     const refused = await project.ask(['kinds', '--out', 'use.ts'])

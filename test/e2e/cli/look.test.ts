@@ -30,7 +30,7 @@ describe.concurrent('troupe session', () => {
     expect(cut.stderr).toBe('Only the newest one is shown; more with --limit.\n')
   })
 
-  it('names the namespace without results, because the person may have meant another one', async () => {
+  it('troupe session names the namespace without results, because the person may have meant another one', async () => {
     const elsewhere = ['--namespace', 'where-nothing-is']
     const none = (...words: string[]) => cli.project.ask([...words, ...elsewhere])
     expect(await none('session', 'list')).toMatchObject({
@@ -49,7 +49,7 @@ describe.concurrent('troupe session', () => {
     })
   })
 
-  it('shows a session and its workers', async () => {
+  it('troupe session shows a session and its workers', async () => {
     const { text, objects } = await cli.both('session', 'show', sessionId)
     expect(text).toMatch(/^state +completed$/m)
     expect(text).toMatch(/second \(fails\) +failed +handler_failed: no \\e\[31mluck, at workers\/fails\.ts:2:\d+$/m)
@@ -59,7 +59,7 @@ describe.concurrent('troupe session', () => {
     expect(objects[0]).toMatchObject({ session: { ...ids, id: sessionId, state: 'completed' }, workers: [ids, {}, {}] })
   })
 
-  it('takes the id of any of its workers for its own', async () => {
+  it('troupe session takes the id of any of its workers for its own', async () => {
     const { objects: workers } = await cli.both('worker', 'list', '--session', sessionId)
     const childId = String(workers.find(({ name }) => name === 'first')?.workerId)
     for (const id of [childId, rootIdOf(sessionId)]) {
@@ -70,7 +70,7 @@ describe.concurrent('troupe session', () => {
     expect((await cli.both('worker', 'list', '--session', childId)).objects).toHaveLength(3)
   })
 
-  it('shows a failure once, and the whole of it', async () => {
+  it('troupe session shows a failure once, and the whole of it', async () => {
     const { sessionId: failed } = await cli.submit('babbles')
     await cli.waitForEnd(failed)
     const { stdout: text } = await cli.project.ask(['session', 'show', failed])
@@ -82,7 +82,7 @@ describe.concurrent('troupe session', () => {
     expect(worker).toContain('no luck '.repeat(60).trim())
   })
 
-  it('shows what an active session waits for, and how a finished session ended', async () => {
+  it('troupe session shows what an active session waits for, and how a finished session ended', async () => {
     const waiting = await cli.submit('nobody', 'x', '--name', 'mine', '--keep-open', '--limit', 'depth=2')
     const { stdout: before } = await cli.project.ask(['session', 'show', waiting.sessionId])
     expect(before).toMatch(
@@ -100,7 +100,7 @@ describe.concurrent('troupe session', () => {
     expect(after).not.toMatch(/^(name|waits for)/m)
   })
 
-  it('changes the limits of its agents', async () => {
+  it('troupe session changes the limits of its agents', async () => {
     const { sessionId: waiting } = await cli.submit('nobody')
     const { text, objects } = await cli.both('session', 'limit', waiting, 'modelCalls=7,tokens=900')
     expect(text).toBe(
@@ -128,7 +128,7 @@ describe.concurrent('troupe session', () => {
     expect(objects).toEqual([{ type: 'result', sessionId, status: 'completed', run: 1, value: 'both have ended' }])
   })
 
-  it('closes a conversation, which then accepts no more messages', async () => {
+  it('troupe session closes a conversation, which then accepts no more messages', async () => {
     const idle = await cli.submit('tally', 'abc', '--keep-open')
     await cli.project.ask(['session', 'result', idle.sessionId, '--wait', '--run', '1'])
     const { text, objects } = await cli.both('session', 'close', idle.sessionId)
@@ -144,7 +144,7 @@ describe.concurrent('troupe session', () => {
     expect(await cli.project.ask(['session', 'close', unknownId])).toMatchObject({ code: 1 })
   })
 
-  it('cancels once, and says when it is too late', async () => {
+  it('troupe session cancels once, and says when it is too late', async () => {
     const { sessionId: waiting } = await cli.submit('waits')
     const { code, stdout } = await cli.project.ask(['session', 'cancel', waiting, '--reason', 'enough'])
     expect(code).toBe(0)
@@ -212,7 +212,7 @@ describe.concurrent('troupe worker and mailbox', () => {
     })
   })
 
-  it('take the id of a session for its first worker', async () => {
+  it('troupe worker and mailbox take the id of a session for its first worker', async () => {
     expect((await cli.both('worker', 'show', sessionId)).objects).toMatchObject([{ workerId }])
     expect((await cli.both('worker', 'history', sessionId)).objects).toHaveLength(4)
     expect((await cli.both('mailbox', 'list', sessionId)).objects).toEqual([])
@@ -221,7 +221,7 @@ describe.concurrent('troupe worker and mailbox', () => {
     expect(late).toMatchObject({ code: 1, objects: [{ code: 'session_finished' }] })
   })
 
-  it('show what a worker may use, as the submitter assigned it', async () => {
+  it('troupe worker and mailbox show what a worker may use, as the submitter assigned it', async () => {
     const permissions = ['tools=a,b', 'kinds=', 'folder=/srv/x'].flatMap((what) => ['--permissions', what])
     const assigned = await cli.submit('echo', 'x', ...permissions)
     const { text, objects } = await cli.both('worker', 'show', assigned.workerId)
@@ -254,7 +254,7 @@ describe.concurrent('troupe worker and mailbox', () => {
     expect({ text, objects }).toEqual({ text: '', objects: [] })
   })
 
-  it('put dead letters back', async () => {
+  it('troupe mailbox puts dead letters back', async () => {
     const redrive = (...args: string[]) => cli.project.ask(['mailbox', 'redrive', ...args])
     expect(await redrive('--all')).toMatchObject({ code: 0, stdout: '', stderr: 'There is nothing to put back.\n' })
     expect(await redrive()).toMatchObject({ code: 2, stderr: expect.stringContaining('or --all') })
@@ -278,7 +278,7 @@ describe.concurrent('troupe worker and mailbox', () => {
 })
 
 describe.concurrent('troupe node list and troupe pool list', () => {
-  it('show the nodes, and what waits in each pool', async () => {
+  it('troupe node list and troupe pool list show the nodes, and what waits in each pool', async () => {
     const nodes = await cli.both('node', 'list')
     expect(nodes.text).toMatch(/^ID +HOST +PID +STATE +SEEN +SLOTS +POOLS +KINDS\n\S+ .* live /)
     expect(nodes.objects[0]).toMatchObject({ slots: expect.any(Number), pools: expect.arrayContaining(['default']) })
@@ -289,7 +289,7 @@ describe.concurrent('troupe node list and troupe pool list', () => {
 })
 
 describe.concurrent('troupe kinds', () => {
-  it('lists the kinds of nodes together with the kinds of local files', async () => {
+  it('troupe kinds lists the kinds of nodes together with the kinds of local files', async () => {
     await cli.project.write(
       'more/workers/shout.ts',
       `import { defineWorker } from 'troupe'
@@ -309,7 +309,7 @@ export default defineWorker({ receive() {} })`,
 })
 
 describe.concurrent('troupe audit', () => {
-  it('counts the outcome of every message, and exits with 0 without a finding', async () => {
+  it('troupe audit counts the outcome of every message, and exits with 0 without a finding', async () => {
     const { sessionId } = await cli.submit('parent')
     await cli.waitForEnd(sessionId)
     const { text, objects } = await cli.both('audit', sessionId)
@@ -321,7 +321,7 @@ describe.concurrent('troupe audit', () => {
     expect(objects[0]).toMatchObject({ counts: { all: { accepted: 5, completed: 4, failed: 1 } } })
   })
 
-  it('names each finding, and exits with 1', async () => {
+  it('troupe audit names each finding, and exits with 1', async () => {
     const namespace = `${cli.namespace}-audit`
     const other = ['--namespace', namespace]
     const [submitted] = (await cli.project.ask(['submit', 'nobody', 'x', '--json', ...other])).objects
@@ -349,7 +349,7 @@ describe.concurrent('troupe audit', () => {
     })
   })
 
-  it('is named by doctor', async () => {
+  it('findings of troupe audit are named by doctor', async () => {
     expect((await cli.project.ask(['doctor'])).stderr).toContain('troupe audit')
   })
 })
@@ -362,7 +362,7 @@ describe.concurrent('troupe doctor', () => {
     expect(stdout).toMatch(/\d problems?, \d warnings?\n$/)
   })
 
-  it('exits with 1 for work that no node can do', async () => {
+  it('troupe doctor exits with 1 for work that no node can do', async () => {
     const other = ['--namespace', `${cli.namespace}-doctor`]
     await cli.project.ask(['submit', 'nobody', 'x', ...other])
     const { code, objects } = await cli.project.ask(['doctor', '--json', ...other])

@@ -35,7 +35,7 @@ describe('a session with many workers', () => {
 })
 
 describe('many dead letters', () => {
-  it('are shown as far as they were put back before an error', async () => {
+  it('many dead letters are shown up to the error that stopped their redrive', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
     const alone = new Redis(server.url)
     using _closing = { [Symbol.dispose]: () => alone.disconnect() }
@@ -76,7 +76,7 @@ describe('many dead letters', () => {
 })
 
 describe('dead letters', () => {
-  it('are shown one by one with their outcome, and a refused one gives exit code 1', async () => {
+  it('dead letters are shown one by one with their outcome, and a refused one gives exit code 1', async () => {
     const other = ['--namespace', `${cli.namespace}-letters`]
     const { dead } = partitionKeys(tagOf(`${cli.namespace}-letters`, 0))
     const [{ workerId, sessionId } = { workerId: '', sessionId: '' }] = (

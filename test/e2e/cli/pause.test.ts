@@ -5,7 +5,7 @@ import { CliProject, unknownId } from '../../cli/cli-project.ts'
 const cli = new CliProject('pause', { withNode: true })
 
 describe('troupe session pause', () => {
-  it('holds a session, which says so everywhere, until troupe session resume', async () => {
+  it('troupe session pause holds a session, which says so everywhere, until troupe session resume', async () => {
     const { project } = cli
     const { sessionId } = await cli.submit('tally', 'abc', '--keep-open')
     await project.ask(['session', 'result', sessionId, '--run', '1', '--wait'])
@@ -42,7 +42,7 @@ describe('troupe session pause', () => {
     expect(stderr.trim().split('\n')).toHaveLength(1)
   })
 
-  it('refuses a session that has finished', async () => {
+  it('troupe session pause refuses a session that has finished', async () => {
     const { sessionId } = await cli.submit('echo', 'x')
     await cli.waitForEnd(sessionId)
     const { code, stderr } = await cli.project.ask(['session', 'pause', sessionId])
@@ -55,7 +55,7 @@ describe('troupe pause --all', () => {
     await cli.project.ask(['pause', '--all', '--reason', 'it bills twice', '--by', 'ada'])
   })
 
-  it('holds what is submitted, says who and why in doctor, and goes on with troupe resume --all', async () => {
+  it('troupe pause --all holds what is submitted, says who and why in doctor, and goes on with troupe resume --all', async () => {
     const { project } = cli
     const { sessionId } = await cli.submit('echo', 'x')
     const doctor = await project.ask(['doctor'])

@@ -171,7 +171,7 @@ async function withProvider<T>(
 }
 
 describe('the packed package', () => {
-  test('runs two levels of delegation with the offline model', async () => {
+  test('the packed package runs two levels of delegation with the offline model', async () => {
     const { code, stdout, stderr } = await run({})
     expect({ code, stderr }).toMatchObject({ code: 0 })
     expect(stdout).toContain("troupe's offline model")
@@ -179,7 +179,7 @@ describe('the packed package', () => {
     expect(stderr).toMatch(/book {2}spawned 2 chapter/)
   })
 
-  test('gives the facts of the tools with --json', async () => {
+  test('the packed package gives the facts of the tools with --json', async () => {
     const { code, stdout } = await run({}, '--json')
     expect(code).toBe(0)
     expect(lastObject(stdout)).toMatchObject({ type: 'result', status: 'completed', value: { facts: { words: 9 } } })
@@ -189,7 +189,7 @@ describe('the packed package', () => {
     ['--model', {}, ['--model', chat.model]],
     ['TROUPE_MODEL', { TROUPE_MODEL: chat.model }, []],
   ] as [string, Record<string, string>, string[]][])(
-    'runs them with a provider named by %s',
+    'the packed package runs both levels with a provider named by %s',
     async (_how, named, flags) => {
       await withProvider(
         (response, body) => sendEvents(response, script(body)),
@@ -204,7 +204,7 @@ describe('the packed package', () => {
     },
   )
 
-  test('exits with 1 when the provider refuses, and says which variable to look at', async () => {
+  test('the packed package exits with 1 when the provider refuses, and says which variable to look at', async () => {
     await withProvider(
       (response) => {
         response.writeHead(401).end('{"error":{"message":"no such key: sk-secret-of-the-test"}}')
@@ -223,14 +223,14 @@ describe('the packed package', () => {
     ['a provider without its key', ['--model', 'openai/gpt-5'], /OPENAI_API_KEY/],
     ['a model without a provider', ['--model', 'gpt-5'], /provider\/model/],
     ['an unknown provider without its address', ['--model', 'nobody/x'], /NOBODY_BASE_URL/],
-  ])('exits with 2 for %s', async (_what, flags, sentence) => {
+  ])('the packed package exits with 2 for %s', async (_what, flags, sentence) => {
     const { code, stdout, stderr } = await run({}, ...flags)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(sentence)
     expect(stderr).not.toMatch(/\n\s+at /)
   })
 
-  test('has types that a strict project can use', async () => {
+  test('the packed package has types that a strict project can use', async () => {
     await project.link('@types/node')
     await project.link('typescript')
     const seen = await project.node(['node_modules/typescript/bin/tsc', '--project', '.'])

@@ -68,20 +68,20 @@ beforeAll(async () => {
 afterAll(() => project?.[Symbol.asyncDispose]())
 
 describe('troupe/test of the packed package', () => {
-  test('passes at a point that a payer survives, with a Redis of its own', async () => {
+  test('troupe/test of the packed package passes at a point that a payer survives, with a Redis of its own', async () => {
     const { code, stdout, stderr } = await project.node(['prove.ts', '', 'before tool pay of payer #1'])
     expect({ code, stderr }).toMatchObject({ code: 0 })
     expect(JSON.parse(stdout)).toMatchObject({ points: ['before tool pay of payer #1'], runs: 2, violations: [] })
   })
 
-  test('fails with the point at which a payer pays twice', async () => {
+  test('troupe/test of the packed package fails with the point at which a payer pays twice', async () => {
     const { code, stderr } = await project.node(['prove.ts', inject('redisUrl'), 'after tool pay of payer #1'])
     expect(code).toBe(1)
     expect(stderr).toContain('The scenario does not survive a kill -9 at 1 of 1 points:')
     expect(stderr).toContain('  after tool pay of payer #1: check: it was paid more than once')
   })
 
-  test('has types that a strict project can use', async () => {
+  test('troupe/test of the packed package has types that a strict project can use', async () => {
     await project.link('@types/node')
     await project.link('typescript')
     const seen = await project.node(['node_modules/typescript/bin/tsc', '--project', '.'])

@@ -161,7 +161,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       expect([preview.length, runs]).toEqual([10, 9])
     })
 
-    test('learns which arguments were no JSON, did not fit, or named no tool', async () => {
+    test('a model learns which arguments were no JSON, did not fit, or named no tool', async () => {
       const bad = [
         { name: 'echo', args: '{"text": "cut' },
         { name: 'echo', args: '{"text": 7}' },
@@ -348,7 +348,7 @@ describe('a child whose answer was cut', () => {
   const [surface] = fakeSurfaces as [FakeSurface]
 
   test.each(['Half of', '{"summary":"all","details":1}'])(
-    'says so to its parent, also if the answer is %j',
+    'a child whose answer was cut says so to its parent, also if the answer is %j',
     async (text) => {
       const tasks = [{ kind: 'child', input: 'help' }]
       const spawn = calling({ id: 's', name: 'spawn_workers', args: JSON.stringify({ tasks }) })

@@ -31,7 +31,7 @@ async function expectSound(harness: Harness): Promise<void> {
 }
 
 describe('a grandchild that needs an approval', () => {
-  test('is approved in the inbox of its session after every process and Redis were restarted, and pays once', async () => {
+  test("a grandchild's call is approved in the inbox of its session after every process and Redis were restarted, and pays once", async () => {
     await using harness = await Harness.open({ ownRedis: {} })
     const before = await harness.start('a', { program })
     const session = await harness.client.sessions.create({ kind: 'top', input: 'go' })

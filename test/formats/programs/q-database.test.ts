@@ -32,7 +32,7 @@ const newer =
   'CREATE TABLE conversations_v2 (key TEXT NOT NULL, conversation_id TEXT NOT NULL, value TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, PRIMARY KEY (key, conversation_id));'
 
 describe('a database', () => {
-  test('is recognised by its first bytes', () => {
+  test('a database is recognised by its first bytes', () => {
     expect([isDatabase(Buffer.from('SQLite format 3\0…')), isDatabase(Buffer.from('[]'))]).toEqual([true, false])
   })
 
@@ -72,7 +72,7 @@ describe('a database', () => {
     expect(await idOf(ids[1])).toBe(ids[1])
   })
 
-  test('gets a row only where none is, unless it is told to replace it', async () => {
+  test('a database gets a row only where none is, unless it is told to replace it', async () => {
     const file = join(folder, 'new.sqlite3')
     const row = rowOf('amazon-q-row', '/a', 'one')
     await writeRowTo(file, row, false)

@@ -87,7 +87,7 @@ describe('OFFLINE-2: steps are carried out in order, one call for each reply, si
 describe('OFFLINE-3: arguments', () => {
   const one = '1. Call `spawn`.'
 
-  test('come from the latest result that holds the name of the tool', async () => {
+  test('arguments of a step come from the latest result that holds the name of the tool', async () => {
     const messages = [
       user('{"tasks":["asked"]}'),
       ...called('split', { spawn: { tasks: ['old'] } }),
@@ -98,7 +98,7 @@ describe('OFFLINE-3: arguments', () => {
     expect(await next(order, tools, messages)).toEqual(['spawn', { tasks: ['new'] }])
   })
 
-  test('come from a result that is JSON as text', async () => {
+  test('arguments of a step come from a result that is JSON as text', async () => {
     const text = {
       toolCallId: 'c',
       toolName: 'split',
@@ -108,18 +108,18 @@ describe('OFFLINE-3: arguments', () => {
     expect(await next(`1. \`split\`\n${one}`, tools, [user('go'), ...messages])).toEqual(['spawn', { tasks: [7] }])
   })
 
-  test('come from the user message, without fields that the tool does not know', async () => {
+  test('arguments of a step come from the user message, without fields that the tool does not know', async () => {
     expect(await next(one, tools, [user('{"tasks":[1],"more":2}')])).toEqual(['spawn', { tasks: [1] }])
   })
 
   test.each(['{"task":[1]}', '["tasks"]', 'tasks', '{"tasks"'])(
-    'are not in %s: the step is passed over',
+    'arguments of a step are missing if they are not in %s: the step is passed over',
     async (said) => {
       expect(await next(`${one}\n2. \`report\``, tools, [user(said)])).toEqual(['report', {}])
     },
   )
 
-  test('come neither from an error nor from a prototype', async () => {
+  test('arguments of a step come neither from an error nor from a prototype', async () => {
     const error = new Error('{"spawn":{"tasks":[1]}}')
     expect(await next(`1. \`split\`\n${one}`, tools, [user('go'), ...called('split', error)])).toMatch(/split failed/)
     const odd = [tool('split'), tool('toString', ['x'])]
@@ -134,7 +134,7 @@ test('OFFLINE-4: after a failed call the next step follows', async () => {
 })
 
 describe('OFFLINE-5: the answer', () => {
-  test('says what the model is, which tools it called, which failed, and the last result', async () => {
+  test('the answer says what the model is, which tools it called, which failed, and the last result', async () => {
     const messages = [user('go'), ...called('split', new Error('no')), ...called('report', { files: 3 })]
     expect(await next(steps, tools, messages)).toBe(
       "I am troupe's offline model (offline/rules): I follow fixed rules and am no language model." +
@@ -142,12 +142,12 @@ describe('OFFLINE-5: the answer', () => {
     )
   })
 
-  test('leaves out a long result', async () => {
+  test('the answer leaves out a long result', async () => {
     const messages = [user('go'), ...called('split', 1), ...called('report', 'x'.repeat(501))]
     expect(await next(steps, tools, messages)).not.toContain('xxx')
   })
 
-  test('says, without steps, how to get a real model, and repeats the question', async () => {
+  test('the answer without steps says how to get a real model, and repeats the question', async () => {
     const text = await next('You are kind.', tools, [user(`What is the weather? ${'x'.repeat(1_000)}`)])
     expect(text).toContain('fixed rules')
     expect(text).toContain('TROUPE_MODEL=provider/model')
@@ -155,7 +155,7 @@ describe('OFFLINE-5: the answer', () => {
     expect(String(text).length).toBeLessThan(500)
   })
 
-  test('is streamed word by word, and its tokens are counted', async () => {
+  test('the answer is streamed word by word, and its tokens are counted', async () => {
     const heard = listener()
     const reply = await model.reply(requestOf([user('hello')]), heard)
     const [block] = reply.content
@@ -181,7 +181,7 @@ describe('an answer that must be JSON (OFFLINE-6)', () => {
     return JSON.parse(block?.type === 'text' ? block.text : '') as unknown
   }
 
-  test('is the latest result that has the fields, else the message, else the simplest value', async () => {
+  test('an answer that must be JSON is the latest result that has the fields, else the message, else the simplest value', async () => {
     const messages = [user('{"n":1,"more":2}'), ...called('a', { n: 2 }), ...called('b', { m: 3 }, 'd')]
     expect(await answer(messages)).toEqual({ n: 2 })
     expect(await answer([user('{"n":1,"more":2}')])).toEqual({ n: 1 })
@@ -208,7 +208,7 @@ describe('an answer that must be JSON (OFFLINE-6)', () => {
     ],
     [[4, 4], z.array(z.number().gt(3)).min(2)],
     [null, z.null()],
-  ])('is the simplest value of a schema: %j', async (value, schema) => {
+  ])('an answer that must be JSON is the simplest value of a schema: %j', async (value, schema) => {
     const made = await answer([user('hello')], toJsonSchema(schema))
     expect(made).toEqual(value)
     expect(schema.safeParse(made).success).toBe(true)

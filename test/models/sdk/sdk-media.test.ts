@@ -151,7 +151,7 @@ describe.each(surfaces)('a model at $provider that takes no images', (surface) =
     'this model is missing data required for image input',
     'Images are not supported by this endpoint.',
     'This model only supports text.',
-  ])('is asked again without them after %j', async (message) => {
+  ])('a model that takes no images is asked again without them after %j', async (message) => {
     await using server = await rawProvider((response) => {
       response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }))
     })
@@ -174,7 +174,7 @@ describe.each(surfaces)('a model at $provider that takes no images', (surface) =
     'Invalid image data.',
     'Image exceeds 5 MB maximum',
     'The image format is not supported.',
-  ])('is not what %j says: other images may be fine', async (message) => {
+  ])('a model that takes no images is not assumed for the error %j: other images may be fine', async (message) => {
     await using server = await rawProvider((response) => {
       response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }))
     })

@@ -147,7 +147,7 @@ describe.each(surfaces)('$provider', (surface) => {
     ])
   })
 
-  test('200 calls in one reply all come through', async () => {
+  test('all of 200 calls in one reply come through', async () => {
     const toolCalls = Array.from({ length: 200 }, (_, index) => ({
       id: `call_${index}`,
       name: 'weather',
@@ -160,7 +160,7 @@ describe.each(surfaces)('$provider', (surface) => {
     )
   })
 
-  test('50 calls of one model at the same time each get their own reply', async () => {
+  test('all of 50 simultaneous calls of one model get their own reply', async () => {
     fake.on({ predicate: () => true }, (request) => {
       const said = request.messages.at(-1)?.content
       return { content: `You said ${typeof said === 'string' ? said : JSON.stringify(said)}` }
@@ -188,7 +188,7 @@ describe.each(surfaces)('$provider', (surface) => {
     ])
   })
 
-  test('429 says how long to wait', async () => {
+  test('an answer 429 says how long to wait', async () => {
     fake.onMessage('busy', { status: 429, retryAfter: 7, error: { message: 'Slow down.', type: 'rate_limit_error' } })
     const error = await errorOf(model().reply(requestOf([user('busy')]), listener()))
     expect(error).toMatchObject({ code: 'model_overloaded', retryable: true, retryAfterMs: 7_000 })

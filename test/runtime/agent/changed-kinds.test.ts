@@ -57,13 +57,13 @@ class Act {
 }
 
 describe('a started call', () => {
-  test('has an unknown outcome, and is not refused as invalid, when its schema has changed', async () => {
+  test('a started call has an unknown outcome, and is not refused as invalid, when its schema has changed', async () => {
     const act = new Act()
     expect(await act.takenOver(act.tool(before), [act.tool(after)])).toMatchObject([{ status: 'unknown' }])
     expect(act.runs).toBe(1)
   })
 
-  test('has an unknown outcome, and is not refused as invalid, when its schema depends on the time', async () => {
+  test('a started call has an unknown outcome, and is not refused as invalid, when its schema depends on the time', async () => {
     const act = new Act()
     let isFuture = true
     const tool = act.tool(before.refine(() => isFuture, 'must be in the future'))
@@ -74,12 +74,12 @@ describe('a started call', () => {
     expect(act.runs).toBe(1)
   })
 
-  test('has an unknown outcome when the kind no longer has the tool', async () => {
+  test('a started call has an unknown outcome when the kind no longer has the tool', async () => {
     const act = new Act()
     expect(await act.takenOver(act.tool(before), [])).toMatchObject([{ status: 'unknown' }])
   })
 
-  test('has the result that reconcile reports, which gets the original arguments and cannot change them', async () => {
+  test('a started call has the result that reconcile reports; reconcile gets the original arguments and cannot change them', async () => {
     const act = new Act()
     const came = await act.takenOver(act.tool(before), [act.tool(after, { done: true, output: 'paid' })])
     expect(came).toMatchObject([{ status: 'ok', output: { value: 'paid' } }])
@@ -87,7 +87,7 @@ describe('a started call', () => {
     expect(act.preview).toContain('"input":{"at":1}')
   })
 
-  test('has an unknown outcome when reconcile reports "not done" for arguments that are no longer valid', async () => {
+  test('a started call has an unknown outcome when reconcile reports "not done" for arguments that are no longer valid', async () => {
     const act = new Act()
     const came = await act.takenOver(act.tool(before), [act.tool(after, { done: false })])
     expect(came).toMatchObject([{ status: 'unknown' }])

@@ -37,7 +37,7 @@ async function talking() {
 }
 
 describe('an agent that is configured', () => {
-  test('asks another model with other settings from its next run on, and shows it [1.8, 4.12]', async () => {
+  test('a configured agent asks another model with other settings from its next run on, and shows it [1.8, 4.12]', async () => {
     await using made = await talking()
     const { session, troupe, first, second } = made
     const set = { model: 'test/second', settings: { effort: 'high' as const }, tools: ['look'] }
@@ -52,7 +52,7 @@ describe('an agent that is configured', () => {
     await expectSound(troupe)
   })
 
-  test('names in its prompts the model that wrote each reply, so that signed reasoning goes back to that model alone [4.10]', async () => {
+  test('a configured agent names in its prompts the model that wrote each reply, so that signed reasoning goes back to that model alone [4.10]', async () => {
     await using made = await talking()
     const { session, second } = made
     await session.root.configure({ model: 'test/second' })
@@ -61,7 +61,7 @@ describe('an agent that is configured', () => {
     expect(second.requests[0]?.messages[1]).toMatchObject({ role: 'assistant', model: 'test/first' })
   })
 
-  test('takes back a model that its node does not know any more', async () => {
+  test('a configured agent gives up a model that its node does not know any more', async () => {
     await using made = await talking()
     const { session, troupe, first } = made
     await session.root.configure({ model: 'test/second' })
@@ -73,7 +73,7 @@ describe('an agent that is configured', () => {
     await expectSound(troupe)
   })
 
-  test('keeps what is not named, and null takes it back', async () => {
+  test('a configured agent keeps settings that are not named, and null takes a setting back', async () => {
     await using made = await talking()
     const { root } = made.session
     await root.configure({ model: 'test/second', tools: [] })
@@ -86,7 +86,7 @@ describe('an agent that is configured', () => {
     expect(await root.report()).toMatchObject({ configured: null })
   })
 
-  test('refuses what its kind or its node does not know, and stays as it is', async () => {
+  test('a configured agent refuses settings that its kind or its node does not know, and stays as it is', async () => {
     await using made = await talking()
     const { root } = made.session
     const wrong = [
@@ -103,7 +103,7 @@ describe('an agent that is configured', () => {
 })
 
 describe('a kind with mergeInput', () => {
-  test('begins a run with all inputs that wait, as one message [4.12]', async () => {
+  test('a kind with mergeInput begins a run with all inputs that wait, as one message [4.12]', async () => {
     const gate = Promise.withResolvers<void>()
     const model = recordedModel('test/m', async (_request, number) => {
       if (number === 1) await gate.promise

@@ -29,7 +29,7 @@ const workers = {
 }
 
 describe('the cost of a session', () => {
-  test('is the sum over its workers, stands in lists, and says how many calls have no known price', async () => {
+  test('the cost of a session is the sum over its workers, is in lists, and says how many calls have no known price', async () => {
     await using troupe = await TestTroupe.start({ workers })
     const session = await troupe.create('boss', 'go')
     expect(await session.result()).toMatchObject({ status: 'completed' })
@@ -107,7 +107,7 @@ describe('the cost of a session', () => {
 describe('a price', () => {
   const usage = { inputTokens: 1_000, outputTokens: 100, cacheReadTokens: 600 }
 
-  test('comes from the table of public prices, and is null for a model that it does not know', async () => {
+  test('a price comes from the table of public prices, and is null for a model that it does not know', async () => {
     const priceOf = priceList()
     expect(await priceOf('openai/gpt-4o', { inputTokens: 1_000_000, outputTokens: 0 })).toBe(2_500_000)
     expect(await priceOf('openai/no-such-model', usage)).toBeNull()

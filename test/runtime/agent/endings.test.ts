@@ -57,7 +57,7 @@ describe('a model that fails', () => {
     expect(history.map(({ type }) => type)).toEqual(['user', 'failed'])
   })
 
-  test('is asked again after growing delays, even if the provider asks for no wait [1.50]', async () => {
+  test('a model that fails is asked again after growing delays, even if the provider asks for no wait [1.50]', async () => {
     const hasty = new TransientError('busy', { code: 'model_overloaded', retryAfterMs: 0 })
     const model = recordedModel('test/m', [
       hasty,
@@ -77,7 +77,7 @@ describe('a model that fails', () => {
     expect(waits[1]).toBeGreaterThanOrEqual(40)
   })
 
-  test('too often fails the run with the last failure [1.11, 4.14]', async () => {
+  test('a model that fails too often fails the run with the last failure [1.11, 4.14]', async () => {
     const model = recordedModel('test/m', () => new TransientError('gone', { code: 'model_unavailable' }))
     const { troupe, result, history } = await runOnce({ instructions: 'x', model, retries: 2 })
     await using _ = troupe
@@ -170,7 +170,7 @@ describe('a model that fails', () => {
 })
 
 describe('an agent that does not come to an end', () => {
-  test('is ended by the limit of iterations; the error names both numbers, and the last tools are not run [0.8, 2.7, 2.13]', async () => {
+  test('an endless agent is ended by the limit of iterations; the error names both numbers, and the last tools are not run [0.8, 2.7, 2.13]', async () => {
     let runs = 0
     const model = recordedModel('test/m', () => call('count'))
     const { troupe, result, history } = await runOnce({
@@ -186,7 +186,7 @@ describe('an agent that does not come to an end', () => {
     expect(history.filter(({ type }) => type === 'toolResult')).toHaveLength(3)
   })
 
-  test('is ended when its limit of tokens is used up', async () => {
+  test('an endless agent is ended when its limit of tokens is used up', async () => {
     const usage = { inputTokens: 60, outputTokens: 50 }
     const model = recordedModel('test/m', () => ({ ...call('count'), usage }))
     const { troupe, result } = await runOnce({
@@ -200,7 +200,7 @@ describe('an agent that does not come to an end', () => {
     expect(model.requests).toHaveLength(1)
   })
 
-  test('is ended when the same errors occur three times in a row [2.14]', async () => {
+  test('an endless agent is ended when the same errors occur three times in a row [2.14]', async () => {
     const model = recordedModel('test/m', (_, number) => call(number === 2 ? 'fine' : 'bad'))
     const { troupe, result } = await runOnce({
       instructions: 'x',
@@ -223,7 +223,7 @@ describe('an agent that does not come to an end', () => {
 })
 
 describe('calls that cannot be run', () => {
-  test('end the run when the same calls occur three times in a row', async () => {
+  test('calls that cannot be run end the run when the same ones come three times in a row', async () => {
     const model = recordedModel('test/m', () => call('no_such_tool'))
     const { troupe, result, history } = await runOnce({ instructions: 'x', model, tools: [tool('fine', () => 1)] })
     await using _ = troupe
@@ -275,7 +275,7 @@ describe('a Model written by the author', () => {
     expect(result).toMatchObject({ status: 'failed', failure: { code: 'model_garbled', origin: 'model', attempt: 2 } })
   })
 
-  test('may leave out usage and finish reason, and then has the finish reason "other"', async () => {
+  test('a model of the author may leave out usage and finish reason, and then has the finish reason "other"', async () => {
     const model = { id: 'own/model', reply: async () => ({ content: [{ type: 'text', text: 'hi' }] }) as never }
     const { troupe, result, session, history } = await runOnce({ instructions: 'x', model })
     await using _troupe = troupe

@@ -17,7 +17,7 @@ const double = defineTool({
 })
 
 describe('an agent', () => {
-  test('answers an input [1.11, 1.15]', async () => {
+  test('an agent answers an input [1.11, 1.15]', async () => {
     const model = recordedModel('test/one', [say('Hello back.')])
     await using troupe = await TestTroupe.start({
       workers: { greeter: defineWorker({ instructions: 'Greet.', model }) },
@@ -34,7 +34,7 @@ describe('an agent', () => {
     })
   })
 
-  test('cuts a very long name that a provider gives its model', async () => {
+  test('an agent cuts a very long name that a provider gives its model', async () => {
     const model = recordedModel('test/one', [{ ...say('Hello.'), model: `test/${'x'.repeat(100_000)}` }])
     await using troupe = await TestTroupe.start({
       workers: { greeter: defineWorker({ instructions: 'Greet.', model }) },
@@ -45,7 +45,7 @@ describe('an agent', () => {
     expect(reply).toMatchObject({ model: `test/${'x'.repeat(315)}` })
   })
 
-  test('gives each call a unique id (CHAT-2), even if the model chose an id that would be generated for another call', async () => {
+  test('an agent gives each call a unique id (CHAT-2), even if the model chose an id that would be generated for another call', async () => {
     const [longest, tooLong] = ['x'.repeat(128), 'y'.repeat(129)]
     const calls = ['call-1-1-2', '', longest, tooLong].map((id, n) => call('double', { n }, id))
     const model = recordedModel('test/one', [together(...calls), say('2 and 4.')])
@@ -59,7 +59,7 @@ describe('an agent', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('runs tools side by side and returns their results in call order; what is wrong with a call is its result [2.6, 4.16]', async () => {
+  test('an agent runs tools side by side and returns their results in call order; what is wrong with a call is its result [2.6, 4.16]', async () => {
     let [now, most] = [0, 0]
     const slow = defineTool({
       ...double,
@@ -104,7 +104,7 @@ describe('an agent', () => {
     expect(types.slice(-2)).toEqual(['assistant', 'completed'])
   })
 
-  test('sends its tools with each request, and nothing of them is in the history [1.41]', async () => {
+  test('an agent sends its tools with each request, and nothing of them is in the history [1.41]', async () => {
     const model = recordedModel('test/one', [call('double', { n: 1 }), say('2.')])
     await using troupe = await TestTroupe.start({
       workers: { doubler: defineWorker({ instructions: 'Double.', model, tools: [double] }) },
@@ -119,7 +119,7 @@ describe('an agent', () => {
     expect(history).not.toMatch(/Doubles a number|"tools"|[sS]chema/)
   })
 
-  test('runs no call whose arguments were cut off, and tells the model so', async () => {
+  test('an agent runs no call whose arguments were cut off, and tells the model so', async () => {
     const ran: unknown[] = []
     const wipe = defineTool({
       name: 'wipe',
@@ -160,7 +160,7 @@ describe('an agent', () => {
     ])
   })
 
-  test('spawns workers and gets their results in the order of the tasks [4.19]', async () => {
+  test('an agent spawns workers and gets their results in the order of the tasks [4.19]', async () => {
     const parent = recordedModel('test/parent', [
       call('spawn_workers', { tasks: ['x', 'y', 'z'].map((input) => ({ kind: 'child', input })) }),
       say('done'),

@@ -25,7 +25,7 @@ async function used(troupe: TestTroupe, session: Session) {
 }
 
 describe('a conversation', () => {
-  test('ends its runs when its model calls are used up, and goes on when the limit is raised', async () => {
+  test('a conversation ends its runs when its model calls are used up, and goes on when the limit is raised', async () => {
     const model = recordedModel('test/m', (_, number) => say(`reply ${number}`))
     await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions: 'x', model }) } })
     const session = await troupe.create('agent', 'one', { keepOpen: true, limits: { modelCalls: 2 } })
@@ -48,7 +48,7 @@ describe('a conversation', () => {
     expect(await used(troupe, session)).toMatchObject({ modelCalls: 3, written: null })
   })
 
-  test('counts requests that failed, and reports them apart', async () => {
+  test('a conversation counts requests that failed, and reports them apart', async () => {
     const busy = new TransientError('busy', { code: 'model_overloaded' })
     const model = recordedModel('test/m', [busy, say('one'), busy, busy, busy])
     const agent = defineWorker({ instructions: 'x', model, retries: 3 })
@@ -205,7 +205,7 @@ describe('tool calls', () => {
     expect((await troupe.client.audit()).findings).toEqual([])
   })
 
-  test('are counted over all agents of a session', async () => {
+  test('tool calls are counted over all agents of a session', async () => {
     ran.length = 0
     const model = recordedModel('test/child', (_, number) => (number % 2 === 0 ? say('done') : many(3)))
     const { parent } = parentWithChildren(model, 3)
@@ -235,7 +235,7 @@ describe('a tree of agents', () => {
     expect(failed.map(({ parentId, lastFailure }) => told(lastFailure) === (parentId !== null))).not.toContain(false)
   })
 
-  test('exceeds a limit by at most one call of each agent that asks its model at the same moment', async () => {
+  test('a tree of agents exceeds a limit by at most one call of each agent that asks its model at the same moment', async () => {
     const model = recordedModel('test/child', () => ({ ...call('count'), usage }))
     await using troupe = await TestTroupe.start({ workers: parentWithChildren(model, 6) })
     const session = await troupe.create('parent', 'go', { limits: { modelCalls: 12 } })
@@ -252,7 +252,7 @@ describe('a tree of agents', () => {
     ])
   })
 
-  test('notices a raised limit while it runs', async () => {
+  test('a tree of agents notices a raised limit while it runs', async () => {
     const model = recordedModel('test/child', (_, number) => (number < 3 ? call('raise') : say('done')))
     const raise = defineTool({
       name: 'raise',

@@ -85,7 +85,7 @@ describe('session.cancel', () => {
     expect(log.aborted).toHaveLength(3)
   })
 
-  test('nothing that waits in the mailbox is received after it', async () => {
+  test('nothing that waits in the mailbox is received after a cancel', async () => {
     for (const onAbort of ['throw', 'return'] as const) {
       const log = newLog()
       await using troupe = await TestTroupe.start({
@@ -110,7 +110,7 @@ describe('session.cancel', () => {
     }
   })
 
-  test('nothing that was handed out with the claim is received after it', async () => {
+  test('nothing that was handed out with the claim is received after a cancel', async () => {
     const log = newLog()
     const gate = Promise.withResolvers<void>()
     await using troupe = await TestTroupe.connect()

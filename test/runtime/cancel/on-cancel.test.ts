@@ -47,7 +47,7 @@ const settled = async (troupe: TestTroupe) => {
 }
 
 describe('onCancel of a handler', () => {
-  test('is called once when the run that waits is cancelled, with the reason and the recorded state', async () => {
+  test('onCancel of a handler is called once when a waiting run is cancelled, with the reason and the recorded state', async () => {
     const seen: unknown[] = []
     const begun: string[] = []
     const kind = booking(begun, (self, reason) => {
@@ -68,7 +68,7 @@ describe('onCancel of a handler', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('is called after the receive that the cancel interrupts has returned', async () => {
+  test('onCancel of a handler is called after the receive that the cancel interrupts has returned', async () => {
     const seen: string[] = []
     const kind = defineWorker({
       async receive(_message, self) {
@@ -114,7 +114,7 @@ describe('onCancel of a handler', () => {
     expect(seen).toEqual(['begins', 'CancelledError', 'onCancel'])
   })
 
-  test('is not called for a run that nothing has begun of, nor for a worker that rests, and holds up neither', async () => {
+  test('onCancel of a handler is not called for a run that has not begun, nor for an idle worker, and delays neither', async () => {
     const seen: string[] = []
     const begun: string[] = []
     const kind = booking(begun, (self) => void seen.push(self.id))
@@ -233,7 +233,7 @@ describe('onCancel of a handler', () => {
 })
 
 describe('onCancel of an agent', () => {
-  test('is called once, after its tool has ended, and its run ends as cancelled', async () => {
+  test('onCancel of an agent is called once, after its tool has ended, and its run ends as cancelled', async () => {
     const seen: string[] = []
     const tool = defineTool({
       name: 'charge',

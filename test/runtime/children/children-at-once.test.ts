@@ -63,7 +63,7 @@ async function statusOf(session: Session, name: string) {
 }
 
 describe.each(['each', 'all'] as const)('a parent that awaits %s', (how) => {
-  test.each([1, 2, 3])('has %i children at once, which start in the order of their spawns', async (most) => {
+  test.each([1, 2, 3])('a parent has %i children at once, which start in the order of their spawns', async (most) => {
     const held = new Held()
     await using troupe = await TestTroupe.start({
       workers: { parent: parentOf(most, { await: how }), child: held.child },

@@ -29,7 +29,7 @@ const parent = defineWorker<unknown[]>({
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
 describe('spawn', () => {
-  test('results come in call order, whatever order the children end in', async () => {
+  test('results of children come in call order, whatever order the children end in', async () => {
     const gates = new Map([1, 2, 3].map((number) => [number, Promise.withResolvers<void>()]))
     const ended: number[] = []
     await using troupe = await TestTroupe.start({
@@ -268,7 +268,7 @@ describe('spawn', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('results larger than one claim hands out arrive in call order all the same', async () => {
+  test('results that are larger than one claim hands out arrive in call order all the same', async () => {
     const gate = Promise.withResolvers<void>()
     await using troupe = await TestTroupe.start({
       policy: { claimMailBytes: 2_000 },

@@ -68,7 +68,7 @@ describe('a parent that waits for all results', () => {
     },
   )
 
-  test('receives all of them in the turn whose claim has read them, however short a slice is', async () => {
+  test('a parent that waits for all results receives all of them in the turn whose claim has read them, however short that turn is', async () => {
     const values = Array.from({ length: 9 }, (_, index) => index)
     const child = defineWorker({ receive: (message, self) => self.reply(message.value) })
     const policy = { turnSliceSteps: 2 }
@@ -79,7 +79,7 @@ describe('a parent that waits for all results', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('receives a timer while it waits, and then the results', async () => {
+  test('a parent that waits for all results receives a timer while it waits, and then the results', async () => {
     const { child, open } = gates([1, 2])
     await using troupe = await TestTroupe.start({ workers: { parent: parentOf('all', 1), child } })
     const session = await troupe.create('parent', [1, 2])
@@ -93,7 +93,7 @@ describe('a parent that waits for all results', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('takes as many results in each turn as an assignment holds, whatever order they came in', async () => {
+  test('a parent that waits for all results takes as many results in each turn as an assignment holds, whatever their order', async () => {
     const values = Array.from({ length: 8 }, (_, index) => String(index).repeat(3_000))
     await using troupe = await TestTroupe.start({
       workers: {
@@ -119,7 +119,7 @@ describe('a parent that waits for all results', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('can be a parent again in its next run, after one that left results behind', async () => {
+  test('a parent that waits for all results can be a parent again in its next run, even if the last one left results behind', async () => {
     const { child, open } = gates([1, 2])
     const parent = defineWorker<unknown[]>({
       initial: [],

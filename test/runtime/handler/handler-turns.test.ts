@@ -60,7 +60,7 @@ async function commitsOf(definition: HandlerDefinition, assignment: Partial<Assi
 }
 
 describe('a turn in which a run ends and the next begins', () => {
-  test('gives the next nothing of what waited for the one before', async () => {
+  test('the next run gets nothing that waited for the run before it in the same turn', async () => {
     const seen: string[] = []
     const definition = defineWorker({
       receive(message, self) {
@@ -74,7 +74,7 @@ describe('a turn in which a run ends and the next begins', () => {
     expect(seen).toEqual(['signals-0', 'inbox-0'])
   })
 
-  test('tells the parent of the first alone', async () => {
+  test('the parent of the first run alone is told when a run ends and the next begins in one turn', async () => {
     const definition = defineWorker({ receive: (message, self) => self.reply(message.value) })
     const mail = { signals: [], results: [], inbox: [input(0), input(1)] }
     const commits = await commitsOf(definition, { call: 1, parentId: newId(0), mail })

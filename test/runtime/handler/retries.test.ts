@@ -25,7 +25,7 @@ async function fireBoth(troupe: TestTroupe, workerId: string): Promise<void> {
 }
 
 describe('a receive that throws', () => {
-  test('is tried again with the same message and the next attempt, until it succeeds', async () => {
+  test('a receive that throws is tried again with the same message and the next attempt, until it succeeds', async () => {
     const tries: unknown[] = []
     await using troupe = await TestTroupe.start({
       workers: {
@@ -54,7 +54,7 @@ describe('a receive that throws', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('fails the run after the retries of its definition, with the number of the last attempt', async () => {
+  test('a receive that throws fails the run after the retries of its definition, with the number of the last attempt', async () => {
     let tries = 0
     await using troupe = await TestTroupe.start({
       workers: {
@@ -84,7 +84,7 @@ describe('a receive that throws', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('waits for its next attempt without a slot, and shows the failure of the last one', async () => {
+  test('a receive that throws waits for its next attempt without a slot, and shows the failure of the last one', async () => {
     const done: unknown[] = []
     await using troupe = await TestTroupe.start({
       concurrency: 1,
@@ -114,7 +114,7 @@ describe('a receive that throws', () => {
     expect(done).toEqual(['meanwhile'])
   })
 
-  test('backs off by the times of the node: longer each time', async () => {
+  test('a receive that throws waits longer after each failure, by the times of the node', async () => {
     await using troupe = await TestTroupe.start({
       policy: { retryBackoffMs: 40 },
       workers: {
@@ -181,7 +181,7 @@ describe('a receive that throws', () => {
     expect(await troupe.run('odd', null)).toMatchObject({ status: 'failed' })
   })
 
-  test('is logged for its author, with its stack', async () => {
+  test('a receive that throws is logged for its author, with its stack', async () => {
     const lines: Record<string, unknown>[] = []
     const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
     // A busy machine makes a node tell of itself besides.
@@ -269,7 +269,7 @@ describe('a receive that throws', () => {
     ])
   })
 
-  test('is tried no more often because a timer that came between is tried again as well', async () => {
+  test('a receive that throws has as many attempts if a timer that came between is tried again too', async () => {
     const seen: unknown[] = []
     await using troupe = await TestTroupe.start({
       workers: {

@@ -36,7 +36,7 @@ describe('a run of a handler', () => {
     },
   )
 
-  test('is interrupted in its receive: what that receive asked for is dropped, and the message comes next', async () => {
+  test('a run of a handler can be interrupted in its receive: its requests are dropped, and the message comes next', async () => {
     const begun = Promise.withResolvers<void>()
     const long = defineWorker({
       async receive(message, self) {
@@ -60,7 +60,7 @@ describe('a run of a handler', () => {
     await expectSound(troupe)
   })
 
-  test('is interrupted too if its receive reads its signal only after the message came', async () => {
+  test('a run of a handler is interrupted too if its receive reads its signal only after the message came', async () => {
     const begun = Promise.withResolvers<void>()
     const heard = Promise.withResolvers<void>()
     const late = defineWorker({
@@ -89,7 +89,7 @@ describe('a run of a handler', () => {
     await expectSound(troupe)
   })
 
-  test('is failed by a message that interrupted it if the receive of that message throws: it is retried like any other', async () => {
+  test('a run of a handler fails if the receive of an interrupting message throws: that message is retried like any other', async () => {
     const attempts: number[] = []
     const failing = defineWorker({
       retry: { most: 1, baseMs: 1 },
@@ -109,7 +109,7 @@ describe('a run of a handler', () => {
     await expectSound(troupe)
   })
 
-  test('is not failed by a message that does not fit its kind: that begins a run of its own', async () => {
+  test('a run of a handler does not fail by a message that does not fit its kind: that message begins its own run', async () => {
     const strict = defineWorker({
       input: z.string(),
       receive(message, self) {
@@ -128,7 +128,7 @@ describe('a run of a handler', () => {
     await expectSound(troupe)
   })
 
-  test('receives what another worker sends to steer it', async () => {
+  test('a run of a handler receives what another worker sends to steer it', async () => {
     const sender = defineWorker({
       receive(message, self) {
         if (message.kind !== 'input') return

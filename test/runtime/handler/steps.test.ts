@@ -45,7 +45,7 @@ describe('a step', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('is recorded before the next one begins', async () => {
+  test('a step is recorded before the next one begins', async () => {
     const lengths: number[] = []
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('counts')
@@ -62,7 +62,7 @@ describe('a step', () => {
     expect(lengths).toEqual([0, 1, 2])
   })
 
-  test('counts for its run: later messages of the run get its value, the next run does it again', async () => {
+  test('a recorded step belongs to its run: later messages of the run get its value, and the next run does it again', async () => {
     let done = 0
     const workers = {
       waits: defineWorker({
@@ -81,7 +81,7 @@ describe('a step', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('is found however many entries the run has had since', async () => {
+  test('a recorded step is found however many entries the run has had since', async () => {
     let done = 0
     const clock = defineWorker<number>({
       initial: 0,
@@ -96,7 +96,7 @@ describe('a step', () => {
     expect(await troupe.run('clock')).toMatchObject({ value: 1 })
   })
 
-  test('runs beside others of the same receive', async () => {
+  test('a step runs beside others of the same receive', async () => {
     const workers = {
       both: defineWorker({
         async receive(_, self) {

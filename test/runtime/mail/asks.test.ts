@@ -19,7 +19,7 @@ async function openAsk(troupe: TestTroupe) {
 }
 
 describe('an ask', () => {
-  test('parks its worker, is in the inbox, and its answer ends the wait', async () => {
+  test('an ask parks its worker, is listed in the inbox, and its answer ends the wait', async () => {
     await using troupe = await TestTroupe.start({ workers: { asker } })
     const session = await troupe.create('asker')
     const ask = await openAsk(troupe)
@@ -46,7 +46,7 @@ describe('an ask', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('stands in report and list of its session: who waits for whom, and since when', async () => {
+  test('an ask is in the report and the list of its session: who waits for whom, and since when', async () => {
     const boss = defineWorker({
       receive(message, self) {
         if (message.kind === 'input') self.spawn('asker', null)
@@ -81,7 +81,7 @@ describe('an ask', () => {
     expect(await troupe.client.sessions.list()).toMatchObject([{ openAsks: 1 }])
   })
 
-  test('is answered once: of ten answers at one moment one counts, and nine say who answered', async () => {
+  test('an ask is answered once: of ten answers at one moment one counts, and nine say who answered', async () => {
     await using troupe = await TestTroupe.start({ workers: { asker } })
     const session = await troupe.create('asker')
     const { id } = await openAsk(troupe)
@@ -96,7 +96,7 @@ describe('an ask', () => {
       expect(error).toMatchObject({ code: 'ask_answered', message: expect.stringContaining(`by ${result.value.by} `) })
   })
 
-  test('takes the same answer under the same key again, and refuses another', async () => {
+  test('an ask takes the same answer under the same key again, and refuses another', async () => {
     await using troupe = await TestTroupe.start({ workers: { asker } })
     const session = await troupe.create('asker')
     const { id } = await openAsk(troupe)
@@ -107,7 +107,7 @@ describe('an ask', () => {
     expect(await session.result()).toMatchObject({ value: { value: 'yes' } })
   })
 
-  test('expires: the worker receives what it said for that case, and a late answer is refused', async () => {
+  test('an ask that expires gives its worker the value for that case, and a late answer is refused', async () => {
     const waiter = defineWorker({
       receive(message, self) {
         if (message.kind === 'input') self.ask('Still there?', { expiresMs: 50, onExpiry: 'nobody' })
@@ -159,7 +159,7 @@ describe('an ask', () => {
     expect(await session.result()).toMatchObject({ value: { status: 'answered', value: 'yes' } })
   })
 
-  test('is withdrawn with its run, by a reply as by a cancel', async () => {
+  test('an ask is withdrawn with its run, by a reply or by a cancel', async () => {
     const hasty = defineWorker({
       receive(message, self) {
         if (message.kind === 'timer') return self.reply('done without it')
@@ -188,7 +188,7 @@ describe('an ask', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('checks an answer against its schema or its options before it is given', async () => {
+  test('an ask checks an answer against its schema or its options before it is given', async () => {
     const picky = defineWorker({
       receive(message, self) {
         if (message.kind === 'input') self.ask({ signal: 'paid' }, { schema: z.object({ amount: z.number().min(1) }) })

@@ -27,7 +27,7 @@ const busyKinds = {
 }
 
 describe.each(['handler', 'agent'] as const)('a turn of an %s that has much to do', (kind) => {
-  test('ends after so many steps, and others have the slot before it goes on (PERMIT-3)', async () => {
+  test('a turn of a worker with much mail ends after a number of steps, and others have the slot before it goes on (PERMIT-3)', async () => {
     const seen: unknown[] = []
     const busy = busyKinds[kind]((input) => void seen.push(input))
     await using troupe = await TestTroupe.connect()
@@ -40,7 +40,7 @@ describe.each(['handler', 'agent'] as const)('a turn of an %s that has much to d
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('ends after some time, and others have the slot before it goes on (PERMIT-3)', async () => {
+  test('a turn of a worker with much mail ends after some time, and others have the slot before it goes on (PERMIT-3)', async () => {
     const seen: unknown[] = []
     // Longer than a busy machine takes for the first input.
     const turnSliceMs = 2_000
@@ -87,7 +87,7 @@ describe('the mailbox', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('shows each waiting message under the number that its sender got', async () => {
+  test('the mailbox shows each waiting message under the number that its sender got', async () => {
     const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await using troupe = await TestTroupe.start({
       workers: {

@@ -132,7 +132,7 @@ describe('a node of some pools', () => {
   test.each([
     [['other'], /^no worker kind is in the pool "other": the pools are default, gpu\.$/],
     [['default', 'gpus'], /^no worker kind is in the pool "gpus": .*Did you mean gpu\?$/],
-  ])("%j, of which one is nobody's, does not start", async (pools, told) => {
+  ])('a node of pools with kinds %j, of which one is in no pool, does not start', async (pools, told) => {
     await using troupe = await TestTroupe.connect()
     const { redisUrl, namespace } = troupe
     await expect(startNode({ redisUrl, namespace, workers, pools })).rejects.toMatchObject({
@@ -141,7 +141,7 @@ describe('a node of some pools', () => {
     })
   })
 
-  test('needs no key for the models of another', async () => {
+  test('a node of some pools needs no key for the models of another', async () => {
     await using troupe = await TestTroupe.connect()
     const agent = defineWorker({ pool: 'gpu', instructions: 'x', model: 'openai/gpt-5' })
     const options = { redisUrl: troupe.redisUrl, namespace: troupe.namespace, models: { env: {} } }
@@ -211,7 +211,7 @@ describe('a node', () => {
     })
   })
 
-  test('stops twice without harm and says goodbye', async () => {
+  test('a node can be stopped twice without harm and leaves the register', async () => {
     await using troupe = await TestTroupe.connect()
     const node = await troupe.startNode({ echo })
     expect(await troupe.client.nodes()).toMatchObject([{ id: node.id, kinds: ['echo'], pools: ['default'] }])
@@ -281,7 +281,7 @@ describe('a node', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('runs no more turns at once than it has slots', async () => {
+  test('a node runs no more turns at once than it has slots', async () => {
     let running = 0
     let most = 0
     await using troupe = await TestTroupe.start({
@@ -344,7 +344,7 @@ describe('a wake-up', () => {
     expect(seen).toEqual(['first', 'second'])
   })
 
-  test('is not answered by a node that drains, though it has free slots (NODE-1)', async () => {
+  test('a wake-up is not answered by a node that drains, even if it has free slots (NODE-1)', async () => {
     await using troupe = await TestTroupe.connect()
     const { node, seen, gate, first, claims } = await busyNode(troupe, 3)
     const stopped = node.stop()
@@ -357,7 +357,7 @@ describe('a wake-up', () => {
 })
 
 describe('a burst of short turns', () => {
-  test('is reported at once, so that later work needs fewer wake-ups', async () => {
+  test('a burst of short turns is reported at once, so that later work needs fewer wake-ups', async () => {
     const shareOfBurst = async () => {
       // No other sweep is due within the test.
       await using troupe = await TestTroupe.start({ workers: { echo }, policy: { sweepEveryMs: 600_000 } })
@@ -372,7 +372,7 @@ describe('a burst of short turns', () => {
 })
 
 describe('a node that cannot start', () => {
-  test('leaves nothing behind that listens, sweeps or holds a connection', async () => {
+  test('a node that cannot start leaves nothing behind that listens, sweeps or holds a connection', async () => {
     await using troupe = await TestTroupe.connect()
     const inbox = `half-${troupe.namespace}`
     // It may do all but listen for cancels.

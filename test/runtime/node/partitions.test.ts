@@ -29,7 +29,7 @@ describe('with three partitions', () => {
     troupe.create(kind, input, { idempotencyKey: keyIn(partition), keepOpen: true })
   const expectSound = async () => expect((await troupe.client.audit()).findings).toEqual([])
 
-  test('prune counts the sessions of all partitions together', async () => {
+  test('a prune by hand counts the sessions of all partitions together', async () => {
     await troupe.startNode({ echo })
     for (const partition of all) {
       const session = await createIn(partition, 'echo')
@@ -113,7 +113,7 @@ describe('with three partitions', () => {
     await expectSound()
   })
 
-  test('are found again where their number was removed', async () => {
+  test('sessions of three partitions are found again after the number of partitions was removed', async () => {
     const session = await createIn(2, 'echo')
     const node = await troupe.startNode({ echo })
     await node.stop()

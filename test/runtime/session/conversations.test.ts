@@ -15,7 +15,7 @@ const adder = defineWorker<number>({
 })
 
 describe('a session that is kept open', () => {
-  test('has a result for each run and remembers its state between them', async () => {
+  test('a session that is kept open has a result for each run and remembers its state between them', async () => {
     await using troupe = await TestTroupe.start({ workers: { adder } })
     const session = await troupe.create('adder', 1, { keepOpen: true })
     expect(await session.result()).toEqual({ status: 'completed', run: 1, value: 1 })
@@ -35,7 +35,7 @@ describe('a session that is kept open', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('ends at once when it is closed while idle, and then takes no more input', async () => {
+  test('a session that is kept open ends at once when it is closed while idle, and then takes no more input', async () => {
     await using troupe = await TestTroupe.start({ workers: { adder } })
     const session = await troupe.create('adder', 1, { keepOpen: true })
     await session.result()
@@ -50,7 +50,7 @@ describe('a session that is kept open', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('closed while busy, it answers the waiting messages and then ends', async () => {
+  test('a session that is closed while busy answers the waiting messages and then ends', async () => {
     const begun = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     await using troupe = await TestTroupe.start({
@@ -75,7 +75,7 @@ describe('a session that is kept open', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('closed while a run waits for a child, it ends with that run', async () => {
+  test('a session that is closed while a run waits for a child ends with that run', async () => {
     const gate = Promise.withResolvers<void>()
     await using troupe = await TestTroupe.start({
       workers: {
@@ -100,7 +100,7 @@ describe('a session that is kept open', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('can be cancelled while idle', async () => {
+  test('a session that is kept open can be cancelled while idle', async () => {
     await using troupe = await TestTroupe.start({ workers: { adder } })
     const session = await troupe.create('adder', 1, { keepOpen: true })
     await session.result()

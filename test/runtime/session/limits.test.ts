@@ -46,7 +46,7 @@ describe('limits', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('children: the refusal comes at the call, so a handler may go on without the child; detached ones do not count', async () => {
+  test('children: the refusal comes at the call, so that a handler may go on without the child; detached ones do not count', async () => {
     const open: number[] = []
     const careful = defineWorker<string>({
       initial: '',

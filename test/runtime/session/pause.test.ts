@@ -68,7 +68,7 @@ describe('session.pause', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('waits for a turn that runs no longer than its node needs to answer, and what runs ends and is recorded', async () => {
+  test('session.pause waits for a turn no longer than its node needs to answer, and running work ends and is recorded', async () => {
     const gate = Promise.withResolvers<void>()
     const received: unknown[] = []
     await using troupe = await TestTroupe.start({
@@ -96,7 +96,7 @@ describe('session.pause', () => {
     expect(received).toEqual(['first', 'second'])
   })
 
-  test('lets a model call of an agent end and keeps its tools; the next turn begins them', async () => {
+  test('session.pause lets a model call of an agent end and keeps its tools; the next turn begins them', async () => {
     const asked = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     const begun: string[] = []
@@ -133,7 +133,7 @@ describe('session.pause', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('lets the tool that runs end, and keeps the other calls of its batch', async () => {
+  test('session.pause lets the running tool end, and keeps the other calls of its batch', async () => {
     const gate = Promise.withResolvers<void>()
     const begun: string[] = []
     const tool = (name: string) =>
@@ -164,7 +164,7 @@ describe('session.pause', () => {
     expect(begun.toSorted()).toEqual(names)
   })
 
-  test('records the steps of a handler that run, and begins no other; the resume takes each of the others once', async () => {
+  test('session.pause records the running steps of a handler, and begins no other; the resume takes each of the others once', async () => {
     const gate = Promise.withResolvers<void>()
     const begun: string[] = []
     const taken = async (name: string) => {
@@ -192,7 +192,7 @@ describe('session.pause', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('lets a step that runs end before it holds back another one beside it (HANDLER-STEPS-4)', async () => {
+  test('session.pause lets a running step end before it holds back another one beside it (HANDLER-STEPS-4)', async () => {
     const gate = Promise.withResolvers<void>()
     const second = Promise.withResolvers<void>()
     const begun: string[] = []
@@ -223,7 +223,7 @@ describe('session.pause', () => {
     expect(begun).toEqual(['slow', 'held'])
   })
 
-  test('keeps answers and expiries of asks in the order in which they came', async () => {
+  test('session.pause keeps answers and expiries of asks in the order in which they came', async () => {
     const asks: string[] = []
     const received: unknown[] = []
     const asker = defineWorker({
@@ -254,7 +254,7 @@ describe('session.pause', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('outlives the nodes, and a cancel ends it at once', async () => {
+  test('session.pause outlives the nodes, and a cancel ends it at once', async () => {
     const received: unknown[] = []
     const echo = defineWorker({
       receive(message, self) {
@@ -281,7 +281,7 @@ describe('session.pause', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('refuses a reason that is no text, and an unknown session', async () => {
+  test('session.pause refuses a reason that is no text, and an unknown session', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('echo')
     await expect(session.pause(7 as never)).rejects.toMatchObject({ code: 'input_invalid' })
@@ -293,7 +293,7 @@ describe('session.pause', () => {
 })
 
 describe('troupe.pause', () => {
-  test('holds all sessions on all nodes, also new ones and a node that starts later; the resume goes on with all of it', async () => {
+  test('troupe.pause holds all sessions on all nodes, even new ones and a node that starts later; the resume goes on with all of it', async () => {
     const log: string[] = []
     const logged: string[] = []
     const logger = pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) })

@@ -137,7 +137,7 @@ describe('a job of an agent', () => {
     await expectSound(troupe)
   })
 
-  test('may fail again and again, and spawns under new numbers', async () => {
+  test('a job of an agent may fail again and again, and spawns under new numbers', async () => {
     const child = defineWorker({ receive: (message, self) => self.reply(message.value) })
     const spawn = (id: string) => call('spawn_workers', { tasks: [{ kind: 'child', input: id }] }, id)
     const model = recordedModel('test/m', [spawn('c1'), refusal, spawn('c2'), refusal, say('done')])

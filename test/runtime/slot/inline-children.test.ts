@@ -51,7 +51,7 @@ describe('a slot that runs children itself', () => {
     for (let pass = 0; pass < 3; pass++) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  test('begins each child when the one before it is about to end, and is over when all are (INLINE-1)', async () => {
+  test('a slot that runs children itself begins each child when the one before it is about to end, and is over when all are (INLINE-1)', async () => {
     const { children, done, turn, end } = batch(['a', 'b', 'c'])
     let last: Turn | undefined
     const running = children.run({ areToBegin: true }).then((one) => (last = one))
@@ -73,7 +73,7 @@ describe('a slot that runs children itself', () => {
     expect((await running).assignment.name).toBe('c')
   })
 
-  test('begins one child only, when another says again that it is about to end because its commit was refused', async () => {
+  test('a slot that runs children itself begins only one child when another reports a second time that it is about to end, because its commit was refused', async () => {
     const { children, done, turn, end } = batch(['a', 'b', 'c'])
     const running = children.run({ areToBegin: true })
     for (let time = 0; time < 3; time++) {
@@ -88,7 +88,7 @@ describe('a slot that runs children itself', () => {
     expect(done).toEqual(['a runs', 'b runs', 'c runs'])
   })
 
-  test('begins no child once another was aborted, and releases the others (INLINE-3)', async () => {
+  test('a slot that runs children itself begins no child once another was aborted, and releases the others (INLINE-3)', async () => {
     const { children, done, turn, end } = batch(['a', 'b', 'c'])
     const running = children.run({ areToBegin: true })
     Object.assign(turn('a'), { aborted: true })
@@ -100,7 +100,7 @@ describe('a slot that runs children itself', () => {
     await running
   })
 
-  test('begins no child once the session of another was found paused, and releases the others (INLINE-3)', async () => {
+  test('a slot that runs children itself begins no child once the session of another is paused, and releases the others (INLINE-3)', async () => {
     const { children, done, turn, end } = batch(['a', 'b', 'c'])
     const running = children.run({ areToBegin: true })
     Object.assign(turn('a'), { pausing: { isOn: true } })
@@ -112,7 +112,7 @@ describe('a slot that runs children itself', () => {
     await running
   })
 
-  test('goes on after a child that was abandoned before it asked for its end', async () => {
+  test('a slot that runs children itself goes on after a child that was abandoned before it asked for its end', async () => {
     const { children, done, end } = batch(['a', 'b'])
     const running = children.run({ areToBegin: true })
     end('a')
@@ -122,7 +122,7 @@ describe('a slot that runs children itself', () => {
     await running
   })
 
-  test('releases all children if they are not to begin (INLINE-4)', async () => {
+  test('a slot that runs children itself releases all children if they are not to begin (INLINE-4)', async () => {
     const { children, done, end } = batch(['a', 'b'])
     const running = children.run({ areToBegin: false })
     for (const name of ['a', 'b']) end(name)
@@ -130,7 +130,7 @@ describe('a slot that runs children itself', () => {
     expect(done).toEqual(['a is released', 'b is released'])
   })
 
-  test('releases the children that have not begun when one takes long (INLINE-2)', async () => {
+  test('a slot that runs children itself releases the children that have not begun when one takes long (INLINE-2)', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
       const { children, done, end } = batch(['a', 'b', 'c'], 100)
@@ -147,7 +147,7 @@ describe('a slot that runs children itself', () => {
     }
   })
 
-  test('begins a child after the commit of the one before has left, if that child took a while', async () => {
+  test('a slot that runs children itself begins a child after the commit of the one before has left, if that child took a while', async () => {
     let now = Math.ceil(performance.now())
     vi.spyOn(performance, 'now').mockImplementation(() => now)
     const { children, done, turn, end } = batch(['a', 'b'])
@@ -162,7 +162,7 @@ describe('a slot that runs children itself', () => {
     await running
   })
 
-  test('releases children also when one kept the event loop busy, so that no timer fired (INLINE-2)', async () => {
+  test('a slot that runs children itself releases children even if one kept the event loop busy, so that no timer fired (INLINE-2)', async () => {
     let now = Math.ceil(performance.now())
     vi.spyOn(performance, 'now').mockImplementation(() => now)
     const { children, done, turn, end } = batch(['a', 'b', 'c', 'd'], 100)
@@ -192,7 +192,7 @@ describe('offered to a slot are', () => {
   const offered = (spawns: readonly SpawnOrder[], { most = 16, ...more }: { most?: number } & Partial<Step> = {}) =>
     offerOf(turn, { ...emptyStep(afterRun(1)), spawns, ...more }, 3, { kinds, pool: 'default', most })?.offer
 
-  test('handlers of its pool, in order', () => {
+  test('children offered to a slot are handlers of its pool, in order', () => {
     expect(offered([spawn('quick'), spawn('agent'), spawn('quick')])).toMatchObject({
       slot: '3+',
       takes: [true, false, true],
@@ -244,11 +244,11 @@ describe('offered children', () => {
     ])
   })
 
-  test('none, when the answer names none or the commit was not accepted', () => {
+  test('no child is given to the slot when the answer names none or the commit was not accepted', () => {
     expect([got(ok), got({ kind: 'conflict', version: 1 })]).toEqual([[], []])
   })
 
-  test('perhaps all, when no answer came: it has to release them (INLINE-4)', () => {
+  test('all children may be with the slot when no answer came: it has to release them (INLINE-4)', () => {
     expect(got(undefined)).toMatchObject([
       { workerId: 'a', trustedUntil: 7 },
       { workerId: 'c', trustedUntil: 7 },

@@ -6,7 +6,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
-test('workers of a kind that another node hosts, and has no slot for', async () => {
+test('workers of a kind that another node hosts, and has no slot for, do not block the run queue', async () => {
   const open = Promise.withResolvers<void>()
   const long = defineWorker({
     async receive(_, self) {
@@ -24,7 +24,7 @@ test('workers of a kind that another node hosts, and has no slot for', async () 
   expect(result).toMatchObject({ value: 1 })
 })
 
-test('suspects: a node runs one of them at a time', async () => {
+test('suspects do not block the run queue: a node runs one of them at a time', async () => {
   let isDying = true
   const open = Promise.withResolvers<void>()
   const slow = defineWorker({

@@ -69,7 +69,7 @@ async function taken(troupe: TestTroupe): Promise<number> {
 const ten = Array.from({ length: 10 }, (_, index) => index)
 
 describe('a node of short turns', () => {
-  test('runs the children of a turn with the slot that it ended on, and gives their results in order', async () => {
+  test('a node of short turns runs the children of a turn with the slot that it ended on, and gives their results in order', async () => {
     await using troupe = await startShort({ workers: {}, concurrency: 1, policy: patient })
     expect(await troupe.run('parent', { kind: 'quick', inputs: ten })).toMatchObject({ value: ten })
     expect(await taken(troupe)).toBeGreaterThan(1)
@@ -93,7 +93,7 @@ describe('a node of short turns', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('runs them one after another', async () => {
+  test('a node of short turns runs the children one after another', async () => {
     let running = 0
     let most = 0
     const slow = defineWorker({
@@ -110,7 +110,7 @@ describe('a node of short turns', () => {
     expect(await taken(troupe)).toBeGreaterThan(1)
   })
 
-  test('lets no child wait for one that takes long: other slots run those that have not begun', async () => {
+  test('a node of short turns lets no child wait for one that takes long: other slots run those that have not begun', async () => {
     const { gate, gated } = gatedKind()
     await using troupe = await startShort({ workers: { gated }, concurrency: 4 })
     const session = await troupe.create('parent', { kind: 'gated', inputs: ten })
@@ -121,7 +121,7 @@ describe('a node of short turns', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('lets no child stop another: one throws and is retried, one fails for good', async () => {
+  test('a node of short turns lets no child stop another: one throws and is retried, one fails for good', async () => {
     let tries = 0
     const moody = defineWorker({
       retries: 1,
@@ -138,7 +138,7 @@ describe('a node of short turns', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('begins no child of a session that was cancelled (I12)', async () => {
+  test('a node of short turns begins no child of a session that was cancelled (I12)', async () => {
     const begun: unknown[] = []
     const entered = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
@@ -164,7 +164,7 @@ describe('a node of short turns', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('runs no child of a run that ended with the step that spawned it: they are cancelled as they are born', async () => {
+  test('a node of short turns runs no child of a run that ended with the step that spawned it: the child is cancelled at once', async () => {
     const begun: unknown[] = []
     const watched = defineWorker({
       receive(message, self) {
@@ -184,7 +184,7 @@ describe('a node of short turns', () => {
     expect(begun).toEqual([])
   })
 
-  test('runs one handler at a time also where the end of one is refused, and claims when all are over', async () => {
+  test('a node of short turns runs one handler at a time even if the end of one is refused, and claims when all are over', async () => {
     let running = 0
     let most = 0
     const gate = Promise.withResolvers<void>()
@@ -210,7 +210,7 @@ describe('a node of short turns', () => {
     expect(most).toBe(1)
   })
 
-  test('claims nothing while a child takes long, even after it released the others', async () => {
+  test('a node of short turns claims nothing while a child takes long, even after it released the others', async () => {
     const { gate, gated } = gatedKind()
     await using troupe = await startShort({ workers: { gated }, concurrency: 1, policy: neverStale })
     const session = await troupe.create('parent', { kind: 'gated', inputs: [0, 1, 2] })
@@ -223,7 +223,7 @@ describe('a node of short turns', () => {
     expect(await other.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 7 })
   })
 
-  test('begins no child of a turn that a cancel gave up while its commit was on its way (I12)', async () => {
+  test('a node of short turns begins no child of a turn that a cancel gave up while its commit was on its way (I12)', async () => {
     const begun: unknown[] = []
     const watched = defineWorker({
       receive(message, self) {
@@ -261,7 +261,7 @@ describe('a node of short turns', () => {
     expect(begun).toEqual([])
   })
 
-  test('leaves no wake-up among the busy ones when a child took long', async () => {
+  test('a node of short turns leaves no wake-up among the busy ones when a child took long', async () => {
     const { gate, gated } = gatedKind()
     await using troupe = await startShort({ workers: { gated }, concurrency: 2, policy: neverStale })
     const session = await troupe.create('parent', { kind: 'gated', inputs: ten })
@@ -272,7 +272,7 @@ describe('a node of short turns', () => {
     await waitUntil('no wake-up is busy', async () => (await troupe.redis.zcard(busy)) === 0)
   })
 
-  test('releases children of a commit that was not answered, instead of leaving them to the ends of their leases (0015)', async () => {
+  test('a node of short turns releases children of a commit that was not answered, so that they need not wait for the end of their leases (0015)', async () => {
     let isLost = false
     const losing = (turns: TurnStore): TurnStore =>
       changedStore(turns, {
@@ -329,7 +329,7 @@ describe('a node of short turns', () => {
     expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: [0, 1, 2] })
   })
 
-  test('claims queued workers between two such turns, also with one slot', async () => {
+  test('a node of short turns claims queued workers between two such turns, also with one slot', async () => {
     await using troupe = await startShort({ workers: {}, concurrency: 1 })
     const trees = ten.map(() => troupe.run('parent', { kind: 'quick', inputs: ten }))
     const others = ten.map((value) => troupe.run('quick', value))

@@ -256,7 +256,7 @@ describe('a wake-up that comes to a full node', () => {
     return (await Promise.all(lists)).reduce((total, length) => total + length)
   }
 
-  test('is sent again once, and answered when a slot comes to its run queue, however many queues wait', async () => {
+  test('a wake-up that comes to a full node is sent again once, and answered when a slot comes to its run queue, however many queues wait', async () => {
     await using troupe = await TestTroupe.connect({ partitions: 4 })
     const ends = new Map<unknown, () => void>()
     const held = defineWorker({
@@ -283,7 +283,7 @@ describe('a wake-up that comes to a full node', () => {
     ends.get(3)?.()
   })
 
-  test('goes on to others when a slot comes to its run queue that can run nothing of it', async () => {
+  test('a wake-up that comes to a full node goes on to others when a slot comes to its run queue that can run none of its workers', async () => {
     await using troupe = await TestTroupe.connect()
     const end = Promise.withResolvers<void>()
     let isTaken = false

@@ -22,7 +22,7 @@ function queueOf(troupe: TestTroupe): Queue {
 }
 
 describe('a published wake-up', () => {
-  test('is answered by the node that heard it, though its job does not come', async () => {
+  test('a published wake-up is answered by the node that received it, even if its job does not come', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo }, policy: noSweeps })
     const queue = queueOf(troupe)
     await queue.pause()
@@ -31,7 +31,7 @@ describe('a published wake-up', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('is answered once: its job makes no claim (WAKE-2)', async () => {
+  test('a published wake-up is answered once: its job makes no claim (WAKE-2)', async () => {
     let claims = 0
     const aroundTurns = (turns: TurnStore): TurnStore =>
       new Proxy(turns, {
@@ -94,7 +94,7 @@ describe('a published wake-up', () => {
     expect(await troupe.run('echo', 'again')).toMatchObject({ value: 'again' })
   })
 
-  test('never stays with a full node while another has a slot free (I17)', async () => {
+  test('a published wake-up never stays with a full node while another has a slot free (I17)', async () => {
     const held = defineWorker({
       receive: async (_, { signal }) => void (await once(signal, 'abort')),
     })
@@ -107,7 +107,7 @@ describe('a published wake-up', () => {
       expect(await troupe.run('echo', number)).toMatchObject({ value: number })
   })
 
-  test('is sent for a new session, and for a message to an idle worker, although a slot is awake: its turn may last', async () => {
+  test('a published wake-up is sent for a new session, and for a message to an idle worker, even while a slot is awake, whose turn may last', async () => {
     const gate = Promise.withResolvers<void>()
     const held = defineWorker({ receive: () => gate.promise })
     const policy = { ...noSweeps, busyAfterMs: 600_000 }

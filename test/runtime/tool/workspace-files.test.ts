@@ -34,7 +34,7 @@ beforeEach(() => {
 })
 
 describe('a workspace', () => {
-  test('reads and lists what is inside, also through links that stay inside', async () => {
+  test('a workspace reads and lists what is inside, also through links that stay inside', async () => {
     const workspace = await openWorkspace(root)
     expect((await workspace.read('sub/note.txt')).toString()).toBe('inside')
     expect((await workspace.read('in/note.txt')).toString()).toBe('inside')
@@ -60,7 +60,7 @@ describe('a workspace', () => {
     ['sub', 'read', /"sub" is no regular file/],
     ['.', 'open', /"\." is no regular file/],
     ['sub/note.txt', 'list', /"sub\/note\.txt" is no folder/],
-  ])('refuses %s (%s) with a sentence', async (path, how, why) => {
+  ])('a workspace refuses %s (%s) with a sentence', async (path, how, why) => {
     const workspace = await openWorkspace(root)
     await expect(workspace[how](path)).rejects.toThrow(why)
   })
@@ -72,7 +72,7 @@ describe('a workspace', () => {
     expect(await workspace.list()).toContainEqual({ name: 'pipe', sort: 'other' })
   })
 
-  test('reads no more than it is asked for', async () => {
+  test('a workspace reads no more than it is asked for', async () => {
     writeFileSync(join(root, 'large'), 'x'.repeat(200_000))
     const workspace = await openWorkspace(root)
     expect(await workspace.read('large')).toHaveLength(200_000)

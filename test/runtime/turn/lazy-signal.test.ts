@@ -18,7 +18,7 @@ describe('a lazy signal', () => {
     expect(late.signal).toMatchObject({ aborted: true, reason })
   })
 
-  test('tells each listener once, also one that comes late, and none that was taken away', () => {
+  test('a lazy signal calls each listener once, even one that comes late, and none that was removed', () => {
     const lazy = new LazySignal()
     const heard: string[] = []
     lazy.whenAborted(() => heard.push('first'))

@@ -10,7 +10,7 @@ test.each<[string, (turn: Turn) => void, boolean]>([
   ['was cancelled', (turn) => void turn.cancel(), false],
   ['was released', (turn) => void turn.release(), false],
   ['was given up', (turn) => turn.abandon('fenced'), false],
-])('may the outcome of a call be recorded if its turn %s meanwhile? (PERMIT-2)', (_, stop, may) => {
+])('the outcome of a call may be recorded or not if its turn %s in between (PERMIT-2)', (_, stop, may) => {
   const turn = new Turn(assignmentByHand(), new HeldStore().host())
   stop(turn)
   expect(mayRecord(turn)).toBe(may)

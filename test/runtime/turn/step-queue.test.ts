@@ -12,11 +12,11 @@ const step = (more: Partial<Step> = {}): Step => ({ ...emptyStep(open), ...more 
 const steps = (count: number) => Array.from({ length: count }, () => step())
 
 describe('a batch', () => {
-  test('holds no more than 50 steps', () => {
+  test('a batch holds no more than 50 steps', () => {
     expect([0, 1, 49, 50, 51, 120].map((count) => batchLength(steps(count)))).toEqual([0, 1, 49, 50, 50, 50])
   })
 
-  test('ends with the step that ends a run', () => {
+  test('a batch ends with the step that ends a run', () => {
     const ends = step({ outcome: 'completed' })
     expect(batchLength([ends, step()])).toBe(1)
     expect(batchLength([step(), step(), ends, step(), ends])).toBe(3)
@@ -33,7 +33,7 @@ describe('a batch', () => {
     ['timers', (valueJson) => ({ timers: [{ id: 'x', ms: 1, valueJson }] })],
     ['asks', (body) => ({ asks: [{ id: 'x', sort: 'question', body }] })],
     ['answers of asks', (answer) => ({ asks: [{ id: 'x', sort: 'question', body: '', expiry: { ms: 1, answer } }] })],
-  ])('holds no more than 3 MiB, %s counted, but one step in any case', (_, holding) => {
+  ])('a batch holds no more than 3 MiB, %s counted, but at least one step', (_, holding) => {
     const two = [step(holding(half)), step(holding(half))]
     expect(batchLength(two)).toBe(2)
     expect(batchLength([...two, step()])).toBe(3)
@@ -53,10 +53,13 @@ describe('the parts of a batch', () => {
     ['an ask', 2, { asks: [{ id: 'x', sort: 'question', body: '' }] }],
     ['an ask that is withdrawn', 2, { withdraws: ['x'] }],
     ['a message', 4, { sends: [{ workerId: 'x', mail: '' }] }],
-  ])('are no more than one receive may ask for: %s costs as much as %d timers', (_, cost, part) => {
-    expect(batchLength([withTimers(most - Math.ceil(cost)), step(part), step()])).toBe(3)
-    expect(batchLength([withTimers(most - Math.ceil(cost) + 1), step(part), step()])).toBe(1)
-  })
+  ])(
+    'the parts of a batch are no more than one receive may ask for: %s costs as much as %d timers',
+    (_, cost, part) => {
+      expect(batchLength([withTimers(most - Math.ceil(cost)), step(part), step()])).toBe(3)
+      expect(batchLength([withTimers(most - Math.ceil(cost) + 1), step(part), step()])).toBe(1)
+    },
+  )
 
   test('a batch has one limit for its parts and one for its bytes: half of each fills a commit', () => {
     const holding = (bytes: number) => step({ stateJson: 'x'.repeat(bytes) })
@@ -64,7 +67,7 @@ describe('the parts of a batch', () => {
     expect(batchLength([withTimers(most / 2), holding(1_750_000), step()])).toBe(1)
   })
 
-  test('are those of a first step alone, however many', () => {
+  test('the first step of a batch may have any number of parts', () => {
     expect(batchLength([withTimers(most + 1), step()])).toBe(1)
   })
 })
@@ -73,7 +76,7 @@ describe('steps that were merged', () => {
   const failure = { code: 'run_failed' } as Failure
   const spawn = (id: string) => ({ id }) as Step['spawns'][number]
 
-  test('use, write and tell what each of them did, in order', () => {
+  test('merged steps use, write and report what each of them did, in order', () => {
     const first = step({
       entries: ['a'],
       signalsConsumed: 1,
@@ -111,7 +114,7 @@ describe('steps that were merged', () => {
     expect(mergeSteps([step(), first, step(), last, step()])).toMatchObject(both)
   })
 
-  test('keep the state and the failure that the last of them set, and the position of the very last', () => {
+  test('merged steps keep the state and the failure that the last of them set, and the position of the very last', () => {
     const later = { ...open, run: 2 }
     const merged = (...all: Partial<Step>[]) => mergeSteps(all.map(step))
     expect(merged({ stateJson: '1' }, { stateJson: '2' }, {}).stateJson).toBe('2')

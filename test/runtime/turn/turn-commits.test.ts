@@ -107,7 +107,7 @@ describe('steps', () => {
     expect(sent()).toEqual([['a'], ['b'], ['c']])
   })
 
-  test('are waited for until the store has them', async () => {
+  test('a caller waits for steps until the store has them', async () => {
     let isSettled = false
     turn.add(step('a'))
     const settling = turn.settled().then(() => {
@@ -122,7 +122,7 @@ describe('steps', () => {
 })
 
 describe('an end', () => {
-  test('comes once, and nothing is recorded after it', async () => {
+  test('the end of a turn comes once, and nothing is recorded after it', async () => {
     void turn.end(forAny)
     void turn.end(goOn)
     void turn.release()
@@ -134,7 +134,7 @@ describe('an end', () => {
     expect(turn.aborted).toBe(false)
   })
 
-  test('tells the node of the timers it set, and of its retry', async () => {
+  test('the end of a turn tells the node which timers it set, and of its retry', async () => {
     turn.add(
       step('a', {
         timers: [
@@ -149,7 +149,7 @@ describe('an end', () => {
     expect(store.commits[0]?.request.end).toMatchObject({ wait: 'retry', retryMs: 250 })
   })
 
-  test('leaves what the record says then, and cannot be undone', async () => {
+  test('the end of a turn keeps what the record says then, and cannot be undone', async () => {
     turn.add(step('a'))
     await answer(0)
     void turn.end(forAny)
@@ -159,7 +159,7 @@ describe('an end', () => {
     expect(turn.outcome).toEqual({ over: 'ended', aborted: false, commitId: `${turn.assignment.token}:2`, version: 2 })
   })
 
-  test('leaves no timer behind that would keep it in memory', async () => {
+  test('the end of a turn leaves no timer that would keep it in memory', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
       turn.add(step('a'), { lazy: true })
@@ -181,7 +181,7 @@ describe('an end', () => {
     expect(store.commits[0]?.request.end).not.toHaveProperty('retryMs')
   })
 
-  test('counts how long its commits took', async () => {
+  test('the end of a turn counts how long its commits took', async () => {
     void turn.end(forAny)
     const began = performance.now()
     await waitUntil('some time has passed', () => performance.now() > began + 5)
@@ -191,7 +191,7 @@ describe('an end', () => {
 })
 
 describe('a turn that is released', () => {
-  test('aborts its code first; recorded steps stand, and the worker is queued again', async () => {
+  test('a released turn aborts its code first; recorded steps stand, and the worker is queued again', async () => {
     const reasons: string[] = []
     turn.whenAborted((reason) => void reasons.push(reason.message))
     turn.add(step('a'))
@@ -204,7 +204,7 @@ describe('a turn that is released', () => {
     expect(await turn.finished).toBe('ended')
   })
 
-  test('is so once the commit on its way is answered (TURN-1)', async () => {
+  test('a released turn is over once the commit on its way is answered (TURN-1)', async () => {
     turn.add(step('a'))
     await soon()
     void turn.release()
@@ -214,7 +214,7 @@ describe('a turn that is released', () => {
     expect(sent()).toEqual([['a'], ['again']])
   })
 
-  test('is not, when it is over already', async () => {
+  test('a turn that is over already is not released', async () => {
     turn.abandon('fenced')
     await turn.release()
     await turn.end(forAny)
@@ -224,7 +224,7 @@ describe('a turn that is released', () => {
 })
 
 describe('an abandoned turn', () => {
-  test('is so for its first reason, and commits nothing more', async () => {
+  test('an abandoned turn keeps its first reason, and commits nothing more', async () => {
     turn.add(step('a'))
     await soon()
     turn.add(step('b'))
@@ -234,7 +234,7 @@ describe('an abandoned turn', () => {
     expect([turn.over, sent()]).toEqual(['fenced', [['a']]])
   })
 
-  test('stays so when its ending commit is answered after all (TURN-2)', async () => {
+  test('an abandoned turn stays abandoned when its ending commit is answered after all (TURN-2)', async () => {
     void turn.end(forAny)
     await soon()
     turn.abandon('unreachable')
@@ -242,7 +242,7 @@ describe('an abandoned turn', () => {
     expect([turn.over, turn.outcome.over]).toEqual(['unreachable', 'unreachable'])
   })
 
-  test('may begin nothing; a turn whose lease has run out is abandoned when it asks', () => {
+  test('an abandoned turn may begin nothing, and a turn whose lease has run out is abandoned when it asks', () => {
     expect(mayCall(turn)).toBe(true)
     vi.spyOn(turn.lease, 'isTrusted').mockReturnValue(false)
     expect([mayCall(turn), turn.over]).toEqual([false, 'unreachable'])
@@ -252,13 +252,13 @@ describe('an abandoned turn', () => {
   test.each<[CommitAnswer, string]>([
     [{ kind: 'fenced', claimed: { kind: 'empty' } }, 'fenced'],
     [{ kind: 'conflict', version: 7 }, 'stale'],
-  ])('is so by the answer %j', async (given, over) => {
+  ])('a turn is abandoned by the answer %j', async (given, over) => {
     turn.add(step('a'))
     await answer(0, given)
     expect(await turn.finished).toBe(over)
   })
 
-  test('leaves its slot the worker that came with the answer', async () => {
+  test('an abandoned turn leaves its slot the worker that came with the answer', async () => {
     void turn.end(forAny)
     await answer(0, { kind: 'fenced', claimed: { kind: 'empty' } })
     expect(turn.endAnswer).toEqual({ kind: 'fenced', claimed: { kind: 'empty' } })
@@ -266,7 +266,7 @@ describe('an abandoned turn', () => {
 })
 
 describe('a cancel', () => {
-  test('ends the run by the recorded steps, not by steps that are not recorded yet [1.23]', async () => {
+  test('a cancel ends the run by the recorded steps, not by steps that are not recorded yet [1.23]', async () => {
     const positions: RunPosition[] = []
     turn.whenCancelled((position) => {
       positions.push(position)
@@ -283,7 +283,7 @@ describe('a cancel', () => {
     expect(positions).toEqual([first])
   })
 
-  test('comes once, and nothing is recorded after it', async () => {
+  test('a cancel ends the run once, and nothing is recorded after it', async () => {
     turn.whenCancelled(() => ({ ...emptyStep(afterRun(1)), entries: ['cancelled'], outcome: 'cancelled' }))
     void turn.cancel()
     void turn.cancel()
@@ -334,7 +334,7 @@ describe('a refusal (TURN-4)', () => {
     expect(await turn.finished).toBe('ended')
   })
 
-  test('lets nothing begin while the failing end is on its way', async () => {
+  test('a refusal lets nothing begin while the failing end is on its way', async () => {
     turn.add(failing('a'))
     await answer(0, { kind: 'refused', refusals: [refusal] })
     expect([sent(), turn.over, mayCall(turn)]).toEqual([[['a'], ['a failed', 'any']], undefined, false])

@@ -28,7 +28,7 @@ function steersOfATurn(steered: readonly Steer[] = []) {
 }
 
 describe('what steers a run', () => {
-  test('still waits when an older answer, which does not name it, is read after a newer one', async () => {
+  test('an input that steers a run still waits when an older answer, which does not name it, is read after a newer one', async () => {
     const { steers, waiting } = steersOfATurn()
     steers.note([steer(1), interrupt(2)], 1)
     steers.note([steer(1)], 1)
@@ -38,7 +38,7 @@ describe('what steers a run', () => {
     expect(await waiting()).toEqual([1, 2])
   })
 
-  test('is there once, however many answers name it, and not again once it was taken', async () => {
+  test('an input that steers a run comes once, however many answers name it, and not again once it was taken', async () => {
     const { steers, waiting } = steersOfATurn([steer(1)])
     steers.note([steer(1), steer(2)], 1)
     expect(await waiting()).toEqual([1, 2])
@@ -47,7 +47,7 @@ describe('what steers a run', () => {
     expect(await waiting()).toEqual([2])
   })
 
-  test('interrupts what the run does once, and not again what the run does next', () => {
+  test('an input that steers a run interrupts the run once, and not again what the run does next', () => {
     const { steers } = steersOfATurn()
     const first = steers.work
     steers.note([interrupt(1)], 1)

@@ -47,7 +47,7 @@ test('no other file can write a field of a turn', () => {
 })
 
 describe('a turn', () => {
-  test('has one commit without an answer at a time, even if a cancel comes while the last one is on its way (TURN-1)', async () => {
+  test('a turn has one commit without an answer at a time, even if a cancel comes while the last one is on its way (TURN-1)', async () => {
     const store = new HeldStore()
     const turn = new Turn(assignmentByHand(), store.host())
     void echo.behaviour(turn)
@@ -57,7 +57,7 @@ describe('a turn', () => {
     expect(store.commits).toHaveLength(1)
   })
 
-  test('keeps the worker that its ending commit claimed when a cancel comes too late', async () => {
+  test('a turn keeps the worker that its ending commit claimed when a cancel comes too late', async () => {
     const store = new HeldStore()
     const turn = new Turn(assignmentByHand(), store.host())
     void echo.behaviour(turn)
@@ -159,7 +159,7 @@ describe('a turn', () => {
   describe('whose behaviour still reads its history', () => {
     const cancelled: Step = { ...emptyStep(afterRun(1)), entries: ['{"type":"cancelled"}'], outcome: 'cancelled' }
 
-    test('is cancelled as soon as the behaviour can say how, and not before', async () => {
+    test('a turn that still reads its history is cancelled as soon as its behaviour can say how, and not before', async () => {
       const store = new HeldStore()
       const turn = new Turn(assignmentByHand(), store.host())
       await turn.cancel()
@@ -172,7 +172,7 @@ describe('a turn', () => {
       expect(store.commits).toHaveLength(1)
     })
 
-    test('is cancelled as well when Redis says it, to a turn that is released', async () => {
+    test('a released turn that still reads its history is cancelled when Redis reports the cancel', async () => {
       const store = new HeldStore()
       const turn = new Turn(assignmentByHand(), store.host())
       void turn.release()
@@ -185,7 +185,7 @@ describe('a turn', () => {
       expect(await turn.finished).toBe('ended')
     })
 
-    test('is abandoned when it cannot say how its run ends', async () => {
+    test('a turn that still reads its history is abandoned when it cannot say how its run ends', async () => {
       const store = new HeldStore()
       const turn = new Turn(assignmentByHand(), store.host())
       turn.whenCancelled(() => {

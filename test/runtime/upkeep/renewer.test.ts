@@ -190,7 +190,7 @@ describe('an answer', () => {
     expect(scene.sentWakeups).toEqual([{ id: 'b1-default-1', pool: 'default' }])
   })
 
-  test('says what steers the run that was in progress when it was asked, and nothing of the next one', async () => {
+  test('an answer to a renewal names the inputs that steer the run in progress when it was asked, and none of the next run', async () => {
     const [one, two] = [scene.turn(), scene.turn()]
     const steered = new Map([0, 1].map((index) => [index, [{ position: 1, when: 'steer' } as const]]))
     scene.answer = () => {
@@ -201,7 +201,7 @@ describe('an answer', () => {
     expect([one, two].map(({ steers }) => steers.isWaiting)).toEqual([true, false])
   })
 
-  test('ends the turns it says are fenced or cancelled, and no other (RENEW-3)', async () => {
+  test('an answer to a renewal ends the turns that it calls fenced or cancelled, and no other (RENEW-3)', async () => {
     const [kept, fenced, cancelled] = [scene.turn(), scene.turn(), scene.turn()]
     scene.answer = () => ({ verdicts: ['kept', 'fenced', 'cancelled'], trustedUntil: soon() })
     await scene.renewer.runOnce()
@@ -224,7 +224,7 @@ describe('an answer', () => {
     expect(scene.asked).toHaveLength(2)
   })
 
-  test('is not missed by a node that runs nothing (RENEW-4)', async () => {
+  test('a missing answer to a renewal means nothing to a node that runs nothing (RENEW-4)', async () => {
     scene = new Scene({ ...rare, busyAfterMs: 1, renewEveryMs: 1 })
     scene.renewer.remove(scene.renewal({ startedAt: performance.now() }))
     const began = performance.now()

@@ -32,7 +32,7 @@ describe('a sweep that becomes due while another runs', () => {
 })
 
 describe('the first sweep', () => {
-  test('is made at the start, which fails with it', async () => {
+  test('the first sweep is part of the start, which fails if the sweep fails', async () => {
     await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
     const { upkeep } = place.node()
     const sweeper = sweeperOf(upkeep, place)
@@ -45,7 +45,7 @@ describe('the first sweep', () => {
 })
 
 describe('a sweep that becomes due', () => {
-  test('is made then, though others are planned for later, and is not put off by them', async () => {
+  test('a sweep that becomes due runs then, even if others are planned for later, and they do not delay it', async () => {
     await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
     let sweeps = 0
     const counting = sweepingBy(place.node().upkeep, (sweep) => {
@@ -62,7 +62,7 @@ describe('a sweep that becomes due', () => {
     await sweeper.stop()
   })
 
-  test('soon after one that runs is not put off by the end of that one', async () => {
+  test('a sweep that becomes due soon after another is not delayed by the end of that one', async () => {
     await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
     const mayEnd = Promise.withResolvers<void>()
     let sweeps = 0

@@ -8,7 +8,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { poolLoads, sweeperOf, sweepingBy } from './sweeper-of.ts'
 
 describe('a sweep', () => {
-  test('removes all old sessions that there are, batch by batch, and registers kinds when it is through', async () => {
+  test('a sweep removes all old sessions, batch by batch, and registers kinds when it is through', async () => {
     await using place = await Place.open({
       policy: { sweepBatch: 2, retentionMs: 0, pruneEveryMs: -1, pruneMs: 60_000 },
     })
@@ -30,7 +30,7 @@ describe('a sweep', () => {
 })
 
 describe('one sweep', () => {
-  test('takes in all that waited for a node of their kind, batch by batch (SWEEP-2)', async () => {
+  test('one sweep takes in all workers that waited for a node of their kind, batch by batch (SWEEP-2)', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     for (let number = 0; number < 7; number++) await place.create({ label: `early ${number}`, pool: 'unhosted' })
     await sweeperOf(place.node().upkeep, place, { poolLoads }).runOnce()
@@ -38,7 +38,7 @@ describe('one sweep', () => {
     expect(await place.redis.zcard(place.keys.run('default'))).toBe(7)
   })
 
-  test('reports a worker that it cannot read once, in however many batches it meets it', async () => {
+  test('one sweep reports an unreadable worker once, however many batches meet it', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const { root } = await place.create({ label: 'spoilt', pool: 'unhosted' })
     await place.redis.set(workerKeys(place.keys.tag, root).record, 'not what it was')
@@ -51,7 +51,7 @@ describe('one sweep', () => {
     expect(told).toEqual([{ worker: root }])
   })
 
-  test('takes in once what claims put back, since a key of it is damaged, and goes on to the timers (SWEEP-2)', async () => {
+  test('one sweep takes in workers that claims put back once, if a key of the partition is damaged, and goes on to the timers (SWEEP-2)', async () => {
     await using place = await Place.open()
     for (let number = 0; number < 7; number++) {
       const kind = number === 0 ? 'nobody-hosts-it' : 'echo'
@@ -70,7 +70,7 @@ describe('one sweep', () => {
     expect(sweeps).toBeLessThan(4)
   })
 
-  test('heals all leases that have ended, batch by batch (SWEEP-2)', async () => {
+  test('one sweep heals all leases that have ended, batch by batch (SWEEP-2)', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const node = place.node()
     for (let number = 0; number < 4; number++) {
@@ -85,7 +85,7 @@ describe('one sweep', () => {
     expect(new Set(answered)).toEqual(new Set(['default']))
   })
 
-  test('sends wake-ups for the timers that it fires, all that are due (SWEEP-1, SWEEP-2)', async () => {
+  test('one sweep sends wake-ups for all due timers that it fires (SWEEP-1, SWEEP-2)', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const node = place.node()
     for (let number = 0; number < 4; number++) {
@@ -100,7 +100,7 @@ describe('one sweep', () => {
     expect(new Set(wokenPools)).toEqual(new Set(['default']))
   })
 
-  test('prunes only when that is due again, and for so long', async () => {
+  test('one sweep prunes only when pruning is due again, and for a limited time', async () => {
     await using place = await Place.open({ policy: { pruneEveryMs: 600_000, pruneMs: 50, sweepEveryMs: 600_000 } })
     const { upkeep } = place.node()
     let prunes = 0
@@ -184,7 +184,7 @@ test('sweeps that fail, and the first that succeeds, name their partition, once 
 })
 
 describe('a sweep that has finished a batch of cancels', () => {
-  test('is followed by the next one at once (SWEEP-2)', async () => {
+  test('a sweep that has finished a batch of cancels is followed by the next one at once (SWEEP-2)', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2, sweepEveryMs: 600_000 } })
     const sweeper = sweeperOf(place.node().upkeep, place)
     await sweeper.start()

@@ -23,7 +23,7 @@ async function still(status: Place): Promise<void> {
 }
 
 describe('sessions', () => {
-  test('are listed newest first, page by page', async () => {
+  test('sessions are listed newest first, page by page', async () => {
     const status = await Place.open()
     const made: string[] = []
     for (let number = 0; number < 7; number++) made.push((await status.create({ label: `s${number}` })).id)
@@ -76,7 +76,7 @@ describe('sessions', () => {
 })
 
 describe('workers', () => {
-  test('are those of the session, the root first, in the order of their spawns', async () => {
+  test('workers are those of the session, the root first, in the order of their spawns', async () => {
     const status = await Place.open()
     const { id, root } = await status.create()
     const turn = await status.node().claim()
@@ -91,7 +91,7 @@ describe('workers', () => {
     expect((await status.inspect.workers([...ids, newId(0)])).map((row) => row.id)).toEqual(ids)
   })
 
-  test('are read without their newest entries all at once, or kept, which may be long', async () => {
+  test('workers are read without all their newest entries at once, which may be long', async () => {
     const status = await Place.open()
     const { id, root } = await status.create()
     const turn = await status.node().claim()
@@ -157,7 +157,7 @@ describe('workers', () => {
 })
 
 describe('histories and mailboxes', () => {
-  test('are read from any place on, with their positions', async () => {
+  test('histories and mailboxes are read from any position on, with their positions', async () => {
     const status = await Place.open()
     const { root } = await status.create()
     const turn = await status.node().claim()
@@ -175,7 +175,7 @@ describe('histories and mailboxes', () => {
     expect(await status.inspect.entryAt(root, 10)).toBeNull()
   })
 
-  test('show at most so many mails of each lane', async () => {
+  test('histories and mailboxes show a limited number of mails of each lane', async () => {
     const status = await Place.open()
     const { root } = await status.create()
     for (const text of ['b', 'c', 'd']) await status.post(root, text)

@@ -17,7 +17,7 @@ async function addMany(place: Place, count: number): Promise<void> {
 }
 
 describe('past events', () => {
-  test('are read beside entries of another program', async () => {
+  test('past events are read beside entries of another program', async () => {
     await using place = await Place.open()
     await add(place, 'a')
     await place.redis.xadd(place.keys.events, '*', 'x', 'y')
@@ -26,7 +26,7 @@ describe('past events', () => {
     expect(events.map(({ sessionId }) => sessionId)).toEqual(['a', 'b'])
   })
 
-  test('are read in pages, each event once, from any of them on', async () => {
+  test('past events are read in pages, each event once, from any of them on', async () => {
     await using place = await Place.open()
     await addMany(place, 700)
     const all: string[] = []
@@ -63,7 +63,7 @@ describe('past events', () => {
     expect(await pageAfter(place, '0-0')).toMatchObject({ events: [], more: false, trimmed: false })
   })
 
-  test('are read in short pages where they are long (EVENT-PAGES-3)', async () => {
+  test('past events are read in short pages where they are long (EVENT-PAGES-3)', async () => {
     await using place = await Place.open()
     const long = `[["run.warned",{"message":"${'x'.repeat(100_000)}"}]]`
     for (let number = 0; number < 120; number++) await place.redis.xadd(place.keys.events, '*', String(number), long)

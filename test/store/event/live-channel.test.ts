@@ -52,7 +52,7 @@ async function opened(ways: { publisher?: string; tail?: string } = {}) {
 const textsOf = (words: readonly LiveWord[]) => words.flatMap(({ notes }) => notes.map(([, details]) => details.text))
 
 describe('a listener', () => {
-  test('gets the notes of its session in order, each with its worker', async () => {
+  test('a listener gets the notes of its session in order, each with its worker', async () => {
     await using scene = await opened()
     const heard: LiveWord[] = []
     const other = newId(0)
@@ -101,7 +101,7 @@ describe('a listener', () => {
     await waitUntil('nobody is subscribed', async () => (await followers()) === 0)
   })
 
-  test('is not held up by another that throws, nor by a message of another program', async () => {
+  test('a listener is not held up by another that throws, nor by a message of another program', async () => {
     await using scene = await opened()
     const heard: LiveWord[] = []
     await scene.tail.listen(scene.session, () => {
@@ -117,7 +117,7 @@ describe('a listener', () => {
     expect(heard.map(({ notes }) => notes.length)).toEqual([0, 1])
   })
 
-  test('hears again after its connection was lost', async () => {
+  test('a listener hears again after its connection was lost', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using scene = await opened({ tail: proxy.url })
     const heard: LiveWord[] = []
@@ -133,7 +133,7 @@ describe('a listener', () => {
 })
 
 describe('a publisher', () => {
-  test('never throws: not while Redis is away, not for a value without JSON form', async () => {
+  test('a publisher never throws: not while Redis is away, not for a value without JSON form', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using scene = await opened({ publisher: proxy.url })
     const circle: Record<string, unknown> = {}
@@ -145,7 +145,7 @@ describe('a publisher', () => {
     expect(() => scene.say('lost')).not.toThrow()
   })
 
-  test('drops notes while Redis is away, and goes on afterwards', async () => {
+  test('a publisher drops notes while Redis is away, and goes on afterwards', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using scene = await opened({ publisher: proxy.url })
     const heard: LiveWord[] = []
@@ -160,7 +160,7 @@ describe('a publisher', () => {
     expect(textsOf(heard)).toEqual(['kept'])
   })
 
-  test('sends nothing a second time whose answer was lost', async () => {
+  test('a publisher does not repeat a message whose answer was lost', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using scene = await opened({ publisher: proxy.url })
     const heard: LiveWord[] = []
@@ -177,7 +177,7 @@ describe('a publisher', () => {
     expect(textsOf(heard)).toEqual(['once', 'next'])
   })
 
-  test('goes on after a connection was lost with all that it may leave unanswered', async () => {
+  test('a publisher goes on after a lost connection took everything that may be unanswered', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using scene = await opened({ publisher: proxy.url })
     const heard: LiveWord[] = []
@@ -193,7 +193,7 @@ describe('a publisher', () => {
     expect(await waitUntil('there is room again', isHeard)).toBe(true)
   })
 
-  test('keeps a bounded number of notes while Redis hangs', async () => {
+  test('a publisher keeps a bounded number of notes while Redis hangs', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using scene = await opened({ publisher: proxy.url })
     const heard: LiveWord[] = []
@@ -226,7 +226,7 @@ describe('an announcement', () => {
     return { scene, said, tail }
   }
 
-  test('says that its follower is new until a node has received it, and again when a subscription came late', async () => {
+  test('an announcement says that its follower is new until a node has received it, and again when a subscription came late', async () => {
     const { scene, said, tail } = await announced([false, false])
     await using _scene = scene
     await tail.listen(scene.session, () => {})

@@ -44,7 +44,7 @@ describe('a message', () => {
     })
   })
 
-  test('is answered with its position in the lane, counted from the first message ever', async () => {
+  test('a message is answered with its position in the lane, counted from the first message ever', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
     expect(await place.post(root, 'b')).toMatchObject({ kind: 'ok', position: 1 })
@@ -95,7 +95,7 @@ describe('a parked worker', () => {
 })
 
 describe('a message under a known key', () => {
-  test('gets the first answer, wake-ups included, and is not written again', async () => {
+  test('a message under a known key gets the first answer, wake-ups included, and is not written again', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
     await (await place.node().claim()).complete()
@@ -111,7 +111,7 @@ describe('a message under a known key', () => {
     expect(await place.dump()).toEqual(before)
   })
 
-  test('gets it also when the worker has finished, and when it is full', async () => {
+  test('a message under a known key gets the first answer even if the worker has finished, or its mailbox is full', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ limits: { mailbox: 2 } })
     const first = await place.post(root, 'hello', 'key')
@@ -136,7 +136,7 @@ describe('a message under a known key', () => {
 })
 
 describe('a message that cannot be accepted', () => {
-  test('is refused by a full mailbox, and consumed messages make room', async () => {
+  test('a message is refused by a full mailbox, and consumed messages make room', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ limits: { mailbox: 2 }, mode: 'conversation' })
     await place.post(root, 'second')
@@ -148,7 +148,7 @@ describe('a message that cannot be accepted', () => {
     expect(await place.post(root, 'third')).toMatchObject({ kind: 'ok', position: 2 })
   })
 
-  test('is refused for a worker that is not known', async () => {
+  test('a message is refused for a worker that is not known', async () => {
     await using place = await Place.open()
     const unknown = newId(0)
     const changed = await place.changed(async () =>
@@ -157,7 +157,7 @@ describe('a message that cannot be accepted', () => {
     expect(changed).toEqual({})
   })
 
-  test.each(['completed', 'failed'] as const)('is refused by a session that has %s', async (outcome) => {
+  test.each(['completed', 'failed'] as const)('a message is refused by a session that has %s', async (outcome) => {
     await using place = await Place.open()
     const { root } = await place.create()
     await (await place.node().claim()).complete({ outcome })
@@ -167,7 +167,7 @@ describe('a message that cannot be accepted', () => {
     expect(changed).toEqual({})
   })
 
-  test('is refused by a detached worker that rests in a session that has ended', async () => {
+  test('a message is refused by a detached worker that is idle in an ended session', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     const node = place.node()
@@ -177,7 +177,7 @@ describe('a message that cannot be accepted', () => {
     expect(await place.post(child.id, 'hello')).toEqual({ kind: 'session_finished', state: 'completed' })
   })
 
-  test('is refused by a worker whose session is gone', async () => {
+  test('a message is refused by a worker whose session is gone', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     const child = place.child(root, 1, 'left', { detached: true })
@@ -189,7 +189,7 @@ describe('a message that cannot be accepted', () => {
     expect(changed).toEqual({})
   })
 
-  test('is refused by a session that is being cancelled, and by one that was', async () => {
+  test('a message is refused by a session that is being cancelled, and by one that was', async () => {
     await using place = await Place.open()
     const { id, root } = await place.create()
     await place.sessions.cancel(id, 'enough')
@@ -200,7 +200,7 @@ describe('a message that cannot be accepted', () => {
 })
 
 describe('order', () => {
-  test('is that of acceptance (I3), through many turns', async () => {
+  test('the order of messages is the order of their acceptance (I3), through many turns', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
     const seen: unknown[] = []

@@ -28,7 +28,7 @@ async function quarantined(place: Place, more: { readonly mode?: 'job'; readonly
 }
 
 describe('a redrive', () => {
-  test('puts the message at the end of the lane, wakes the worker, brings a wake-up, and keeps the letter', async () => {
+  test('a redrive puts the message at the end of the lane, wakes the worker, brings a wake-up, and keeps the letter', async () => {
     await using place = await Place.open()
     const { redrive } = await quarantined(place)
     const changed = await place.changed(async () =>
@@ -76,7 +76,7 @@ describe('a redrive', () => {
     ['session_finished', (place, { id }) => place.sessions.close(id)],
     ['mailbox_full', (place, { root }) => place.post(root, 'second')],
     ['no_letter', (place) => place.redis.del(place.keys.dead)],
-  ])('is refused as %s, and writes nothing', async (why, spoil) => {
+  ])('a redrive is refused as %s, and writes nothing', async (why, spoil) => {
     await using place = await Place.open()
     const scene = await quarantined(place, { mailbox: 1 })
     await spoil(place, scene)
@@ -95,7 +95,7 @@ describe('a redrive', () => {
     expect(await place.sessions.redrive(other.root, isolated?.id ?? '', event)).toEqual({ kind: 'no_message' })
   })
 
-  test('forgets its dispositions when their letters were trimmed', async () => {
+  test('a redrive forgets the dispositions of letters that were trimmed', async () => {
     await using place = await Place.open()
     const { redrive, root, node, letter } = await quarantined(place)
     await redrive()
@@ -113,7 +113,7 @@ describe('a redrive', () => {
 })
 
 describe('a dismissal', () => {
-  test('writes a disposition and nothing else, once', async () => {
+  test('a dismissal writes a disposition and nothing else, once', async () => {
     await using place = await Place.open()
     const { dismiss } = await quarantined(place)
     const changed = await place.changed(async () => expect(await dismiss()).toEqual({ kind: 'ok' }))

@@ -6,7 +6,7 @@ import { Place } from '../support/place.ts'
 import { states } from '../support/turn/cancel-scenes.ts'
 
 describe('a pause', () => {
-  test('marks the session and tells the nodes; a second one writes nothing, and the first reason stands', async () => {
+  test('a pause marks the session and tells the nodes; a second one writes nothing, and the first reason stands', async () => {
     await using place = await Place.open()
     const session = await place.create()
     const changed = await place.changed(() => place.sessions.pauses.pause(session.id, pauseNote))
@@ -17,7 +17,7 @@ describe('a pause', () => {
     expect(await place.changed(() => place.sessions.pauses.pause(session.id, { ...pauseNote, by: 'bob' }))).toEqual({})
   })
 
-  test('leaves other sessions alone, even those that stand behind it in the run queue', async () => {
+  test('a pause does not touch other sessions, even those behind it in the run queue', async () => {
     await using place = await Place.open()
     const { session, node } = await withChildren(place)
     await place.create({ label: 'two' })
@@ -27,7 +27,7 @@ describe('a pause', () => {
     expect(await place.redis.zcard(place.sessionKeys(session.id).held)).toBe(3)
   })
 
-  test('keeps what comes while it lasts: messages, timers and results wait, and a worker that they wake is held too', async () => {
+  test('a pause keeps everything that comes while it lasts: messages, timers and results wait, and a worker that they wake is held too', async () => {
     await using place = await Place.open()
     const session = await place.create({ mode: 'conversation' })
     const node = place.node()
@@ -54,7 +54,7 @@ describe('a pause', () => {
     expect(await place.redis.zcard(place.keys.run('default'))).toBe(4)
   })
 
-  test('holds a worker again whose run was cancelled, with the mail that is left', async () => {
+  test('a pause holds a worker again if its run was cancelled, with the mail that is left', async () => {
     await using place = await Place.open()
     const session = await place.create({ mode: 'conversation' })
     const node = place.node()
@@ -75,7 +75,7 @@ describe('a pause', () => {
     expect(await place.redis.exists(held)).toBe(0)
   })
 
-  test('keeps the others when one of its held workers is cancelled, which gives its parent one result', async () => {
+  test('a pause keeps the other held workers when one of them is cancelled, and the parent of that one gets one result', async () => {
     await using place = await Place.open()
     const { session, node, root, spawns } = await withChildren(place)
     await root.park('any', { inputsConsumed: 0, pendingCalls: [1, 2, 3], end: { wait: 'results:3', next: null } })
@@ -91,7 +91,7 @@ describe('a pause', () => {
     expect(await node.ask()).toMatchObject({ kind: 'empty' })
   })
 
-  test('leaves nothing that the audit finds, before and after the resume', async () => {
+  test('a pause brings no finding of the audit, before or after the resume', async () => {
     await using place = await Place.open()
     const { session, node, root } = await withChildren(place)
     await root.park('any', { inputsConsumed: 0, pendingCalls: [1, 2, 3], end: { wait: 'results:3', next: null } })
@@ -104,7 +104,7 @@ describe('a pause', () => {
     expect(await lines()).toHaveLength(3)
   })
 
-  test('is no more after its resume, and a second resume writes nothing', async () => {
+  test('a pause is gone after its resume, and a second resume writes nothing', async () => {
     await using place = await Place.open()
     const { session } = await withChildren(place)
     const before = await place.session(session.id)

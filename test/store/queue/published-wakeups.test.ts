@@ -24,7 +24,7 @@ async function nodesOf(place: Place, known: readonly string[], listening: readon
 }
 
 describe('a wake-up', () => {
-  test('is published to the node that listens, and its id begins with p', async () => {
+  test('a wake-up is published to the node that listens, and its id begins with p', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     const { root, wakeups } = await place.create()
@@ -36,7 +36,7 @@ describe('a wake-up', () => {
     expect((await heard()).at(-1)).toBe(`node-a ${answer.wakeups[0]?.id}`)
   })
 
-  test('is published once, and a call that is sent again has the same answer', async () => {
+  test('a wake-up is published once, and a repeated call has the same answer', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     const { root } = await place.create({ mode: 'conversation' })
@@ -48,7 +48,7 @@ describe('a wake-up', () => {
     expect(await heard()).toHaveLength(2)
   })
 
-  test('is published to one node when several listen', async () => {
+  test('a wake-up is published to one node when several listen', async () => {
     await using place = await Place.open()
     const nodes = ['node-a', 'node-b', 'node-c', 'node-d']
     const { heard } = await nodesOf(place, nodes, nodes)
@@ -56,7 +56,7 @@ describe('a wake-up', () => {
     expect(await heard()).toHaveLength(1)
   })
 
-  test('is published to a node that listens, though others are gone', async () => {
+  test('a wake-up is published to a node that listens, even if others are gone', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['gone', 'node-a', 'went'], ['node-a'])
     for (let number = 0; number < 10; number++) {
@@ -70,7 +70,7 @@ describe('a wake-up', () => {
     ['there is no node', async () => {}],
     ['no node of its pool listens', (place) => nodesOf(place, ['node-a'], ['node-a'], 'gpu')],
     ['something else was written over the register of nodes', (place) => place.redis.set(place.keys.nodes, 'no hash')],
-  ])('is put all the same, and its id begins with w, when %s', async (_, prepare) => {
+  ])('a wake-up is added anyway, and its id begins with w, when %s', async (_, prepare) => {
     await using place = await Place.open()
     await prepare(place)
     const { root } = await place.create({ mode: 'conversation' })
@@ -86,7 +86,7 @@ describe('a wake-up', () => {
     })
   })
 
-  test('is not published while others of its pool are out', async () => {
+  test('a wake-up is not published while others of its pool are out', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     await place.redis.set(place.keys.slots('default'), 8)

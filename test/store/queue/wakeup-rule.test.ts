@@ -117,7 +117,7 @@ describe('wakeups', () => {
       expect(await place.redis.zscore(place.keys.wakeups(pool), id)).not.toBeNull()
   })
 
-  test('have ids that BullMQ accepts: no colon, and not a number', async () => {
+  test('wake-ups have ids that BullMQ accepts: no colon, and not a number', async () => {
     await using place = await Place.open()
     const { wakeups } = await place.create()
     expect(wakeups).toEqual([expect.stringMatching(/^w[\w.]{12,}-default-1$/)])

@@ -19,7 +19,7 @@ test('results are at their positions after those that were taken; a result of wh
   expect(assignment.largeResults).toEqual(new Map([[4, 1]]))
 })
 
-test('inputs and timers are at their places behind those that were taken', () => {
+test('inputs and timers are at their positions behind those that were taken', () => {
   const record = ['kind', 'a', 'signals', '3', 'inbox', '5'].join('\0')
   const inputs = [encodeInput(null, '1'), encodeInput(null, '2')]
   const reply = ['assigned', newId(0), 'run', '7:nonce', '0', record, '', ['t\tlater\t1'], [], inputs, null, null, null]

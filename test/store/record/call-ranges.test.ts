@@ -14,7 +14,7 @@ test('any ascending list comes back as it went', () => {
   )
 })
 
-test('neighbours are one range', () => {
+test('neighbouring calls are one range', () => {
   expect(encodeCalls([1, 2, 3, 5, 8, 9])).toBe('1-3,5,8-9')
   expect(encodeCalls([7])).toBe('7')
   expect(encodeCalls([])).toBe('')

@@ -14,7 +14,7 @@ describe('the spending of a session', () => {
     await expect((check as (place: Place) => Promise<unknown>)(place)).resolves.toBeUndefined()
   })
 
-  test('is in the record of an agent that is alone, and nowhere else', async () => {
+  test('the spending of a session is in the record of a lone agent, and nowhere else', async () => {
     await using place = await Place.open()
     const { id, turn } = await agent(place)
     const answer = await turn.record({ entries: ['{}'], stateJson: used(6) })
@@ -22,7 +22,7 @@ describe('the spending of a session', () => {
     expect(Object.keys((await place.session(id)) ?? {})).not.toContain('spent')
   })
 
-  test('is counted from nothing where the root is no agent', async () => {
+  test('the spending of a session is counted from nothing if the root is no agent', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
@@ -37,7 +37,7 @@ describe('the spending of a session', () => {
     expect(spending.spent).toEqual(spentOn(3))
   })
 
-  test('is answered again, with its caps, to a claim and a commit that are sent again', async () => {
+  test('a repeated claim or commit is answered with the same spending and caps', async () => {
     await using place = await Place.open()
     const { id, turn } = await agent(place)
     await turn.record({
@@ -56,7 +56,7 @@ describe('the spending of a session', () => {
     for (let times = 0; times < 2; times++) expect(await turn.node.turns.commit(request)).toMatchObject({ spending })
   })
 
-  test('is not written again by a commit that used nothing', async () => {
+  test('the spending of a session is not written again by a commit that used nothing', async () => {
     await using place = await Place.open()
     const { children } = await parentWithChildren(place)
     const [first] = children
@@ -65,7 +65,7 @@ describe('the spending of a session', () => {
     expect(Object.keys(changed).filter((key) => key.startsWith('s:'))).toEqual([])
   })
 
-  test('is bounded as by default where somebody wrote over its limits', async () => {
+  test('the spending of a session has the default bounds if somebody overwrote its limits', async () => {
     await using place = await Place.open()
     const { id, turn } = await agent(place)
     await place.redis.hset(place.workerKeys(rootIdOf(id)).record, 'caps', 'any number')
@@ -86,7 +86,7 @@ describe('the spending of a session', () => {
 })
 
 describe('limit', () => {
-  test('is kept with the session, and comes in an event and with the next assignment', async () => {
+  test('a limit is kept with the session, and comes in an event and with the next assignment', async () => {
     await using place = await Place.open()
     const { id } = await place.create({ limits: { modelCalls: 3 } })
     const raise = () => place.sessions.limit(id, { modelCalls: 9 }, '[["session.limited",{"modelCalls":9}]]')

@@ -67,7 +67,7 @@ describe('a record', () => {
     })
   })
 
-  test('keeps the number of its commits behind the id of the last one', () => {
+  test('a record keeps the number of its commits behind the id of the last one', () => {
     expect(recordOf({ commit: '3:a.n0-_Nce:2:17' }).lastCommit).toEqual({ id: '3:a.n0-_Nce:2', version: 17 })
     expect(recordOf({ commit: '0::0:1' }).lastCommit).toEqual({ id: '0::0', version: 1 })
   })
@@ -77,11 +77,11 @@ describe('a record', () => {
     [{ token: '2:' }, 2, 2],
     [{ token: '9:n.2', commit: '5:n.1:1:1' }, 9, 4],
     [{ commit: '9:n.1:3:4' }, 9, 0],
-  ])('tells how often it was claimed, and how often since its last commit: %j', (fields, epoch, starts) => {
+  ])('a record tells how often it was claimed, and how often since its last commit: %j', (fields, epoch, starts) => {
     expect(recordOf(fields)).toMatchObject({ epoch, starts })
   })
 
-  test('has its given name, else the name of its kind, for a child with the number of its call', () => {
+  test('a record has its given name, else the name of its kind, for a child with the number of its call', () => {
     const nameOf = (fields: RecordFields) => recordOf(fields).name
     const long = 'k'.repeat(64)
     expect([nameOf({}), nameOf({ call: '3' }), nameOf({ call: '3', name: 'x' }), nameOf({ call: 'zz' })]).toEqual([
@@ -107,7 +107,7 @@ describe('a record', () => {
     expect(recordOf({ depth: '1', path1: 'nonsense' })).toMatchObject({ sessionId: null, parentId: null })
   })
 
-  test('counts the messages taken out of each lane', () => {
+  test('a record counts the messages taken out of each lane', () => {
     const record = recordOf({ signals: '1', results: '2', inbox: '3' })
     expect([takenOf(record, 'signals'), takenOf(record, 'results'), takenOf(record, 'inbox')]).toEqual([1, 2, 3])
   })
@@ -137,13 +137,13 @@ describe('a field over which somebody wrote', () => {
     'signalsOpen',
     'calls',
     'call',
-  ])('(%s) is named, and read as if it were absent', (field) => {
+  ])('an overwritten field (%s) is named, and read as if it were absent', (field) => {
     const { record, damage } = read({ [field]: ' nonsense' })
     expect(damage).toEqual([{ field, text: ' nonsense' }])
     expect(record).toEqual(recordOf({}))
   })
 
-  test('is reported with its text, or as missing', () => {
+  test('an overwritten field is reported with its text, or as missing', () => {
     const { damage } = readRecord(root, { status: 'idle', depth: '1' })
     expect(damage.map((one) => damageText(one, 'the record'))).toEqual([
       'field kind of the record should be there',
@@ -160,14 +160,14 @@ describe('a field over which somebody wrote', () => {
 })
 
 describe('the record of a root', () => {
-  test('says of a session that has just begun what every session begins with', () => {
+  test('the record of a root gives for a new session what every session begins with', () => {
     expect(readSession({ ...least, mode: 'conversation' })).toMatchObject({
       session: { name: 'a', mode: 'conversation', end: null, cancelReasonJson: null, workers: 1, spent: null },
       damage: [],
     })
   })
 
-  test('keeps status, time, run and position of its end in one field', () => {
+  test('the record of a root keeps status, time, run and position of its end in one field', () => {
     const endOf = (ended: string) => readSession({ ...least, ended }).session.end
     expect(endOf('completed 12 3 4')).toEqual({
       status: 'completed',
@@ -178,7 +178,7 @@ describe('the record of a root', () => {
   })
 
   test.each(['ended', 'workers', 'cancelCount', 'retired', 'resting', 'spent', 'caps'])(
-    'names a field over which somebody wrote: %s',
+    'the record of a root names an overwritten field: %s',
     (field) => {
       const { session: damaged, damage } = readSession({ ...least, [field]: 'nonsense' })
       expect(damage).toEqual([{ field, text: 'nonsense' }])

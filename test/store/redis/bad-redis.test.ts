@@ -50,33 +50,35 @@ describe('a Redis that is full', () => {
     }
   }
 
-  test.concurrent.each(calls)('refuses the whole call or none of it, and takes it when there is room: $name', (call) =>
-    withServer(async (server) => {
-      await using expected = await Place.open({ ...impatient, redisUrl: server.url })
-      await using place = await Place.open({ ...impatient, redisUrl: server.url })
-      const [makeExpected, make] = await Promise.all([call.prepare(expected), call.prepare(place)])
-      const before = await place.dump()
-      await place.redis.config('SET', 'maxmemory', '1')
-      const told = await outcome(make)
-      const meanwhile = await place.dump()
-      await place.redis.config('SET', 'maxmemory', '0')
-      const refused = told !== 'done'
-      const said = refused ? `${told.name} ${told.code}: ${told.message}` : told
-      expect({ said, changed: refused ? changes(before, meanwhile) : {} }).toEqual({
-        said: expect.stringMatching(
-          /^done$|^TransientError store_refused: Redis refused \([\w -]+: OOM .*\)\. It is full: raise/,
-        ),
-        changed: {},
-      })
-      // Both in one moment, so that their times are the same.
-      await makeExpected()
-      if (refused) await make()
-      const [seen, wanted] = await Promise.all([place.dump(), expected.dump()])
-      expect(seen).toEqual(wanted)
-    }),
+  test.concurrent.each(calls)(
+    'a full Redis refuses the whole call or none of it, and takes it when there is room: $name',
+    (call) =>
+      withServer(async (server) => {
+        await using expected = await Place.open({ ...impatient, redisUrl: server.url })
+        await using place = await Place.open({ ...impatient, redisUrl: server.url })
+        const [makeExpected, make] = await Promise.all([call.prepare(expected), call.prepare(place)])
+        const before = await place.dump()
+        await place.redis.config('SET', 'maxmemory', '1')
+        const told = await outcome(make)
+        const meanwhile = await place.dump()
+        await place.redis.config('SET', 'maxmemory', '0')
+        const refused = told !== 'done'
+        const said = refused ? `${told.name} ${told.code}: ${told.message}` : told
+        expect({ said, changed: refused ? changes(before, meanwhile) : {} }).toEqual({
+          said: expect.stringMatching(
+            /^done$|^TransientError store_refused: Redis refused \([\w -]+: OOM .*\)\. It is full: raise/,
+          ),
+          changed: {},
+        })
+        // Both in one moment, so that their times are the same.
+        await makeExpected()
+        if (refused) await make()
+        const [seen, wanted] = await Promise.all([place.dump(), expected.dump()])
+        expect(seen).toEqual(wanted)
+      }),
   )
 
-  test('takes a call that waited for room within its deadline', async () => {
+  test('a full Redis takes a call that waited for room within its deadline', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     const { root } = await place.create()
     await place.redis.config('SET', 'maxmemory', '1')
@@ -85,7 +87,7 @@ describe('a Redis that is full', () => {
     expect(await posting).toMatchObject({ kind: 'ok', position: 1 })
   })
 
-  test('is pruned, which makes room: also of a session of more workers than one call may look at', async () => {
+  test('a full Redis can be pruned, which makes room: even of a session with more workers than one call may look at', async () => {
     await using place = await Place.open({ redisUrl: server.url, policy: { sweepBatch: 1, leaseMs: 5_000 } })
     const { root } = await place.create()
     const node = place.node()
@@ -101,7 +103,7 @@ describe('a Redis that is full', () => {
     expect(pruned).toBe(1)
   })
 
-  test('is pruned by its nodes, even if sessions that are kept come first', async () => {
+  test('a full Redis is pruned by its nodes, even if sessions that are kept come first', async () => {
     const policy = { ...patient.policy, sweepBatch: 1, retentionMs: 0, pruneEveryMs: 0 }
     await using place = await Place.open({ redisUrl: server.url, policy })
     const node = place.node()
@@ -128,7 +130,7 @@ describe('a Redis that is full', () => {
 })
 
 describe('a read-only replica', () => {
-  test('refuses in words that say where to go, and writes nothing', async () => {
+  test('a read-only replica refuses in words that say where to go, and nothing is written', async () => {
     const atOnce = ['repl-diskless-sync-delay 0', ...(inject('hasFunctions') ? ['shutdown-timeout 0'] : [])]
     await using primary = await RedisServer.start({ durability: 'none', settings: atOnce })
     await using server = await RedisServer.start({ durability: 'none' })
@@ -175,7 +177,7 @@ describe('a read-only replica', () => {
     redis.disconnect()
   })
 
-  test('is an error for a client that sets up its namespace there', async () => {
+  test('a read-only replica is an error for a client that sets up its namespace there', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
     const redis = openRedis(server.url)
     await redis.replicaof('127.0.0.1', '1')
@@ -187,7 +189,7 @@ describe('a read-only replica', () => {
 })
 
 describe('a Redis that does not answer', () => {
-  test('is reported within the deadline if nothing listens', async () => {
+  test('a Redis that does not answer is reported within the deadline if nothing listens', async () => {
     const redis = openRedis('redis://127.0.0.1:1')
     await expect(awaitRedis(redis, 'redis://user:secret@127.0.0.1:1', 300)).rejects.toMatchObject({
       code: 'store_unavailable',
@@ -199,7 +201,7 @@ describe('a Redis that does not answer', () => {
     redis.disconnect()
   })
 
-  test('is reported within the deadline if a server listens and never answers', async () => {
+  test('a Redis that does not answer is reported within the deadline if a server listens and never answers', async () => {
     const silent = createServer(() => {})
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     const address = silent.address()
@@ -208,7 +210,7 @@ describe('a Redis that does not answer', () => {
     silent.close()
   })
 
-  test('fails each call within its deadline, and serves the next one when it is back, on the same connection', async () => {
+  test('a Redis that does not answer fails each call within its deadline, and serves the next one when it is back, on the same connection', async () => {
     await using server = await RedisServer.start()
     await using place = await Place.open({ deadlineMs: 2_000, redisUrl: server.url })
     const { root } = await place.create()
@@ -234,7 +236,7 @@ describe('a Redis that does not answer', () => {
     expect(await place.redis.llen(place.workerKeys(root).inbox)).toBe(2)
   })
 
-  test('loses no script: a server that forgot the scripts gets them again', async () => {
+  test('a server that forgot the scripts gets them again', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
     await using place = await Place.open({ redisUrl: server.url })
     const { root } = await place.create()

@@ -78,16 +78,19 @@ describe('a Redis that is busy with a script of somebody else', () => {
     ['past events', firstEvent, { type: 'session.created' }],
   ]
 
-  test.each(reads)('is asked again by a client that reads, until it answers: %s', async (_, read, expected) => {
-    await using place = await Place.open({ redisUrl: server.url })
-    const made = await place.create()
-    await using proxy = await TcpProxy.start(server.url)
-    await using client = await clientOf(place, proxy)
-    // From here on the connections are open that the read needs.
-    await read(client, made)
-    const answer = await begunWhileBusy(someReply(proxy), () => read(client, made))
-    expect(answer).toMatchObject(expected)
-  })
+  test.each(reads)(
+    'a busy Redis is called again by a client that reads, until it answers: %s',
+    async (_, read, expected) => {
+      await using place = await Place.open({ redisUrl: server.url })
+      const made = await place.create()
+      await using proxy = await TcpProxy.start(server.url)
+      await using client = await clientOf(place, proxy)
+      // From here on the connections are open that the read needs.
+      await read(client, made)
+      const answer = await begunWhileBusy(someReply(proxy), () => read(client, made))
+      expect(answer).toMatchObject(expected)
+    },
+  )
 
   const upkeep: readonly [string, (store: RedisUpkeepStore) => Promise<unknown>][] = [
     ['registering kinds', (store) => store.announce(1, [{ kind: 'echo', pool: 'default', description: '' }])],
@@ -95,7 +98,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
     ['reading kinds', (store) => store.kindPools()],
   ]
 
-  test.each(upkeep)('is asked again by a node that starts or sweeps: %s', async (_, call) => {
+  test.each(upkeep)('a busy Redis is called again by a node that starts or sweeps: %s', async (_, call) => {
     await using proxy = await TcpProxy.start(server.url)
     await using place = await Place.open({ redisUrl: server.url, wireUrl: proxy.url })
     const { id } = await place.create()
@@ -108,7 +111,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
     expect(await store.kindPools()).toEqual(new Map([['echo', 'default']]))
   })
 
-  test('is asked again by a node that got a message as a job, for the session of its worker', async () => {
+  test('a busy Redis is called again by a node that got a message as a job, for the session of its worker', async () => {
     await using proxy = await TcpProxy.start(server.url)
     await using place = await Place.open({ redisUrl: server.url, wireUrl: proxy.url })
     const { id, root } = await place.create()
@@ -116,7 +119,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
     expect(session).toBe(id)
   })
 
-  test('is asked again by a client that begins to follow events', async () => {
+  test('a busy Redis is called again by a client that begins to follow events', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     const newest = await place.redis.xadd(place.keys.events, '*', 'one', '[]')
     await using proxy = await TcpProxy.start(server.url)
@@ -126,7 +129,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
     connection.disconnect()
   })
 
-  test('is asked again by a node that begins to hear of cancels and wake-ups', async () => {
+  test('a busy Redis is called again by a node that begins to listen for cancels and wake-ups', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     await using proxy = await TcpProxy.start(server.url)
     const connection = openRedis(proxy.url)

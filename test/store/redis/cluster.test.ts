@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => cluster[Symbol.asyncDispose]())
 
 describe('a cluster', () => {
-  test('is found whichever of its servers is named, and whatever keys that one has', async () => {
+  test('a cluster is found whichever of its servers is named, and whatever keys that one has', async () => {
     const [one, other] = cluster.servers as Servers
     for (const { url } of cluster.servers) {
       for (const namespace of [await namespaceAt(one.port), await namespaceAt(other.port)]) {
@@ -43,7 +43,7 @@ describe('a cluster', () => {
     }
   })
 
-  test('is found by the one server that answers', async () => {
+  test('a cluster is found by the one server that answers', async () => {
     const [one] = cluster.servers as Servers
     const { namespace, partitions } = { namespace: newNamespace(), partitions: 4 }
     await connectTo(`redis://127.0.0.1:1,127.0.0.1:${one.port}`, { namespace, partitions })
@@ -57,7 +57,7 @@ describe('a cluster', () => {
     })
   })
 
-  test('is not made of servers that are none', async () => {
+  test('a cluster made of servers that are none is refused', async () => {
     const { host } = new URL(inject('redisUrl'))
     await expect(connectTo(inject('redisUrl').replace(host, `${host},${host}`))).rejects.toMatchObject({
       code: 'config_invalid',
@@ -65,7 +65,7 @@ describe('a cluster', () => {
     })
   })
 
-  test('has database 0 alone', async () => {
+  test('a cluster has only database 0', async () => {
     const [one] = cluster.servers as Servers
     await expect(connectTo(`${one.url}/3`)).rejects.toMatchObject({ code: 'config_invalid' })
   })
@@ -80,7 +80,7 @@ describe('a cluster', () => {
     await expect(connectTo(cluster.url, { namespace, partitions: 1 })).rejects.toThrow(/has 5 partitions/)
   })
 
-  test('refuses a server that may evict keys, also where the first partition is at another', async () => {
+  test('a cluster with a server that may evict keys is refused, even if the first partition is at another server', async () => {
     const [one, other] = cluster.servers as Servers
     await ask(other, (redis) => redis.config('SET', 'maxmemory-policy', 'allkeys-lru'))
     onTestFinished(() =>
@@ -94,7 +94,7 @@ describe('a cluster', () => {
     })
   })
 
-  test('is looked at server by server', async () => {
+  test('a cluster is checked server by server', async () => {
     const place = { redisUrl: cluster.url, namespace: newNamespace() }
     await using client = await connectInternal({ ...place, partitions: 16 })
     const { cluster: seen } = await client.health()
@@ -118,7 +118,7 @@ describe('a cluster', () => {
     expect(new Set(ofServers)).toEqual(new Set(names))
   })
 
-  test('says which of its servers does not answer', { timeout: 60_000 }, async () => {
+  test('a cluster says which of its servers does not answer', { timeout: 60_000 }, async () => {
     const [one, other] = cluster.servers as Servers
     const namespace = await namespaceAt(one.port)
     await using client = await connectInternal({ redisUrl: cluster.url, namespace, partitions: 1 })
@@ -132,7 +132,7 @@ describe('a cluster', () => {
   })
 
   test.each(['', 'a', '{troupe.0}:w:1', '{}a', 'a{b}c{d}', '{}a{b}', '{é.12}:meta', '{a', 'x'.repeat(300)])(
-    'has the key "%s" in the slot that its servers say',
+    'a cluster has the key "%s" in the slot that its servers say',
     async (key) => {
       const [one] = cluster.servers as Servers
       expect(slotOf(key)).toBe(await ask(one, (redis) => redis.cluster('KEYSLOT', key)))
@@ -145,7 +145,7 @@ describe('a cluster', () => {
 const guarded = Object.values(scripts).filter((script) => script !== scripts.rightsScript)
 
 describe.each(guarded)('while a slot moves, $file', ({ sha }) => {
-  test('is refused as a whole (SCRIPT-2)', { timeout: isLong ? 600_000 : 120_000 }, () =>
+  test('a script whose slot moves is refused as a whole (SCRIPT-2)', { timeout: isLong ? 600_000 : 120_000 }, () =>
     withSeed(async (random) => {
       const [one, other] = cluster.servers as Servers
       await using place = await Place.open({

@@ -13,13 +13,13 @@ function compute(ms: number): void {
 }
 
 describe('a deadline', () => {
-  test('passes on an answer that comes in time, and an error that does', async () => {
+  test('a deadline passes on an answer, or an error, that comes in time', async () => {
     const deadlines = new Deadlines()
     expect(await deadlines.within(Promise.resolve(7), 1_000)).toBe(7)
     await expect(deadlines.within(Promise.reject(new Error('not today')), 1_000)).rejects.toThrow('not today')
   })
 
-  test('tells what does not come, each after its own time', async () => {
+  test('a deadline names what did not come, each after its own time', async () => {
     const deadlines = new Deadlines()
     const told: string[] = []
     const tell = (error: Error) => void told.push(error.message)
@@ -32,7 +32,7 @@ describe('a deadline', () => {
     expect(told).toEqual(['no answer within 30 ms', 'no answer within 250 ms'])
   })
 
-  test('is not over while the process computes: the answer may be there (DEADLINE-1)', async () => {
+  test('a deadline does not end while the process computes: the answer may be there (DEADLINE-1)', async () => {
     const deadlines = new Deadlines()
     const { promise, resolve } = Promise.withResolvers<string>()
     setTimeout(resolve, 300, 'answered')
@@ -61,7 +61,7 @@ describe('a deadline', () => {
     expect(told).toEqual(['no answer within 50 ms', 'no answer within 400 ms'])
   })
 
-  test('leaves no timer when all that was waited for came, or did not: it would let no process end', async () => {
+  test('a deadline leaves no timer, whether all answers came or not, because a timer would keep the process alive', async () => {
     using set = vi.spyOn(globalThis, 'setInterval')
     using cleared = vi.spyOn(globalThis, 'clearInterval')
     const outcomes = [async () => 7, () => Promise.reject(new Error('no')), () => never]

@@ -8,7 +8,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const ask = (redis: Redis) => [redis.get('any'), redis.pipeline().get('one').strlen('other').exec()]
 
-test('are taken out, a pipeline as a whole, and the connection goes on as before (QUEUE-2)', async () => {
+test('abandoned calls are taken out of the offline queue, a pipeline as a whole, and the connection goes on as before (QUEUE-2)', async () => {
   await using server = await RedisServer.start({ durability: 'none' })
   const redis = openRedis(server.url, 200)
   await waitUntil('it is connected', () => redis.status === 'ready')
@@ -37,7 +37,7 @@ test('are taken out, a pipeline as a whole, and the connection goes on as before
   redis.disconnect()
 })
 
-test('are not taken out before their time, whenever they were asked (QUEUE-3)', async () => {
+test('calls are not taken out before their time, whenever they were made (QUEUE-3)', async () => {
   await using server = await RedisServer.start({ durability: 'none' })
   const redis = openRedis(server.url, 1_000)
   await waitUntil('it is connected', () => redis.status === 'ready')
@@ -60,7 +60,7 @@ test('are not taken out before their time, whenever they were asked (QUEUE-3)', 
   redis.disconnect()
 })
 
-test('are not taken out for time in which this process computed (QUEUE-3)', async () => {
+test('calls are not taken out for time in which this process computed (QUEUE-3)', async () => {
   await using server = await RedisServer.start({ durability: 'none' })
   const redis = openRedis(server.url, 800)
   await waitUntil('it is connected', () => redis.status === 'ready')

@@ -79,7 +79,7 @@ async function callerWith(...rules: string[]): Promise<ScriptCaller> {
 describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
   beforeEach(() => start())
 
-  test('gets the library once, not from each of the calls that find it missing at the same time', async () => {
+  test('a Redis with functions gets the library once, not from each of the calls that find it missing at the same time', async () => {
     const caller = new ScriptCaller(admin)
     const answers = await Promise.all(Array.from({ length: 30 }, () => postTo(caller)))
     expect(new Set(answers.map(String))).toEqual(new Set(['not_found']))

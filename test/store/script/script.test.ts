@@ -91,7 +91,7 @@ describe('a call', () => {
     expect(place.wire.sent - before).toBe(1)
   })
 
-  test('sends the keys, the header and the arguments in the order of the descriptor', async () => {
+  test('a call sends the keys, the header and the arguments in the order of the descriptor', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     await place.post(root, 'hello')
@@ -181,7 +181,7 @@ describe('a call', () => {
     expect(proxy.opened).toBe(2)
   })
 
-  test('is not asked again after another error: the error comes at once', async () => {
+  test('a call is not repeated after another error: the error comes at once', async () => {
     let asked = 0
     const fails = async () => {
       asked++

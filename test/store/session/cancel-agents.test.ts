@@ -121,7 +121,7 @@ describe('an agent that is cancelled at rest', () => {
     for (const id of [turn.worker, idle.worker]) expect(await place.record(id)).toMatchObject({ status: 'terminal' })
   })
 
-  test('has entries that name its run and epochs that never fall (I5)', async () => {
+  test('an agent cancelled at rest gets entries that name its run, and epochs that never fall (I5)', async () => {
     await using scene = await started()
     const { place, turn, node, cancel } = scene
     const late = JSON.stringify({ type: 'toolStarted', v: 1, at: 1, run: 1, epoch: 4, toolCallId: 'a', toolName: 'x' })

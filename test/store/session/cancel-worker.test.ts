@@ -9,7 +9,7 @@ import { pair, resultsOf, talk } from '../support/turn/cancel-checks.ts'
 import { cancelledEnd, states, tree } from '../support/turn/cancel-scenes.ts'
 
 describe('a cancel of one worker', () => {
-  test('marks it for good, tells the nodes and says who and why; a second one writes nothing', async () => {
+  test('a cancel of one worker is final, tells the nodes and says who and why; a second one writes nothing', async () => {
     await using scene = await tree()
     const { place, first } = scene
     const cancel = () => place.sessions.cancelWorker(first.worker, 'worker', 'enough', { by: 'ada' }, 'key')
@@ -25,7 +25,7 @@ describe('a cancel of one worker', () => {
     expect(await place.changed(cancel)).toEqual({})
   })
 
-  test('ends it and all below it, leaves its siblings, and gives its parent one result', async () => {
+  test('a cancel of one worker ends it and all below it, leaves its siblings, and gives its parent one result', async () => {
     await using scene = await tree()
     const { place, node, root, first } = scene
     await place.sessions.cancelWorker(first.worker, 'worker', 'enough')
@@ -48,7 +48,7 @@ describe('a cancel of one worker', () => {
     expect(names.map(({ name, purpose }) => `${name} ${purpose}`).sort()).toEqual(['free run', 'second run'])
   })
 
-  test('leaves the last failure of the worker as it was', async () => {
+  test('a cancel of one worker leaves the last failure of the worker as it was', async () => {
     await using place = await Place.open()
     const session = await place.create({ mode: 'conversation' })
     const node = place.node()
@@ -81,7 +81,7 @@ describe('a cancel of one worker', () => {
 })
 
 describe('a cancel of one run', () => {
-  test('ends the children that it waits for, and spares the detached one', async () => {
+  test('a cancel of one run ends the children that it waits for, and spares the detached one', async () => {
     await using scene = await tree()
     const { place, node, root, first } = scene
     await place.redis.hset(place.workerKeys(root.worker).record, 'mode', 'conversation')
@@ -135,7 +135,7 @@ describe('a cancel of one run', () => {
     expect(await place.redis.hget(place.workerKeys(next.worker).record, 'ended')).toMatch(/^cancelled \d+ 2 \d+$/)
   })
 
-  test('leaves no element that a later run could meet', async () => {
+  test('a cancel of one run leaves no element that a later run could meet', async () => {
     await using place = await Place.open()
     const { node, turn } = await talk(place)
     await place.sessions.cancelWorker(turn.worker, 'run', 'enough')

@@ -4,7 +4,7 @@ import type { HandTurn } from '../support/hand-node.ts'
 import { cancelledEnd, started, states, tree } from '../support/turn/cancel-scenes.ts'
 
 describe('cancel', () => {
-  test('marks the session and its root for good, and tells the nodes', async () => {
+  test('a cancel closes the session and its root for good, and tells the nodes', async () => {
     await using scene = await started()
     const { place, session } = scene
     const changed = await place.changed(async () =>
@@ -112,7 +112,7 @@ describe('from that instant (I12)', () => {
 })
 
 describe('the cancelling end of a turn', () => {
-  test('makes its worker terminal for good, its mail kept for reading', async () => {
+  test('the cancelling end of a turn makes its worker terminal for good, its mail kept for reading', async () => {
     await using scene = await started()
     const { place, session, node } = scene
     const turn = await node.claim()

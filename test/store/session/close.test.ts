@@ -10,7 +10,7 @@ async function conversation() {
 }
 
 describe('close', () => {
-  test('ends a conversation at once when its root is idle', async () => {
+  test('a close ends a conversation at once when its root is idle', async () => {
     await using scene = await conversation()
     const { place, session, node } = scene
     await (await node.claim()).complete()
@@ -27,7 +27,7 @@ describe('close', () => {
   })
 
   test.each(['queued', 'running', 'parked'] as const)(
-    'lets a %s root answer first, and ends with that',
+    'a close lets a %s root answer first, and ends with that',
     async (state) => {
       await using scene = await conversation()
       const { place, session, node } = scene
@@ -86,7 +86,7 @@ describe('close', () => {
     }
   })
 
-  test('lets the worker answer all waiting inputs, and those that come in the meantime', async () => {
+  test('a close lets the worker answer all waiting inputs, and those that come in the meantime', async () => {
     await using scene = await conversation()
     const { place, session, node } = scene
     await place.sessions.close(session.id)

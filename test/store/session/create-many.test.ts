@@ -37,7 +37,7 @@ const told = async (place: Place) =>
   )
 
 describe('many sessions', () => {
-  test('are what they would be one after the other, with one script', async () => {
+  test('sessions created together are as if created one after the other, with one script', async () => {
     await using one = await Place.open()
     await using other = await Place.open()
     for (const place of [one, other]) await place.create({ label: 'zero' })
@@ -52,13 +52,13 @@ describe('many sessions', () => {
     )
   })
 
-  test('get their places in the run queue in the order in which they were asked for', async () => {
+  test('sessions created together get their positions in the run queue in the order of the request', async () => {
     await using place = await Place.open()
     const made = await place.createMany(['c', 'a', 'b'].map((label) => ({ label })))
     expect(await place.redis.zrange(place.keys.run('default'), '0', '-1')).toEqual(made.map(({ root }) => root))
   })
 
-  test('bring as many wake-ups as the rule has for all of them, in the answer for the first of each pool', async () => {
+  test('sessions created together bring as many wake-ups as the rule has for all of them, in the answer for the first of each pool', async () => {
     await using place = await Place.open()
     await place.redis.set(place.keys.slots('default'), 2)
     const made = await place.createMany([
@@ -76,7 +76,7 @@ describe('many sessions', () => {
     expect(await place.redis.zcard(place.keys.wakeups('default'))).toBe(2)
   })
 
-  test('sent again, of several pools and under a key, have the same answers, and nothing is written', async () => {
+  test('a repeated creation of sessions of several pools and under a key has the same answers, and nothing is written', async () => {
     await using place = await Place.open()
     const made = await place.createMany(wishes)
     const before = await place.dump()
@@ -92,7 +92,7 @@ describe('many sessions', () => {
     expect(await place.dump()).toEqual(before)
   })
 
-  test('are sixteen to a script, or as many as have 64 KB', async () => {
+  test('sessions created together are sixteen to a script, or as many as have 64 KB', async () => {
     await using place = await Place.open()
     await place.create({ label: 'zero' })
     const many = (count: number, input: string) =>
@@ -122,7 +122,7 @@ describe('many sessions', () => {
     expect(await place.redis.zcard(place.keys.sessions)).toBe(3)
   })
 
-  test('are not sent again one by one when Redis gave no answer in time', async () => {
+  test('sessions created together are not sent again one by one when Redis gave no answer in time', async () => {
     await using place = await Place.open()
     const { id } = await place.create()
     const late = new TransientError('no answer within 60000 ms', { code: 'store_unavailable' })
@@ -162,7 +162,7 @@ describe('sessions that are asked for one by one, in one pass of the event loop'
     Promise.allSettled(orders.map((order) => place.sessions.create({ ...aSession, ...order } as SessionOrder)))
   const idsLike = (id: string) => ['d', 'e', 'f'].map((digit) => ({ sessionId: id.replace(/^./, digit) }))
 
-  test('go in one script, and each has its own answer', async () => {
+  test('sessions asked for in one pass of the event loop go in one script, and each has its own answer', async () => {
     await using place = await Place.open()
     const { id } = await place.create()
     const before = place.wire.sent

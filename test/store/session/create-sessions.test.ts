@@ -95,7 +95,7 @@ describe('creating a session', () => {
 })
 
 describe('a session under a key that the caller gave', () => {
-  test('is found again under that key by a caller that made another id for it', async () => {
+  test('a session under a key is found again under that key by a caller that made another id for it', async () => {
     await using place = await Place.open()
     const first = await place.create({ key: 'order-7' })
     expect(await place.dump()).toMatchObject({
@@ -107,7 +107,7 @@ describe('a session under a key that the caller gave', () => {
     expect(await place.dump()).toEqual(before)
   })
 
-  test('is found also when it had brought no wake-up', async () => {
+  test('a session under a key is found even if it had brought no wake-up', async () => {
     await using place = await Place.open()
     await place.create({ label: 'zero' })
     const first = await place.create({ key: 'order-8' })
@@ -123,7 +123,7 @@ describe('a session under a key that the caller gave', () => {
     { permissions: 'tools a' },
     { limits: { ...defaultSessionLimits, workers: 7 } },
     { limits: { ...defaultSessionLimits, tokens: 7 } },
-  ] as const)('is not the one that is asked for with %j', async (more) => {
+  ] as const)('a session under a key is not found by a request with %j', async (more) => {
     await using place = await Place.open()
     const { id } = await place.create()
     const [first = '', second = ''] = ['e', 'f'].map((digit) => id.replace(/^./, digit))

@@ -36,7 +36,7 @@ test('a finish of one open child does not look at more when its session had more
 })
 
 describe('finish', () => {
-  test('counts as one more commit without a token: a node that held the worker before can record nothing more', async () => {
+  test('a finish counts as one more commit without a token: a node that held the worker before can record nothing more', async () => {
     await using scene = await started()
     const { place, session, node } = scene
     const turn = await node.claim()
@@ -65,7 +65,7 @@ describe('finish', () => {
     })
   })
 
-  test('tells how many cancels are over: not that of a session whose worker still runs', async () => {
+  test('a finish tells how many cancels are over: not that of a session whose worker still runs', async () => {
     await using scene = await started()
     const { place, session, node } = scene
     const turn = await node.claim()
@@ -76,7 +76,7 @@ describe('finish', () => {
     expect(await node.upkeep.finishCancelled()).toEqual({ finished: 0, damaged: [], wakeups: [] })
   })
 
-  test('blames no session for a Redis that does not answer', async () => {
+  test('a finish blames no session for a Redis that does not answer', async () => {
     await using scene = await started()
     const { place, session } = scene
     await place.sessions.cancel(session.id, 'enough')
@@ -88,7 +88,7 @@ describe('finish', () => {
     await expect(upkeep.finishCancelled()).rejects.toBe(away)
   })
 
-  test('ends idle, queued and parked workers, takes them out of run queue and timers, and ends the session', async () => {
+  test('a finish ends idle, queued and parked workers, takes them out of run queue and timers, and ends the session', async () => {
     await using scene = await tree()
     const { place, session, node, first } = scene
     const timers = [{ id: 't1', ms: 600_000, valueJson: '1' }]
@@ -116,7 +116,7 @@ describe('finish', () => {
     expect(last.at(-1)).toEqual(['session.cancelled <one.root>'])
   })
 
-  test('versions and histories grow by one for each run that it ends (I4), and not for an idle worker', async () => {
+  test('versions and histories grow by one for each run that a finish ends (I4), and not for an idle worker', async () => {
     await using scene = await started({ mode: 'conversation' })
     const { place, session, node } = scene
     await (await node.claim()).complete()
@@ -126,7 +126,7 @@ describe('finish', () => {
     expect(changed).not.toHaveProperty('w:<one.root>:log')
   })
 
-  test('ends a run that waits for its next attempt, with a result', async () => {
+  test('a finish ends a run that waits for its next attempt, with a result', async () => {
     await using scene = await started()
     const { place, session, node } = scene
     const turn = await node.claim()
@@ -146,7 +146,7 @@ describe('finish', () => {
     expect(dump).not.toHaveProperty('timers')
   })
 
-  test('waits for a running worker, and leaves it to its own end', async () => {
+  test('a finish waits for a running worker, and leaves it to its own end', async () => {
     await using scene = await tree()
     const { place, session, node, first } = scene
     await place.sessions.cancel(session.id, 'enough')
@@ -162,7 +162,7 @@ describe('finish', () => {
     expect(await place.session(session.id)).toMatchObject({ state: 'cancelled' })
   })
 
-  test("gets a dead node's turn from the sweep, queued, and ends it", async () => {
+  test('a finish gets the turn of a dead node from the sweep, queued, and ends it', async () => {
     await using scene = await started()
     const { place, session, node } = scene
     const turn = await node.claim()
@@ -173,7 +173,7 @@ describe('finish', () => {
     expect(await place.session(session.id)).toMatchObject({ state: 'cancelled', 'result:1': 'cancelled 0' })
   })
 
-  test('is repeated without effect', async () => {
+  test('a repeated finish has no effect', async () => {
     await using scene = await tree()
     const { place, session, node } = scene
     await place.sessions.cancel(session.id, 'enough')
@@ -184,7 +184,7 @@ describe('finish', () => {
     expect(await place.dump()).toEqual(before)
   })
 
-  test('waits for what runs, in whichever batch that was', async () => {
+  test('a finish waits for running turns, in whichever batch they were', async () => {
     await using scene = await tree({ policy: { sweepBatch: 2 } })
     const { place, session, node } = scene
     await place.sessions.cancel(session.id, 'enough')
@@ -192,7 +192,7 @@ describe('finish', () => {
     expect(await states(place)).toMatchObject({ first: 'running', grandchild: 'terminal' })
   })
 
-  test('ends a large session in batches', async () => {
+  test('a finish ends a large session in batches', async () => {
     await using scene = await started(
       { limits: { workers: 100, children: 50 } },
       await Place.open({ policy: { sweepBatch: 7 } }),
@@ -210,7 +210,7 @@ describe('finish', () => {
     expect(await place.session(session.id)).toMatchObject({ state: 'cancelled' })
   })
 
-  test('forgets a session that is gone', async () => {
+  test('a finish forgets a session that is gone', async () => {
     await using scene = await started()
     const { place, node } = scene
     await place.redis.sadd(place.keys.cancelling, '01890a5d-ac96-774b-bcce-b302099a8000')

@@ -65,7 +65,7 @@ describe('a fork', () => {
     }
   })
 
-  test('holds no lease, queue or record of the session that it is made of', async () => {
+  test('a fork holds no lease, queue or record of the session that it is made of', async () => {
     await using place = await Place.open()
     const { session, root, child } = await live(place)
     const [before, after] = [
@@ -81,7 +81,7 @@ describe('a fork', () => {
     expect(await place.redis.zscore(place.keys.run('default'), child.id)).not.toBeNull()
   })
 
-  test('is pruned as any other session, with all of its keys', async () => {
+  test('a fork is pruned as any other session, with all of its keys', async () => {
     await using place = await Place.open()
     const { session } = await live(place)
     const { id } = await forked(place, session)

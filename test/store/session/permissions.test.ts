@@ -17,7 +17,7 @@ async function started(permissions: string) {
 }
 
 describe('the permissions of a session', () => {
-  test('are in the record of its root, and come with each claim', async () => {
+  test('the permissions of a session are in the record of its root, and come with each claim', async () => {
     await using scene = await started('tools a b\nkinds c\nfolder /d')
     const { place, root, turn } = scene
     expect(await place.record(root)).toMatchObject({ permissions: 'tools a b\nkinds c\nfolder /d' })
@@ -32,7 +32,7 @@ describe('the permissions of a session', () => {
 })
 
 describe('permissions of over 64 bytes', () => {
-  test('are stored once for a session, however many of its workers have them', async () => {
+  test('permissions of over 64 bytes are stored once for a session, however many of its workers have them', async () => {
     await using place = await Place.open()
     const { root, turn, spawns, kept } = await checks.family(place)
     await turn.park('signals', { spawns, pendingCalls: [1, 2] })
@@ -63,7 +63,7 @@ describe('permissions of over 64 bytes', () => {
     expect(await place.node().ask()).toEqual({ kind: 'empty' })
   })
 
-  test('are sent once with a commit', async () => {
+  test('permissions of over 64 bytes are sent once with a commit', async () => {
     await using place = await Place.open()
     const { turn, spawns } = await checks.family(place)
     const { texts } = commitArgs(turn.request({ spawns }), {
@@ -76,7 +76,7 @@ describe('permissions of over 64 bytes', () => {
 })
 
 describe('the permissions of a child', () => {
-  test('are in its record, and those of a grandchild are held against them', async () => {
+  test('the permissions of a child are in its record, and those of a grandchild are checked against them', async () => {
     await using scene = await started('tools a b c')
     const { place, node, turn } = scene
     const child = place.child(turn.worker, 1, 'child', { permissions: 'tools a b' })
@@ -92,7 +92,7 @@ describe('the permissions of a child', () => {
     expect(await below.commit(grandchild('tools b'))).toMatchObject({ kind: 'ok' })
   })
 
-  test('are held against long ones in the time of reading both', async () => {
+  test('the permissions of a child are checked against long ones in the time of reading both', async () => {
     const names = Array.from({ length: 40_000 }, (_, index) => `tool-${index}`)
     await using scene = await started(`tools ${names.join(' ')}`)
     const { place, turn } = scene
@@ -100,7 +100,7 @@ describe('the permissions of a child', () => {
     expect(await turn.commit({ spawns, pendingCalls: [1] })).toMatchObject({ kind: 'ok' })
   })
 
-  test('may be anything where the parent has none', async () => {
+  test('the permissions of a child may be anything if the parent has none', async () => {
     await using scene = await started('')
     const { place, turn } = scene
     const child = place.child(turn.worker, 1, 'child', { permissions: 'tools a\nfolder /d' })

@@ -20,7 +20,7 @@ async function another({ redisUrl, namespace }: TestTroupe): Promise<Troupe> {
   return connectInternal({ redisUrl, namespace })
 }
 
-test('sessions stay where they are, new ones go to all partitions, and a key that began one begins no other (RAISE-1, RAISE-2)', async () => {
+test('sessions stay in their partition, new ones go to all, and a key that began one begins no other (RAISE-1, RAISE-2)', async () => {
   await using old = await TestTroupe.connect()
   const begin = (client: Troupe, key: string) =>
     client.sessions.create({ kind: 'tally', input: 1, keepOpen: true, idempotencyKey: key })
@@ -45,7 +45,7 @@ test('sessions stay where they are, new ones go to all partitions, and a key tha
   expect((await client.audit()).findings).toEqual([])
 })
 
-test('keys are looked for where each earlier number of partitions led to', async () => {
+test('keys of sessions are looked for in the partitions to which each earlier number of partitions led', async () => {
   await using first = await TestTroupe.connect({ partitions: 2 })
   const order = (key: string) => ({ kind: 'tally', input: 1, idempotencyKey: key })
   const one = await Promise.all(keys.map((key) => first.client.sessions.create(order(key))))

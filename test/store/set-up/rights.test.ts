@@ -51,7 +51,7 @@ async function without(place: Place, ...commands: string[]): Promise<Redis> {
 }
 
 describe('the rights of a user', () => {
-  test('are tried for every command that a script calls', () => {
+  test('the rights of a user are tried for every command that a script calls', () => {
     expect(new Set(tried)).toEqual(called)
   })
 
@@ -97,7 +97,7 @@ describe('the rights of a user', () => {
     })
   })
 
-  test('are checked for clients that write, and not for those that only read', async () => {
+  test('the rights of a user are checked for clients that write, and not for those that only read', async () => {
     const place = await setUp()
     const redisUrl = await urlWithout(place, 'hset', 'xadd')
     const open = (purpose: Purpose, namespace: string) => connectInternal({ redisUrl, namespace, purpose })

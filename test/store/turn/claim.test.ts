@@ -8,7 +8,7 @@ import { Place } from '../support/place.ts'
 const wakeup = 'b-mine-default-1'
 
 describe('a claim', () => {
-  test('takes the first in the run queue, with a lease, a token and a start counted before any work', async () => {
+  test('a claim takes the first in the run queue, with a lease, a token and a start counted before any work', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
@@ -21,7 +21,7 @@ describe('a claim', () => {
     })
   })
 
-  test('returns all that the turn needs', async () => {
+  test('a claim returns everything that the turn needs', async () => {
     await using place = await Place.open()
     const { id, root } = await place.create({ limits: { workers: 9, children: 8, depth: 7, mailbox: 6 } })
     await place.post(root, 'second')
@@ -54,7 +54,7 @@ describe('a claim', () => {
     expect(assignment.mail.inbox.map((mail) => mail.message.value)).toEqual(['first', 'second'])
   })
 
-  test('says which call waits for a child, and that none waits for a detached one', async () => {
+  test('a claim says which call waits for a child, and that no call waits for a detached one', async () => {
     await using place = await Place.open()
     const { id, root } = await place.create()
     const node = place.node()
@@ -94,7 +94,7 @@ describe('a claim', () => {
     })
   })
 
-  test('passes over what its node cannot run, whatever the kinds look like', async () => {
+  test('a claim passes over workers that its node cannot run, whatever the kinds look like', async () => {
     await using place = await Place.open()
     for (const [label, kind] of Object.entries({ a: 'ech', b: 'echo2', c: 'a/echo', d: 'cho', e: 'echo' }))
       await place.create({ label, kind })
@@ -102,21 +102,24 @@ describe('a claim', () => {
     expect(assignment.name).toBe('e')
   })
 
-  test.each([0, 1, 31, 32, 33, 511])('takes the first that fits, behind %i that do not', async (before) => {
-    await using place = await Place.open()
-    for (let number = 0; number < before; number++) await place.create({ label: `x${number}`, kind: 'other' })
-    await place.create({ label: 'in reach' })
-    expect((await place.node().claim()).assignment.name).toBe('in reach')
-  })
+  test.each([0, 1, 31, 32, 33, 511])(
+    'a claim takes the first worker that fits, behind %i that do not',
+    async (before) => {
+      await using place = await Place.open()
+      for (let number = 0; number < before; number++) await place.create({ label: `x${number}`, kind: 'other' })
+      await place.create({ label: 'in reach' })
+      expect((await place.node().claim()).assignment.name).toBe('in reach')
+    },
+  )
 
-  test('looks at 512 workers at most', async () => {
+  test('a claim looks at 512 workers at most', async () => {
     await using place = await Place.open()
     for (let number = 0; number < 512; number++) await place.create({ label: `x${number}`, kind: 'other' })
     await place.create({ label: 'out of reach' })
     expect(await place.node().ask()).toEqual({ kind: 'unfit' })
   })
 
-  test('takes workers in the order in which they became runnable', async () => {
+  test('a claim takes workers in the order in which they became runnable', async () => {
     await using place = await Place.open()
     for (const label of ['a', 'b', 'c']) await place.create({ label })
     const node = place.node()
@@ -124,7 +127,7 @@ describe('a claim', () => {
     expect(names.map((turn) => turn.assignment.name)).toEqual(['a', 'b', 'c'])
   })
 
-  test('drops workers that are not queued from the run queue, and takes the next', async () => {
+  test('a claim drops workers that are not queued from the run queue, and takes the next', async () => {
     await using place = await Place.open()
     const gone = await place.create({ label: 'gone' })
     await place.create({ label: 'here' })
@@ -134,7 +137,7 @@ describe('a claim', () => {
     expect(await place.redis.zcard(place.keys.run('default'))).toBe(0)
   })
 
-  test('hands out at most so many bytes of mail, and one mail at least; the rest follows', async () => {
+  test('a claim hands out at most so many bytes of mail, and one mail at least; the rest follows', async () => {
     await using place = await Place.open({ policy: { claimMailBytes: 1_000 } })
     const { root } = await place.create({ mode: 'conversation', input: 'x'.repeat(5_000) })
     for (let number = 0; number < 40; number++) await place.post(root, `${number} ${'y'.repeat(90)}`)
@@ -150,7 +153,7 @@ describe('a claim', () => {
     )
   })
 
-  test('hands out no more mails than a turn may receive, however many wait; the rest follows', async () => {
+  test('a claim hands out no more mails than a turn may receive, however many wait; the rest follows', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation', limits: { mailbox: 1_000 } })
     for (let number = 0; number < 200; number++) await place.post(root, `${number}`)
@@ -163,7 +166,7 @@ describe('a claim', () => {
     expect(assignment.mail.inbox[0]?.position).toBe(1)
   })
 
-  test('hands out no more timers than a turn may receive', async () => {
+  test('a claim hands out no more timers than a turn may receive', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     const node = place.node()
@@ -178,7 +181,7 @@ describe('a claim', () => {
     expect(assignment.mail.signals.length).toBeLessThan(100)
   })
 
-  test('clears the last failure when a run starts', async () => {
+  test('a claim clears the last failure when a run starts', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
     const node = place.node()
@@ -198,7 +201,7 @@ describe('a claim', () => {
     expect(changed).toMatchObject({ 'w:<one.root>:failure': null, 'w:<one.root>': { failed: '0' } })
   })
 
-  test('keeps the last failure if no message waits: the turn was released after its run had ended (I11)', async () => {
+  test('a claim keeps the last failure if no message waits: the turn was released after its run had ended (I11)', async () => {
     await using place = await Place.open()
     await place.create({ mode: 'conversation' })
     const node = place.node()
@@ -220,7 +223,7 @@ describe('a claim', () => {
     })
   })
 
-  test('keeps the last failure while the same message is tried again', async () => {
+  test('a claim keeps the last failure while the same message is tried again', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
@@ -263,7 +266,7 @@ describe('a wake-up', () => {
     })
   })
 
-  test('is gone from both sets when there is nothing left', async () => {
+  test('a wake-up leaves both sets when no work is left', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
@@ -339,7 +342,7 @@ describe('poison', () => {
 })
 
 describe('a cancelled worker that is queued', () => {
-  test('is assigned for its cancelling end only, and its start is not counted as suspicious', async () => {
+  test('a queued worker that was cancelled is assigned only for its cancelling end, and its start is not counted as suspicious', async () => {
     await using place = await Place.open()
     const { id } = await place.create()
     await place.sessions.cancel(id, 'enough')

@@ -18,7 +18,7 @@ async function started(limits: Partial<SessionLimits> = {}) {
 const mailTo = (workerId: string, text: string) => ({ workerId, mail: encodeInput(null, JSON.stringify(text)) })
 
 describe('a spawn', () => {
-  test('makes a record, a mailbox with the input and a place in the run queue', async () => {
+  test('a spawn makes a record, a mailbox with the input and a place in the run queue', async () => {
     await using scene = await started({ workers: 9, children: 8, depth: 7, mailbox: 6 })
     const { place, turn } = scene
     const changed = await place.changed(() =>
@@ -71,7 +71,7 @@ describe('a spawn', () => {
     })
   })
 
-  test('is the same child when it is repeated (I8)', async () => {
+  test('a repeated spawn is the same child (I8)', async () => {
     await using scene = await started()
     const { place, turn } = scene
     const spawns = [place.child(turn.worker, 1, 'child')]
@@ -130,7 +130,7 @@ describe('a spawn', () => {
 })
 
 describe('a message to another worker', () => {
-  test('is put into its mailbox and wakes it', async () => {
+  test('a message to another worker is put into its mailbox and wakes it', async () => {
     await using scene = await started()
     const { place, node, turn } = scene
     const other = await place.create({ label: 'two', mode: 'conversation' })

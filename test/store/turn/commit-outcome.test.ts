@@ -64,7 +64,7 @@ describe('the run of a root', () => {
     },
   )
 
-  test('ends its session even if another program has removed its mailbox', async () => {
+  test('the run of a root ends its session even if another program has removed its mailbox', async () => {
     await using scene = await started()
     const { place, turn, session } = scene
     await place.redis.del(place.workerKeys(turn.worker).inbox)
@@ -72,7 +72,7 @@ describe('the run of a root', () => {
     expect(await place.session(session.id)).toMatchObject({ state: 'completed' })
   })
 
-  test('ends no session while input waits: the next run answers it', async () => {
+  test('the run of a root ends no session while input waits: the next run answers it', async () => {
     await using scene = await started()
     const { place, turn, node, session } = scene
     await place.post(turn.worker, 'second')
@@ -116,7 +116,7 @@ describe('the run of a root', () => {
     expect(changed).toEqual({})
   })
 
-  test('may end in the middle of a turn; the next run goes on under the same token', async () => {
+  test('the run of a root may end in the middle of a turn; the next run goes on under the same token', async () => {
     await using scene = await started({ mode: 'conversation' })
     const { place, turn } = scene
     await place.post(turn.worker, 'second')
@@ -139,7 +139,7 @@ describe('the run of a root', () => {
 })
 
 describe('the run of a child', () => {
-  test('posts its result to the parent that waits for it, which is queued', async () => {
+  test('the run of a child posts its result to the parent that waits for it, which is queued', async () => {
     await using scene = await parentWithChildren((first) => `result:${first}`)
     const { place, children } = scene
     const mail = result(children.first)
@@ -156,7 +156,7 @@ describe('the run of a child', () => {
     expect(changed.events).toEqual([['run.completed <first>']])
   })
 
-  test('posts its result to a parent that waits for another, which is not woken', async () => {
+  test('the run of a child posts its result to a parent that waits for another, which is not woken', async () => {
     await using scene = await parentWithChildren((first) => `result:${first}`)
     const { place, node, children } = scene
     const changed = await place.changed(() => children.second.complete({ result: result(children.second) }))
@@ -171,7 +171,7 @@ describe('the run of a child', () => {
     ])
   })
 
-  test('wakes a parent that waits for so many results with the last of them', async () => {
+  test('the run of a child wakes a parent that waits for so many results with the last of them', async () => {
     await using scene = await parentWithChildren(() => 'results:2')
     const { place, children } = scene
     expect(await place.changed(() => children.second.complete({ result: result(children.second) }))).not.toHaveProperty(
@@ -182,7 +182,7 @@ describe('the run of a child', () => {
     })
   })
 
-  test('wakes a parent that waits for any message', async () => {
+  test('the run of a child wakes a parent that waits for any message', async () => {
     await using scene = await parentWithChildren(() => 'any')
     const { place, children } = scene
     expect(await place.changed(() => children.second.complete({ result: result(children.second) }))).toMatchObject({
@@ -200,7 +200,7 @@ describe('the run of a child', () => {
     }
   })
 
-  test('leaves its result in the mailbox of a parent that runs', async () => {
+  test('the run of a child leaves its result in the mailbox of a parent that runs', async () => {
     await using scene = await parentWithChildren((first) => `result:${first}`)
     const { place, node, children } = scene
     await children.first.complete({ result: result(children.first) })
@@ -210,7 +210,7 @@ describe('the run of a child', () => {
     expect(changed).not.toHaveProperty('w:<one.root>')
   })
 
-  test('drops its result when the run of the parent is over (STALE)', async () => {
+  test('the run of a child drops its result when the run of the parent is over (STALE)', async () => {
     await using scene = await parentWithChildren((first) => `result:${first}`, { mode: 'conversation' })
     const { place, node, children } = scene
     await children.first.complete({ result: result(children.first) })
@@ -222,7 +222,7 @@ describe('the run of a child', () => {
     expect(changed).not.toHaveProperty('w:<one.root>:mail:results')
   })
 
-  test('drops its result also when the parent is in its next run (I8)', async () => {
+  test('the run of a child drops its result also when the parent is in its next run (I8)', async () => {
     await using scene = await parentWithChildren((first) => `result:${first}`, { mode: 'conversation' })
     const { place, node, turn, children } = scene
     await children.first.complete({ result: result(children.first) })
@@ -240,7 +240,7 @@ describe('the run of a child', () => {
     expect(await place.dump()).not.toHaveProperty('w:<one.root>:mail:results')
   })
 
-  test('posts nothing for a detached child, even if the commit holds a result', async () => {
+  test('a detached child posts no result, even if the commit holds one', async () => {
     await using scene = await parentWithChildren(() => 'any')
     const { place, children } = scene
     const changed = await place.changed(() => children.free.complete({ result: result(children.free) }))
@@ -248,7 +248,7 @@ describe('the run of a child', () => {
     expect(changed).not.toHaveProperty('w:<one.root>')
   })
 
-  test('posts one result only: none for its second run (I8)', async () => {
+  test('the run of a child posts only one result, and none for its second run (I8)', async () => {
     await using scene = await parentWithChildren(() => 'any')
     const { place, node, children } = scene
     await children.first.complete({ result: result(children.first) })
@@ -270,7 +270,7 @@ describe('the run of a child', () => {
 })
 
 describe('what still belongs to a run that ends', () => {
-  test('open timers go, and a timer message and results that nobody received', async () => {
+  test('timers go with an ended run, and so do timer messages and results that nobody received', async () => {
     await using scene = await started({ mode: 'conversation' })
     const { place, node, turn } = scene
     const timers = [

@@ -103,7 +103,7 @@ describe('parked on a result', () => {
     expect(await place.dump()).toMatchObject({ 'w:<one.root>': { status: 'parked' } })
   })
 
-  test('results consumed out of order stay consumed, and those between are found', async () => {
+  test('results consumed out of order stay consumed, and those between them are found', async () => {
     await using scene = await withChildren()
     const { place, node, turn, first, second, open } = scene
     await second.complete({ result: resultOf(second) })
@@ -153,7 +153,7 @@ describe('parked on a number of results', () => {
     expect(await place.dump()).toMatchObject({ 'w:<one.root>': { status: 'queued' } })
   })
 
-  test('too few leave it parked', async () => {
+  test('a worker parked on a number of results stays parked if too few come', async () => {
     await using scene = await withChildren()
     const { place, turn, first, open } = scene
     await first.complete({ result: resultOf(first) })
@@ -193,7 +193,7 @@ describe('parked on a timer', () => {
     }
   })
 
-  test('input does not wake it', async () => {
+  test('a worker parked on a timer is not woken by input', async () => {
     await using scene = await started()
     const { place, turn } = scene
     await place.post(turn.worker, 'second')
@@ -228,7 +228,7 @@ describe('parked for the next attempt', () => {
     expect(assignment.mail.inbox.map((mail) => mail.message.value)).toEqual(['first'])
   })
 
-  test('nothing wakes it before: not input that is there, not input that comes', async () => {
+  test('a worker parked for the next attempt is woken by nothing before: not by input that is there, nor by input that comes', async () => {
     await using scene = await started()
     const { place, turn } = scene
     await place.post(turn.worker, 'second')
@@ -239,7 +239,7 @@ describe('parked for the next attempt', () => {
 })
 
 describe('a turn that releases its worker', () => {
-  test('queues it at the tail, behind the workers that waited', async () => {
+  test('a turn that releases its worker queues it behind the workers that waited', async () => {
     await using scene = await started()
     const { place, turn } = scene
     await place.create({ label: 'two' })

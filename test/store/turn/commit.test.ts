@@ -14,7 +14,7 @@ async function started(options: Parameters<Place['create']>[0] = {}) {
 }
 
 describe('a step in the middle of a turn', () => {
-  test('appends its entries and takes its mail; the worker goes on running, and its lease is left to renew', async () => {
+  test('a step in the middle of a turn appends its entries and takes its mail; the worker goes on running, and its lease is left to renew', async () => {
     await using scene = await started()
     const { place, turn } = scene
     const changed = await place.changed(async () => {
@@ -40,14 +40,14 @@ describe('a step in the middle of a turn', () => {
     })
   })
 
-  test('may be empty: it counts as a commit (I4)', async () => {
+  test('a step in the middle of a turn may be empty: it counts as a commit (I4)', async () => {
     await using scene = await started()
     const { place, turn } = scene
     const changed = await place.changed(() => turn.record({ open: false, runState: 'Idle' }))
     expect(changed).toEqual({ 'w:<one.root>': { version: '1', starts: '0', committed: '1.n:1' } })
   })
 
-  test('numbers its entries without a gap (I4)', async () => {
+  test('a step in the middle of a turn numbers its entries without a gap (I4)', async () => {
     await using scene = await started()
     const { place, turn } = scene
     for (let step = 1; step <= 5; step++)
@@ -81,7 +81,7 @@ describe('state', () => {
     expect(shrunk).toMatchObject({ 'w:<one.root>:state': null, 'w:<one.root>': { data: short } })
   })
 
-  test('is counted in bytes, not in letters', async () => {
+  test('state is counted in bytes, not in letters', async () => {
     await using scene = await started()
     const { place, turn } = scene
     const json = JSON.stringify('語'.repeat(21))
@@ -100,7 +100,7 @@ describe('state', () => {
     },
   )
 
-  test('is kept by a step that says nothing of it', async () => {
+  test('state is kept by a step that says nothing of it', async () => {
     await using scene = await started()
     const { place, turn } = scene
     await turn.record({ stateJson: '{"n":1}' })
@@ -110,7 +110,7 @@ describe('state', () => {
 })
 
 describe('a failure', () => {
-  test('is set with the failing step (I11), kept by steps that do not mention it, and cleared by one that does', async () => {
+  test('a failure is set by the failing step (I11), kept by steps that do not mention it, and cleared by a step that does', async () => {
     await using scene = await started()
     const { place, turn } = scene
     expect(await place.changed(() => turn.record({ failure }))).toMatchObject({
@@ -127,7 +127,7 @@ describe('a failure', () => {
 })
 
 describe('a dead letter', () => {
-  test('holds the consumed input with its evidence; the history has none of it (I1)', async () => {
+  test('a dead letter holds the consumed input with its evidence; the history has none of it (I1)', async () => {
     await using scene = await started()
     const { place, turn } = scene
     const changed = await place.changed(() =>
@@ -148,7 +148,7 @@ describe('a dead letter', () => {
     })
   })
 
-  test('is evidence alone where no input was consumed', async () => {
+  test('a dead letter without a consumed input holds only its evidence', async () => {
     await using scene = await started()
     const { place, turn } = scene
     expect(await place.changed(() => turn.record({ dead: '{}' }))).toMatchObject({
@@ -158,7 +158,7 @@ describe('a dead letter', () => {
 })
 
 describe('a commit is not accepted', () => {
-  test('twice: the second is answered as the first, and nothing more is written (K11)', async () => {
+  test('a commit that is sent twice is answered twice, and nothing more is written (K11)', async () => {
     await using scene = await started()
     const { place, node, turn } = scene
     const request = turn.request({ entries: ['{"a":1}'], inputsConsumed: 1, event: '[["run.started"]]' })
@@ -251,7 +251,7 @@ describe('a commit is not accepted', () => {
     expect(await turn.commit({ ...end, end: { wait: 'any', next: null } })).toMatchObject({ kind: 'ok' })
   })
 
-  test('is refused its cancelling end when Redis knows of no cancel: a fail-over lost it, and the run goes on (K18)', async () => {
+  test('a cancelling end is refused when Redis knows of no cancel: a fail-over lost it, and the run goes on (K18)', async () => {
     await using scene = await started({ mode: 'job' })
     const { place, session, node, turn } = scene
     const end = { entries: ['{"type":"cancelled"}'], open: false, outcome: 'cancelled', runState: 'Idle' } as const
@@ -268,7 +268,7 @@ describe('a commit is not accepted', () => {
 })
 
 describe('a turn that ends and claims in one script', () => {
-  test('gets the next worker of its slot', async () => {
+  test('a turn that ends and claims at once gets the next worker of its slot', async () => {
     await using scene = await started()
     const { place, node, turn } = scene
     await place.create({ label: 'two' })
@@ -285,7 +285,7 @@ describe('a turn that ends and claims in one script', () => {
     })
   })
 
-  test('gets its own worker again when that is the first in the run queue', async () => {
+  test('a turn that ends and claims at once gets its own worker again when that is the first in the run queue', async () => {
     await using scene = await started({ mode: 'conversation' })
     const { place, node, turn } = scene
     await place.post(turn.worker, 'second')
@@ -293,7 +293,7 @@ describe('a turn that ends and claims in one script', () => {
     expect(answer.claimed).toMatchObject({ kind: 'assigned', assignment: { workerId: turn.worker, run: 2, epoch: 2 } })
   })
 
-  test('gets nothing if nothing waits, and its wake-up is answered', async () => {
+  test('a turn that ends and claims at once gets nothing if nothing waits, and its wake-up is answered', async () => {
     await using scene = await started()
     const { place, node, turn } = scene
     await place.redis.zadd(place.keys.wakeups('default'), (await place.now()) + 20_000, 'mine')
@@ -302,7 +302,7 @@ describe('a turn that ends and claims in one script', () => {
     expect(await place.redis.zscore(place.keys.wakeups('default'), 'mine')).toBeNull()
   })
 
-  test('claims nothing when it is not accepted', async () => {
+  test('a turn that ends and claims at once claims nothing when it is not accepted', async () => {
     await using scene = await started()
     const { place, node, turn } = scene
     await place.create({ label: 'two' })

@@ -105,7 +105,7 @@ const scenes: Readonly<Record<string, Requests>> = {
 }
 
 describe('commits that go together', () => {
-  test.each(Object.entries(scenes))('%s: as one after the other', async (_, requests) => {
+  test.each(Object.entries(scenes))('commits of one batch (%s) act as one after the other', async (_, requests) => {
     await using one = await Place.open()
     await using other = await Place.open()
     const asked = []
@@ -126,7 +126,7 @@ describe('commits that go together', () => {
     expect(await told(one)).toEqual(await told(other))
   })
 
-  test('wake a parent once, when the last result it waits for is there, and give it all of them in the order of its calls', async () => {
+  test('commits of one batch wake a parent once, when the last result it waits for is there, and give it all of them in the order of its calls', async () => {
     await using place = await Place.open()
     const { node, parent, children } = await siblings(place)
     await together(
@@ -210,7 +210,7 @@ describe('commits that go together', () => {
     expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
   })
 
-  test('are not sent again one by one when Redis gave no answer in time', async () => {
+  test('commits of one batch are not sent again one by one when Redis gave no answer in time', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place)
     const late = new TransientError('no answer within 60000 ms', { code: 'store_unavailable' })
@@ -220,7 +220,7 @@ describe('commits that go together', () => {
     expect(call).toHaveBeenCalledTimes(1)
   })
 
-  test('stand where a slot cannot claim: it finds nothing', async () => {
+  test('commits of one batch stand even if a slot cannot claim: it finds nothing', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place)
     await place.redis.set(place.keys.run('default'), 'x')
@@ -232,7 +232,7 @@ describe('commits that go together', () => {
     expect(answers).toMatchObject(children.map(() => ({ kind: 'ok', claimed: { kind: 'empty' } })))
   })
 
-  test('trust a lease from when they were sent first, also those that are sent again alone (CLAIM-2)', async () => {
+  test('commits of one batch trust a lease from the moment when they were first sent, even if sent again one by one (CLAIM-2)', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place)
     const [a, b] = children as [HandTurn, HandTurn]
@@ -263,7 +263,7 @@ describe('commits that go together', () => {
     expect(trustedUntil).toBeLessThan(askedBefore + leaseMs - leaseMarginMs + 15_000)
   })
 
-  test('claim in the order of the run queue; a slot that finds nothing is answered so, and its wake-up goes', async () => {
+  test('each commit of a batch claims in the order of the run queue; a slot that finds nothing learns so, and its wake-up goes', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place, ['a', 'b', 'c', 'd'])
     const line = [await place.create({ label: 'x' }), await place.create({ label: 'y' })]
@@ -287,7 +287,7 @@ describe('commits that go together', () => {
     expect(new Set(await place.redis.zrange(place.keys.leases, '0', '-1'))).toEqual(leased)
   })
 
-  test('claim past damaged workers and other kinds, each slot its own worker', async () => {
+  test('each commit of a batch claims past damaged workers and other kinds, each slot its own worker', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place, ['a', 'b', 'c', 'd'])
     const line = []
@@ -304,7 +304,7 @@ describe('commits that go together', () => {
     expect(claimed).toEqual([line[2]?.root, line[3]?.root, line[4]?.root])
   })
 
-  test('more than a script takes go in several, as do those that are too large for one', async () => {
+  test('commits that exceed one script go in several, as do those that are too large for one', async () => {
     await using place = await Place.open()
     const labels = Array.from({ length: 18 }, (_, index) => `c${index}`)
     const { node, children } = await siblings(place, labels)
@@ -349,7 +349,7 @@ describe('commits that go together', () => {
     expect(other.wire.sent - sent).toBe(7)
   })
 
-  test('leave before a renewal or a claim that is asked for behind them', async () => {
+  test('commits of one batch leave before a renewal or a claim that is asked for after them', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place)
     const [a, b] = children as [HandTurn, HandTurn]
@@ -362,7 +362,7 @@ describe('commits that go together', () => {
     expect((await again).kind).toBe('ok')
   })
 
-  test('write one entry of the stream, and a follower can resume after each of its events', async () => {
+  test('commits of one batch write one entry of the stream, and a follower can resume after each of its events', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place)
     const event = '[["run.started"],["run.completed"]]'

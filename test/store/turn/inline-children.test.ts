@@ -30,7 +30,7 @@ async function lineOf(place: Place): Promise<string[]> {
 }
 
 describe('a child that was offered a slot', () => {
-  test('runs from the start: it has a lease and a claim of that slot, and never stands in the run queue', async () => {
+  test('a child that was offered a slot runs from the start: it has a lease and a claim of that slot, and never stands in the run queue', async () => {
     await using place = await Place.open()
     const { node, request, spawns, nonce } = await parked(place)
     const changed = await place.changed(() => node.turns.commit(request))
@@ -49,7 +49,7 @@ describe('a child that was offered a slot', () => {
     ])
   })
 
-  test('is assigned as a claim would assign it', async () => {
+  test('a child that was offered a slot gets the assignment that a claim would give it', async () => {
     await using place = await Place.open()
     await using other = await Place.open()
     const { node, turn, request, spawns, nonce } = await parked(place, { offered: 3 })
@@ -84,30 +84,33 @@ describe('a child that was offered a slot', () => {
     { what: 'permissions', more: { permissions: 'tools a b\nkinds echo' }, limits: {} },
     { what: 'a name of its own, detached', more: { name: 'reader', detached: true }, limits: {} },
     { what: 'limits of its session', more: {}, limits: { depth: 3, mailbox: 7 } },
-  ])('is assigned as a claim would assign it, with $what', async ({ more, limits }) => {
-    const assignments: Assignment[] = []
-    for (const isEager of [true, false]) {
-      await using place = await Place.open()
-      await place.create({ limits })
-      const node = place.node()
-      const turn = await node.claim()
-      const spawn = place.child(turn.worker, 1, 'c1', more)
-      const offer = { slot: '0+', nonce: place.nonce(), takes: [true] }
-      const wish = { inputsConsumed: 1, spawns: [spawn], pendingCalls: more.detached ? [] : [1] }
-      const end = { wait: 'signals', next: isEager ? 'stay' : null } as const
-      const answer = await turn.record({ ...wish, end, ...(isEager ? { offer } : {}) })
-      const assignment = isEager
-        ? childAssignment(turn.assignment, spawn, offer.nonce, {
-            spending: answer.spending,
-            approval: answer.approval,
-            trustedUntil: 0,
-          })
-        : assignmentOf(await node.ask({ slot: '1' }))
-      const text = JSON.stringify({ ...assignment, token: '', trustedUntil: 0, queuedAt: null })
-      assignments.push(JSON.parse(place.words(text)))
-    }
-    expect(assignments[0]).toEqual(assignments[1])
-  })
+  ])(
+    'a child that was offered a slot gets the assignment that a claim would give it, with $what',
+    async ({ more, limits }) => {
+      const assignments: Assignment[] = []
+      for (const isEager of [true, false]) {
+        await using place = await Place.open()
+        await place.create({ limits })
+        const node = place.node()
+        const turn = await node.claim()
+        const spawn = place.child(turn.worker, 1, 'c1', more)
+        const offer = { slot: '0+', nonce: place.nonce(), takes: [true] }
+        const wish = { inputsConsumed: 1, spawns: [spawn], pendingCalls: more.detached ? [] : [1] }
+        const end = { wait: 'signals', next: isEager ? 'stay' : null } as const
+        const answer = await turn.record({ ...wish, end, ...(isEager ? { offer } : {}) })
+        const assignment = isEager
+          ? childAssignment(turn.assignment, spawn, offer.nonce, {
+              spending: answer.spending,
+              approval: answer.approval,
+              trustedUntil: 0,
+            })
+          : assignmentOf(await node.ask({ slot: '1' }))
+        const text = JSON.stringify({ ...assignment, token: '', trustedUntil: 0, queuedAt: null })
+        assignments.push(JSON.parse(place.words(text)))
+      }
+      expect(assignments[0]).toEqual(assignments[1])
+    },
+  )
 
   test('a child that was spawned before is not assigned again', async () => {
     await using place = await Place.open()
@@ -126,7 +129,7 @@ describe('a child that was offered a slot', () => {
     expect(await lineOf(place)).toEqual([spawns[0]?.id, spawns[2]?.id])
   })
 
-  test('commits under its token, and nobody else does', async () => {
+  test('a child that was offered a slot commits under its token, and nobody else does', async () => {
     await using place = await Place.open()
     const { node, turn, request, spawns, nonce } = await parked(place)
     await node.turns.commit(request)
@@ -157,7 +160,7 @@ describe('a child that was offered a slot', () => {
     )
   })
 
-  test('is answered again when the answer was lost, unless its lease has ended', async () => {
+  test('a child that was offered a slot is answered again when the answer was lost, unless its lease has ended', async () => {
     await using place = await Place.open()
     const { node, request, spawns } = await parked(place)
     const first = await node.turns.commit(request)

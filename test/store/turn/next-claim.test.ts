@@ -5,7 +5,7 @@ import { Place } from '../support/place.ts'
 const wakeup = 'b-mine-default-1'
 
 describe('an ending commit', () => {
-  test('claims the next in the run queue, also of a pool of its own', async () => {
+  test('an ending commit claims the next in the run queue, also of a pool of its own', async () => {
     await using place = await Place.open()
     for (const label of ['a', 'b']) await place.create({ label, kind: 'heavy', pool: 'slow' })
     const node = place.node({ kinds: { default: ['echo'], slow: ['heavy'] } })
@@ -14,7 +14,7 @@ describe('an ending commit', () => {
     expect(claimed).toMatchObject({ kind: 'assigned', assignment: { name: 'b', kind: 'heavy', pool: 'slow' } })
   })
 
-  test('claims a worker that was started too often for its quarantine alone', async () => {
+  test('an ending commit claims a worker that was started too often only for its quarantine', async () => {
     await using place = await Place.open()
     await place.create({ label: 'good' })
     const [node, other] = [place.node(), place.node({ id: 'node-b' })]
@@ -40,7 +40,7 @@ describe('a wake-up that turned busy', () => {
     return { place, node, turn, [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() }
   }
 
-  test('counts as awake again with the next assignment', async () => {
+  test('a wake-up that turned busy counts as awake again with the next assignment', async () => {
     await using scene = await busy()
     const { place, node, turn } = scene
     const next = node.next({ wakeup, keepWakeup: true })
@@ -50,7 +50,7 @@ describe('a wake-up that turned busy', () => {
     })
   })
 
-  test('is gone with its slot: nobody counts on one that left', async () => {
+  test('a wake-up that turned busy goes with its slot: nobody counts on a slot that left', async () => {
     await using scene = await busy()
     const { place, turn } = scene
     await turn.complete({ wasBusy: true })

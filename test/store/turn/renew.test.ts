@@ -13,7 +13,7 @@ const renewal = (turn: HandTurn, wakeup = '', becomesBusy = false) => ({
 })
 
 describe('renew', () => {
-  test('sets the lease anew, and nothing else', async () => {
+  test('a renewal sets the lease anew, and nothing else', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
@@ -25,7 +25,7 @@ describe('renew', () => {
     expect(changed).toEqual({ leases: ['<one.root> now+60s'] })
   })
 
-  test('writes what the turn is at into the record, where reports read it', async () => {
+  test('a renewal writes the state of the turn into the record, where reports read it', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
@@ -38,7 +38,7 @@ describe('renew', () => {
     expect(await place.record(turn.worker)).toMatchObject({ runState })
   })
 
-  test('saves a lease that has ended and was not taken away yet', async () => {
+  test('a renewal saves a lease that has ended and was not taken away yet', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
@@ -48,7 +48,7 @@ describe('renew', () => {
     expect(await node.sweep({ free: 0 })).toMatchObject({ healed: 0 })
   })
 
-  test('answers each turn in its order, and writes nothing for those that lost their worker', async () => {
+  test('a renewal answers each turn in its order, and writes nothing for those that lost their worker', async () => {
     await using place = await Place.open()
     const node = place.node()
     const turns: HandTurn[] = []
@@ -71,7 +71,7 @@ describe('renew', () => {
     expect(changed.leases).toEqual(['<cancelled.root> now+60s', '<kept.root> now+60s'])
   })
 
-  test('fences a node that holds an older token of the same worker', async () => {
+  test('a renewal fences a node that holds an older token of the same worker', async () => {
     await using place = await Place.open()
     await place.create()
     const [a, b] = [place.node(), place.node({ id: 'node-b' })]
@@ -121,7 +121,7 @@ describe('a lease', () => {
 })
 
 describe("a long turn's wake-up", () => {
-  test('moves to the busy ones, and a wake-up goes out for the workers that wait (I17)', async () => {
+  test('the wake-up of a long turn moves to the busy ones, and a wake-up goes out for the workers that wait (I17)', async () => {
     await using place = await Place.open()
     const node = place.node({ slots: 4 })
     await node.sweep()
@@ -147,7 +147,7 @@ describe("a long turn's wake-up", () => {
     expect(await node.turns.renew([renewal(turn, 'mine', true)])).toMatchObject({ wakeups: [] })
   })
 
-  test('ends the expectation that one slot takes several workers in a row', async () => {
+  test('the wake-up of a long turn ends the expectation that one slot takes several workers in a row', async () => {
     await using place = await Place.open()
     const node = place.node()
     await node.sweep({ workersPerWake: 8 })

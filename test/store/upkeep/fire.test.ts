@@ -16,7 +16,7 @@ async function parked(timers: ReturnType<typeof timer>[], options: CreateOptions
 }
 
 describe('a timer that is due', () => {
-  test('is posted and taken out in one script, and wakes its worker', async () => {
+  test('a due timer is posted and taken out in one script, and wakes its worker', async () => {
     await using scene = await parked([timer('t1', 0), timer('t2', 600_000)])
     const { place, node, turn } = scene
     const changed = await place.changed(async () => {
@@ -39,7 +39,7 @@ describe('a timer that is due', () => {
     })
   })
 
-  test('fires once, however often one looks', async () => {
+  test('a due timer fires once, however often one looks', async () => {
     await using scene = await parked([timer('t1', 0)])
     const { place, node } = scene
     await node.upkeep.fire()
@@ -56,7 +56,7 @@ describe('a timer that is due', () => {
     expect(changed).toEqual({})
   })
 
-  test('is posted in the order of the moments', async () => {
+  test('a due timer is posted in the order of the moments', async () => {
     await using scene = await parked([timer('c', 2), timer('a', 0), timer('b', 1)])
     const { place, node, turn } = scene
     await place.redis.zadd(place.keys.timers, 3, `${turn.worker}:c`, 1, `${turn.worker}:a`, 2, `${turn.worker}:b`)
@@ -110,7 +110,7 @@ describe('a timer that is due', () => {
     expect(dump).not.toHaveProperty('w:<one.root>:mail:signals')
   })
 
-  test('is posted into a mailbox that is full: timers are never refused', async () => {
+  test('a due timer is posted into a mailbox that is full: timers are never refused', async () => {
     await using scene = await parked([timer('t1', 0)], { limits: { mailbox: 1 } })
     const { place, node, turn } = scene
     await place.post(turn.worker, 'fills it')
@@ -121,7 +121,7 @@ describe('a timer that is due', () => {
 })
 
 describe('a retry that is due', () => {
-  test('queues its worker without a message', async () => {
+  test('a due retry queues its worker without a message', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()

@@ -13,7 +13,7 @@ import * as checks from '../support/upkeep/pack-checks.ts'
 import { ended, entriesOf, oldEntries, packer, raw, rested, walk } from '../support/upkeep/pack-checks.ts'
 
 describe('a pack', () => {
-  test('holds its entries byte for byte', async () => {
+  test('a pack holds its entries byte for byte', async () => {
     const entries = ['{"a":"ä\\n"}', '{}', ...oldEntries(4), 'what another program wrote'].map((text) =>
       Buffer.from(text),
     )
@@ -22,7 +22,7 @@ describe('a pack', () => {
     expect(unpacked(pack)?.map(String)).toEqual(entries.map(String))
   })
 
-  test('is not made of entries that are smaller without it, or that it would not give back', async () => {
+  test('a pack is not made of entries that are smaller without it, or that it would not give back', async () => {
     expect(await packed([Buffer.from('{}'), Buffer.from('{}')])).toBeNull()
     const long = 'x'.repeat(500)
     expect(await packed([Buffer.from(`{\n${long}}`), Buffer.from(`{${long}}`)])).toBeNull()
@@ -35,12 +35,12 @@ describe('a pack', () => {
     expect(unpacked(Buffer.from('z9 100 nothing'))).toBeNull()
   })
 
-  test('is read with the dictionary with which it was made', () => {
+  test('a pack is read with the dictionary with which it was made', () => {
     // Another dictionary takes another codec (PACK-DICTIONARY-1).
     expect(createHash('sha256').update(packDictionary).digest('hex').slice(0, 16)).toBe('97e93dd68d732606')
   })
 
-  test('leaves in clear when the newest entry was written, and its type', () => {
+  test('a pack shows without unpacking when its newest entry was written, and its type', () => {
     const [entry = ''] = oldEntries(1)
     expect(placeholderOf(7, Buffer.from(entry))).toBe('7 1000 inbox')
     expect(newestOf('7 1000 inbox')).toEqual({ at: 1_000, type: 'inbox' })
@@ -51,7 +51,7 @@ describe('a pack', () => {
 })
 
 describe('a packed history', () => {
-  test('reads as it was written, from and to any position', async () => {
+  test('a packed history reads as it was written, from and to any position', async () => {
     await using place = await Place.open()
     const step = fc.record({
       entries: fc.integer({ min: 0, max: 5 }),
@@ -84,7 +84,7 @@ describe('a packed history', () => {
     )
   })
 
-  test('takes the next entries into its last pack, until that is large', async () => {
+  test('a packed history takes the next entries into its last pack, until that is large', async () => {
     await using place = await Place.open()
     const one = await rested(place)
     await walk(place)
@@ -101,7 +101,7 @@ describe('a packed history', () => {
     expect(await entriesOf(place, one)).toHaveLength(13)
   })
 
-  test('is read by turns, lists and reports as if it were not packed, and the audit finds nothing', async () => {
+  test('a packed history is read by turns, lists and reports as if it were not packed, and the audit finds nothing', async () => {
     await using place = await Place.open()
     const one = await rested(place)
     const two = await ended(place, oldEntries(4), 'two')
@@ -124,7 +124,7 @@ describe('a packed history', () => {
     expect(findings.join('\n')).toMatch(/position 5 of its history cannot be read/)
   })
 
-  test('takes the end of a cancel, an amendment, a message', async () => {
+  test('a packed history takes new entries: the end of a cancel, an amendment, a message', async () => {
     await using place = await Place.open()
     const one = await rested(place)
     await walk(place)

@@ -62,7 +62,7 @@ const keysNaming = async (place: Place, label: string) =>
     .map(([key]) => key)
 
 describe('prune', () => {
-  test('removes everything of a session that finished long enough ago [1.17]', async () => {
+  test('pruning removes everything of a session that finished long enough ago [1.17]', async () => {
     await using place = await Place.open()
     const { id } = await place.create({ label: 'old' })
     const node = place.node()
@@ -85,14 +85,14 @@ describe('prune', () => {
     expect(await keysNaming(place, 'old')).toEqual([])
   })
 
-  test('keeps a session that finished a short while ago, however old it is', async () => {
+  test('pruning keeps a session that finished a short while ago, however old it is', async () => {
     await using place = await Place.open()
     await age(place, await finished(place, 'old'), 30 * day, 6 * day)
     const changed = await place.changed(async () => expect(await place.sessions.prune(7 * day)).toBe(0))
     expect(changed).toEqual({})
   })
 
-  test('keeps a session that is active, and one whose cancel is not finished', async () => {
+  test('pruning keeps a session that is active, and one whose cancel is not finished', async () => {
     await using place = await Place.open()
     const active = await place.create({ label: 'active' })
     await age(place, active.id, 30 * day)
@@ -106,7 +106,7 @@ describe('prune', () => {
     expect(changed).toEqual({})
   })
 
-  test('keeps a finished session while a detached child of it still waits for something', async () => {
+  test('pruning keeps a finished session while a detached child of it still waits', async () => {
     await using place = await Place.open()
     const { id } = await place.create({ label: 'old' })
     const node = place.node()
@@ -119,7 +119,7 @@ describe('prune', () => {
     expect(await place.dump()).toMatchObject({ 'w:<free>': { status: 'parked' } })
   })
 
-  test('is not held up by old sessions that are active: it looks past them, batch by batch', async () => {
+  test('pruning looks past old sessions that are active, batch by batch', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 4 } })
     for (let number = 0; number < 13; number++) {
       const { id } = await place.create({ label: `active ${number}` })
@@ -169,7 +169,7 @@ describe('prune', () => {
     expect(looked).toEqual([])
   })
 
-  test('looks past many that ended in one millisecond', async () => {
+  test('pruning looks past many sessions that ended in one millisecond', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 4 } })
     const moment = (await place.now()) - 30 * day
     for (let number = 0; number < 11; number++) await kept(place, `kept ${number}`, 30 * day)
@@ -181,7 +181,7 @@ describe('prune', () => {
     expect(await place.redis.zcard(place.keys.sessions)).toBe(11)
   })
 
-  test('never reads the results of a session, which may be those of thousands of runs', async () => {
+  test('pruning never reads the results of a session, which may be those of thousands of runs', async () => {
     await using place = await Place.open()
     const id = await finished(place, 'old')
     const { runResults: results } = place.sessionKeys(id)
@@ -189,7 +189,7 @@ describe('prune', () => {
     expect(asked.map(({ name }) => name)).toEqual(['unlink'])
   })
 
-  test('removes a session of more workers than one call may touch in several', async () => {
+  test('pruning removes a session with too many workers for one call in several', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const { id } = await place.create({ label: 'old', limits: { children: 100 } })
     const node = place.node()
@@ -206,7 +206,7 @@ describe('prune', () => {
     expect(await keysNaming(place, 'old')).toEqual([])
   })
 
-  test('takes nothing of a session while any of its workers waits, also behind more than one call may touch', async () => {
+  test('pruning takes nothing of a session while any of its workers waits, even one behind the reach of one call', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const { id, timer } = await withManyDetached(place, 'old')
     await age(place, id, 9 * day, 8 * day)
@@ -229,7 +229,7 @@ describe('prune', () => {
     })
   })
 
-  test('looks as far in a second call as in the first when the answer of that was lost', async () => {
+  test('pruning looks as far in a second call as in the first when the answer of the first was lost', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const { id, timer } = await withManyDetached(place, 'old')
     await timer.fire()
@@ -247,7 +247,7 @@ describe('prune', () => {
     expect(await keysNaming(place, 'old')).toEqual([])
   })
 
-  test('takes nothing of a session that has ended within a turn that goes on', async () => {
+  test('pruning takes nothing of a session that has ended within a turn that goes on', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 1 } })
     await place.create({ label: 'old' })
     const node = place.node()
@@ -263,7 +263,7 @@ describe('prune', () => {
     expect(await place.sessions.prune(0)).toBe(1)
   })
 
-  test('takes nothing of a session while a worker of it is damaged', async () => {
+  test('pruning takes nothing of a session while a worker of it is damaged', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const { id, timer, last } = await withManyDetached(place, 'old')
     await timer.fire()
@@ -275,7 +275,7 @@ describe('prune', () => {
     expect(await place.sessions.prune(7 * day)).toBe(1)
   })
 
-  test('takes sessions without a record out of the index', async () => {
+  test('pruning takes sessions without a record out of the index', async () => {
     await using place = await Place.open()
     const gone = '01890a5d-ac96-774b-bcce-b302099a8000'
     await place.redis.zadd(place.keys.sessions, 1, gone)
@@ -307,7 +307,7 @@ describe('a pass of pruning that a node makes', () => {
   const ago = async (place: Place, ms: number) =>
     place.redis.hset(place.keys.meta, 'prunedAt', (await place.now()) - ms)
 
-  test('is the only one: the others look at nothing, before its end and for a while after it', async () => {
+  test('a pass of pruning is the only one: other nodes prune nothing until it has ended, and for a while after it', async () => {
     await using place = await openWithThree()
     const [a, b] = [place.node().upkeep, place.node({ id: 'node-b' }).upkeep]
     expect(await a.prune()).toEqual(looked)
@@ -321,7 +321,7 @@ describe('a pass of pruning that a node makes', () => {
     expect(await a.prune()).toEqual(notMine)
   })
 
-  test('is continued by another node from the same position, once its own node has been silent for long', async () => {
+  test('a pass of pruning goes on at another node from the same position, once its own node has been silent for long', async () => {
     await using place = await openWithThree()
     const [a, b] = [place.node().upkeep, place.node({ id: 'node-b' }).upkeep]
     expect([await a.prune(), await a.prune()]).toEqual([looked, looked])
@@ -329,13 +329,13 @@ describe('a pass of pruning that a node makes', () => {
     expect([await b.prune(), await a.prune(), await b.prune()]).toEqual([looked, notMine, notMine])
   })
 
-  test('is begun although a clock that was set back says that the last one is still to come', async () => {
+  test('a pass of pruning begins even if the clock was set back, so that the last one seems to lie ahead', async () => {
     await using place = await openWithThree()
     await ago(place, -3_600_000)
     expect(await place.node().upkeep.prune()).toEqual(looked)
   })
 
-  test('is neither waited for nor moved by pruning from outside', async () => {
+  test('a pass of pruning neither waits for pruning by hand nor is moved by it', async () => {
     await using place = await openWithThree()
     expect(await place.node().upkeep.prune()).toEqual(looked)
     await place.redis.del(place.keys.cancelling)

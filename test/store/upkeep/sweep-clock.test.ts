@@ -22,7 +22,7 @@ describe('after the clock has stepped back', () => {
     expect(await place.dump()).toMatchObject({ leases: ['<far.root> now+60s', '<near.root> now+50s'] })
   })
 
-  test('wake-ups that would go stale too late, awake or busy, are set to their time from now', async () => {
+  test('wake-ups that would go stale too late after a step back of the clock, awake or busy, get their time from now', async () => {
     await using place = await Place.open()
     const far = (await place.now()) + 3_600_000
     await place.redis.zadd(place.keys.wakeups('default'), far, 'awake')
@@ -53,7 +53,7 @@ describe('after the clock has stepped back', () => {
     expect(await a.turns.claim(next)).toMatchObject({ kind: 'assigned' })
   })
 
-  test('timers that were set before move by as much, once; a small step moves none', async () => {
+  test('timers that were set before a step back of the clock move by as much, once; a small step moves none', async () => {
     await using place = await Place.open()
     await timersMoveWithTheClock(place)
     await place.redis.hset(place.keys.meta, 'sweptAt', (await place.now()) + 4_000)

@@ -29,7 +29,7 @@ describe('wakeups', () => {
     }
   })
 
-  test('are put for the sweeping node, as many as it can use (K2)', async () => {
+  test('wake-ups are added for the sweeping node, as many as it can use (K2)', async () => {
     await using place = await Place.open()
     for (const label of ['a', 'b', 'c', 'd']) await place.create({ label })
     await place.redis.del(place.keys.wakeups('default'))
@@ -55,7 +55,7 @@ describe('wakeups', () => {
     expect((await place.node().sweep({ free: 10 })).wakeups).toHaveLength(0)
   })
 
-  test('are put only for what this node can run', async () => {
+  test('wake-ups are added only for work that this node can run', async () => {
     await using place = await Place.open()
     for (const [label, kind] of Object.entries({ a: 'other', b: 'echo', c: 'other', d: 'echo2' }))
       await place.create({ label, kind })
@@ -63,7 +63,7 @@ describe('wakeups', () => {
     expect((await place.node().sweep({ free: 10 })).wakeups).toHaveLength(1)
   })
 
-  test('are put for each pool of the node', async () => {
+  test('wake-ups are added for each pool of the node', async () => {
     await using place = await Place.open()
     await place.create({ label: 'a' })
     await place.create({ label: 'b', pool: 'gpu', kind: 'paint' })
@@ -73,7 +73,7 @@ describe('wakeups', () => {
     expect((await node.sweep({ free: 1 })).wakeups.map(({ pool }) => pool)).toEqual(['default', 'gpu'])
   })
 
-  test('are not put for a node without a free slot, nor for one that leaves', async () => {
+  test('wake-ups are not added for a node without a free slot, nor for one that leaves', async () => {
     await using place = await Place.open()
     await place.create()
     await place.redis.del(place.keys.wakeups('default'))
@@ -82,7 +82,7 @@ describe('wakeups', () => {
     expect(await place.dump()).not.toHaveProperty('wakeups:default')
   })
 
-  test('are put also when healing was skipped', async () => {
+  test('wake-ups are added even if healing was skipped', async () => {
     await using place = await Place.open()
     const node = place.node()
     await node.sweep({ free: 0 })
@@ -93,7 +93,7 @@ describe('wakeups', () => {
 })
 
 describe('the number of workers that one slot takes in a row', () => {
-  test('is kept for some seconds, and goes when turns are long', async () => {
+  test('the number of workers that one slot takes in a row is kept for some seconds, and goes when turns are long', async () => {
     await using place = await Place.open()
     const node = place.node()
     await node.sweep({ workersPerWake: 6 })

@@ -8,7 +8,7 @@ import { eventsAreBoundedByBytes } from '../support/upkeep/rest-checks.ts'
 const line = (slots: number, pools = 'default', kinds = 'echo') => `now ${slots} ${pools} ${kinds} {"host":"here"}`
 
 describe('a lease that has ended', () => {
-  test('is taken away and its worker queued in one script, with its place in the run kept', async () => {
+  test('an ended lease is taken away and its worker queued by one script; the worker keeps its position in the run queue', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
@@ -41,7 +41,7 @@ describe('a lease that has ended', () => {
     })
   })
 
-  test('gives the worker to the next claim with a higher epoch (I5, K6)', async () => {
+  test('an ended lease gives the worker to the next claim with a higher epoch (I5, K6)', async () => {
     await using place = await Place.open()
     await place.create()
     const [a, b] = [place.node(), place.node({ id: 'node-b' })]
@@ -77,7 +77,7 @@ describe('a lease that has ended', () => {
     expect(await place.changed(() => node.sweep({ free: 0 }))).toEqual({})
   })
 
-  test('is one of many: batches are repeated at once while there is more', async () => {
+  test('ended leases beyond one batch are taken away by further batches at once', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 10 } })
     const node = place.node()
     const turns: HandTurn[] = []
@@ -93,7 +93,7 @@ describe('a lease that has ended', () => {
 })
 
 describe('healing', () => {
-  test('is skipped when another sweep healed just before', async () => {
+  test('healing is skipped when another sweep healed just before', async () => {
     const sweepEveryMs = 600_000
     await using place = await Place.open({ policy: { sweepEveryMs } })
     await place.create()
@@ -110,7 +110,7 @@ describe('healing', () => {
     expect(await b.sweep({ free: 0, soonAfter: true })).toMatchObject({ healed: 1 })
   })
 
-  test('is not skipped without end when the clock has stepped back since the last one', async () => {
+  test('healing is not skipped for ever when the clock has stepped back since the last one', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()
@@ -120,12 +120,12 @@ describe('healing', () => {
     expect(await node.sweep({ free: 0, soonAfter: true })).toMatchObject({ healed: 1 })
   })
 
-  test('trims the events to about as many bytes as are kept, where they are long', async () => {
+  test('healing trims the events to about as many bytes as are kept, if they are long', async () => {
     await using place = await Place.open()
     await expect(eventsAreBoundedByBytes(place)).resolves.toBeUndefined()
   })
 
-  test('trims the events to about as many as are kept, and notes that it took some', async () => {
+  test('healing trims the events to about as many as are kept, and notes that it took some', async () => {
     await using place = await Place.open({ policy: { eventsKept: 1_000 } })
     await place.create()
     await place.node().sweep()
@@ -142,7 +142,7 @@ describe('healing', () => {
 })
 
 describe('the register of nodes', () => {
-  test('adds up the slots of live nodes for each pool', async () => {
+  test('the register of nodes adds up the slots of live nodes for each pool', async () => {
     await using place = await Place.open()
     const a = place.node({ id: 'node-a', slots: 3, kinds: { default: ['echo'], gpu: ['paint'] } })
     const b = place.node({ id: 'node-b', slots: 5 })
@@ -155,7 +155,7 @@ describe('the register of nodes', () => {
     })
   })
 
-  test('forgets the slots of a node unseen for a lease, and the node with its assignments after much longer', async () => {
+  test('the register of nodes forgets the slots of a node unseen for a lease, and the node with its assignments after much longer', async () => {
     await using place = await Place.open()
     const [a, b] = [place.node({ slots: 3 }), place.node({ id: 'node-b', slots: 5 })]
     await place.create()
@@ -176,14 +176,17 @@ describe('the register of nodes', () => {
   test.each([
     ['five minutes, where leases are short', 60_000, 270],
     ['two leases, where they are long', 200_000, 370],
-  ])('forgets a node, which may only stand still, no sooner than after %s', async (_, leaseMs, seconds) => {
-    await using place = await Place.open({ policy: { leaseMs } })
-    await place.redis.hset(place.keys.nodes, 'node-a', `${(await place.now()) - seconds * 1_000} 3 default echo {}`)
-    await place.node({ id: 'node-b' }).sweep()
-    expect(await place.redis.hexists(place.keys.nodes, 'node-a')).toBe(1)
-  })
+  ])(
+    'the register of nodes forgets a node that may only stand still no sooner than after %s',
+    async (_, leaseMs, seconds) => {
+      await using place = await Place.open({ policy: { leaseMs } })
+      await place.redis.hset(place.keys.nodes, 'node-a', `${(await place.now()) - seconds * 1_000} 3 default echo {}`)
+      await place.node({ id: 'node-b' }).sweep()
+      expect(await place.redis.hexists(place.keys.nodes, 'node-a')).toBe(1)
+    },
+  )
 
-  test('takes out a node that says goodbye, with its assignments and its slots', async () => {
+  test('the register of nodes removes a node that leaves, with its assignments and its slots', async () => {
     await using place = await Place.open()
     const [a, b] = [place.node({ slots: 3 }), place.node({ id: 'node-b', slots: 5 })]
     await place.create()
@@ -195,7 +198,7 @@ describe('the register of nodes', () => {
     expect(await place.dump()).not.toHaveProperty('claims:node-a')
   })
 
-  test('counts on no slots when the last node of a pool has said goodbye', async () => {
+  test('the register of nodes counts on no slots when the last node of a pool has left', async () => {
     await using place = await Place.open()
     const node = place.node({ slots: 3 })
     await node.sweep()
@@ -205,7 +208,7 @@ describe('the register of nodes', () => {
 })
 
 describe('a worker of a kind that nobody hosted', () => {
-  test('is taken by the first node that hosts it, and stands behind those that are there', async () => {
+  test('a worker of a kind that nobody hosted is taken by the first node that hosts it, and stands behind those that are there', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ kind: 'later', pool: 'unhosted' })
     await place.create({ label: 'two', pool: 'gpu', kind: 'later' })
@@ -220,7 +223,7 @@ describe('a worker of a kind that nobody hosted', () => {
     expect((await node.claim({ pool: 'gpu' })).worker).toBe(root)
   })
 
-  test('has a wake-up sent for it at once, in the sweep that took it', async () => {
+  test('a worker of a kind that nobody hosted has a wake-up sent for it at once, in the sweep that took it', async () => {
     await using place = await Place.open()
     await place.create({ kind: 'later', pool: 'unhosted' })
     expect((await place.node({ kinds: { gpu: ['later'] } }).sweep({ free: 1 })).wakeups).toMatchObject([
@@ -228,14 +231,14 @@ describe('a worker of a kind that nobody hosted', () => {
     ])
   })
 
-  test('is left by a node that does not host it', async () => {
+  test('a worker of a kind that nobody hosted is not taken by a node that does not host it', async () => {
     await using place = await Place.open()
     await place.create({ kind: 'later', pool: 'unhosted' })
     const changed = await place.changed(() => place.node().sweep({ free: 0 }))
     expect(changed).not.toHaveProperty('run:unhosted')
   })
 
-  test('is found behind a whole batch of others that nobody hosts', async () => {
+  test('a worker of a kind that nobody hosted is found behind a whole batch of others that nobody hosts', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 3 } })
     for (let number = 0; number < 5; number++)
       await place.create({ label: `typo ${number}`, kind: 'typo', pool: 'unhosted' })
@@ -247,7 +250,7 @@ describe('a worker of a kind that nobody hosted', () => {
 })
 
 describe('a worker of a kind that no live node hosts any more', () => {
-  test('leaves the run queue of its pool, and comes back with the first node that hosts it', async () => {
+  test('a worker of a kind that no live node hosts any more leaves the run queue of its pool, and comes back with the first node that hosts it', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ label: 'gone', kind: 'gone' })
     await place.create({ label: 'here' })
@@ -263,7 +266,7 @@ describe('a worker of a kind that no live node hosts any more', () => {
     expect((await place.record(root)).pool).toBe('other')
   })
 
-  test('goes to the pool in which its kind was registered since, whoever sweeps', async () => {
+  test('a worker of a kind that no live node hosts any more goes to the pool where its kind was registered later, whichever node sweeps', async () => {
     for (const others of [['echo'], []]) {
       await using place = await Place.open()
       await place.create({ label: 'moved', kind: 'moved' })
@@ -276,7 +279,7 @@ describe('a worker of a kind that no live node hosts any more', () => {
     }
   })
 
-  test('is found in a pool without a node behind any number of others that stay there', async () => {
+  test('a worker of a kind that no live node hosts any more is found behind any number of others that stay in a pool without a node', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     for (let number = 0; number < 5; number++) await place.create({ label: `stays ${number}`, kind: 'stays' })
     const { root } = await place.create({ label: 'moved', kind: 'moved' })
@@ -290,7 +293,7 @@ describe('a worker of a kind that no live node hosts any more', () => {
     expect(await place.redis.zcard(place.keys.run('default'))).toBe(5)
   })
 
-  test('stays when another live node hosts it', async () => {
+  test('a worker of a kind that no live node hosts any more stays when another live node hosts it', async () => {
     await using place = await Place.open()
     await place.create({ kind: 'elsewhere' })
     await place.node({ id: 'node-b', kinds: { default: ['elsewhere'] } }).sweep({ free: 0 })

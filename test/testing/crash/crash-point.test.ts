@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { pointName, pointsPassed, spread } from '../../../src/testing/crash/crash-point.ts'
 
 describe('crash points', () => {
-  test('are numbered by sort of call and by side, in the order of the run', () => {
+  test('crash points are numbered by type of call and by side, in the order of the run', () => {
     const passed = pointsPassed([
       { side: 'before', call: 'claim' },
       { side: 'before', call: 'tool pay of payer' },

@@ -28,7 +28,7 @@ const size = fc.oneof(
 const files = fc.array(fc.record({ size, seed: fc.nat({ max: 6 }) }), { maxLength: 40 })
 
 describe('a packed list of contents', () => {
-  test('holds each content once, with its number of files, the largest first', () => {
+  test('a packed list of contents holds each content once, with its number of files, the largest first', () => {
     fc.assert(
       fc.property(files, (given) => {
         const counted = new Map<string, number>()
@@ -43,7 +43,7 @@ describe('a packed list of contents', () => {
     )
   })
 
-  test('is merged in any order and grouping (CONTENTS-1)', () => {
+  test('a packed list of contents is merged in any order and grouping (CONTENTS-1)', () => {
     fc.assert(
       fc.property(files, files, files, (a, b, c) => {
         const [x, y, z] = [pack(a), pack(b), pack(c)]
@@ -56,7 +56,7 @@ describe('a packed list of contents', () => {
     )
   })
 
-  test('keeps the largest contents with all their files when it is full (CONTENTS-1)', () => {
+  test('a packed list of contents keeps the largest contents with all their files when it is full (CONTENTS-1)', () => {
     const part = (from: number) =>
       Array.from({ length: 40_000 }, (_, index) => ({ size: 1 + ((index * 7 + from) % 60_000), seed: index }))
     const parts = [part(0), part(20_000), part(45_000)]

@@ -11,7 +11,7 @@ function declared(name: string, text: string): Record<string, string[]> | string
 }
 
 describe('manifests', () => {
-  test('are recognised by name, except in folders of installed packages', () => {
+  test('manifests are recognised by name, except in folders of installed packages', () => {
     const isOne = (path: string) => isManifest(fromText(path))
     expect(
       ['package.json', 'a/Cargo.toml', 'go.mod', 'requirements-dev.txt', 'requirements.txt'].map(isOne),

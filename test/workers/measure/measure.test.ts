@@ -66,7 +66,7 @@ describe('a file', () => {
     expect(measured[1]).toEqual(measured[0])
   })
 
-  test('comes with its text if the caller asks for it and it is not too long', () => {
+  test('a file comes with its text if the caller asks for it and it is not too long', () => {
     const folder = write(temporaryFolder(), { file: 'ü\n', empty: '' })
     expect(measure(folder, 'file', 3)).toMatchObject({ text: 'ü\n' })
     expect(measure(folder, 'file', 2)).toMatchObject({ text: null })
@@ -77,13 +77,13 @@ describe('a file', () => {
     for (const name of ['little', 'big']) expect(measure(folder, name, 100)).toMatchObject({ text: 'ü\r\n' })
   })
 
-  test('is recognised as having several hard links', () => {
+  test('a file is recognised as having several hard links', () => {
     const folder = write(temporaryFolder(), { file: 'x' })
     linkSync(join(folder, 'file'), join(folder, 'other'))
     expect(measure(folder, 'other')).toMatchObject({ isHardLinked: true })
   })
 
-  test('is not read further when the work must stop', () => {
+  test('a file is not read further when the work must stop', () => {
     const folder = write(temporaryFolder(), { file: 'x'.repeat(1_000_000) })
     let calls = 0
     onTestFinished(() => expect(calls).toBe(2))
@@ -95,7 +95,7 @@ describe('a file', () => {
 })
 
 describe.skipIf(!existsSync('/proc/self/status'))('a file of the kernel', () => {
-  test('has lines although its size is 0', () => {
+  test('a file of the kernel has lines although its size is 0', () => {
     const measured = measure(`/proc/${process.pid}`, 'status') as FileMeasure
     expect(measured).toMatchObject({ bytes: 0, row: 'Other text', sha256: null, text: null, unreadable: null })
     expect(measured.lines).toBeGreaterThan(10)

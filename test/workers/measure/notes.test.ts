@@ -26,7 +26,7 @@ function reference(text: string): { todo: number; fixme: number; lines: number[]
 }
 
 describe('notes', () => {
-  test('are whole words in capitals, one in each line', () => {
+  test('notes are whole words in capitals, one in each line', () => {
     const notes = scan('// TODO: a\nTODOS FIXMEs todo xTODO _FIXME TODO_\n/* FIXME(b) c TODO */\n<!-- TODO d -->')
     expect(notes).toEqual({
       todo: 2,
@@ -39,7 +39,7 @@ describe('notes', () => {
     })
   })
 
-  test('have a text of one line, which is cut if it is long', () => {
+  test('notes have a text of one line, which is cut if it is long', () => {
     const text = scan(`TODO ${'文'.repeat(500)}\n`).kept[0]?.text ?? ''
     expect(Array.from(text)).toHaveLength(noteCharsMax)
     expect(text).toMatch(/^TODO 文+…$/)
@@ -47,7 +47,7 @@ describe('notes', () => {
     expect(scan(Buffer.from([...Buffer.from('TODO '), 0xff, 0x0a])).kept[0]?.text).toBe('TODO \ufffd')
   })
 
-  test('are still counted when no more are kept', () => {
+  test('notes are still counted when no more are kept', () => {
     const notes = scan('TODO\n'.repeat(notesMax + 10))
     expect(notes.todo).toBe(notesMax + 10)
     expect(notes.kept).toHaveLength(notesMax)
@@ -71,7 +71,7 @@ describe('notes', () => {
   )
   const textOf = fc.array(part, { maxLength: 40 }).map((parts) => parts.join(''))
 
-  test('are the ones that grep finds', () => {
+  test('notes are the ones that grep finds', () => {
     fc.assert(
       fc.property(textOf, (text) => {
         const { todo, fixme, kept } = scan(text)

@@ -183,11 +183,11 @@ describe('entryLine of an agent', () => {
     [{ type: 'error', ...message, message: 'no\r' }, 'error: no\\r'],
   ]
 
-  it.each(entries)('shows entry %# as one line', (entry, text) => {
+  it.each(entries)('entryLine of an agent shows entry %# as one line', (entry, text) => {
     expect(entryLine(12, entry)).toBe(`  12  12:00:01  run 3  ${text}`)
   })
 
-  it('cuts arguments and reasoning, but not the text of a reply', () => {
+  it('entryLine of an agent cuts arguments and reasoning, but not the text of a reply', () => {
     const content = [
       { type: 'reasoning', text: long },
       { type: 'text', text: long },
@@ -252,12 +252,12 @@ describe('entryLine of an entry that another program wrote over', () => {
         yield Object.assign(Array.isArray(value) ? [...value] : { ...value }, { [name]: other })
   }
 
-  it.each(entries)('is a line, whatever stands in place of a part of entry %#', (entry) => {
+  it.each(entries)('entryLine of an overwritten entry is a line, whatever replaced a part of entry %#', (entry) => {
     for (const one of spoilt({ ...head, ...entry }))
       expect(entryLine(3, decodeEntry(JSON.stringify(one)))).toMatch(/^ {3}3 {2}[^\n]+$/)
   })
 
-  it('is shown as it is stored if no words can be made of it', () => {
+  it('entryLine of an overwritten entry is shown as it is stored if nothing can be said about it', () => {
     const entry = { ...head, type: 'received', message: { kind: 'input', value: 1 }, timers: 5 }
     expect(entryLine(3, decodeEntry(JSON.stringify(entry)))).toContain('cannot be read: {"v":1,')
   })

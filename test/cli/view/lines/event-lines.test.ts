@@ -125,7 +125,7 @@ describe('EventLines of an agent', () => {
     [[event('text.delta', { text: 'x' }), event('reasoning.delta'), event('tool.progress')], undefined],
   ]
 
-  it.each(commits)('shows commit %# as one line', (commit, text) => {
+  it.each(commits)('EventLines of an agent shows commit %# as one line', (commit, text) => {
     expect(new EventLines().of(commit, roster)).toEqual(text === undefined ? [] : [`12:00:01  planner  ${text}`])
   })
 })

@@ -60,7 +60,7 @@ describe('lineBesideEvents', () => {
 })
 
 describe('nodeLogLine', () => {
-  it('has every field, on one line', () => {
+  it('nodeLogLine has every field, on one line', () => {
     const fields = { session: 's', worker: 'w', kind: 'reader', files: 3, note: 'a\nb\u202e' }
     expect(nodeLogLine({ at, level: 'info', fields, message: 'read it' })).toBe(
       '12:00:01  reader  info  read it  session=s  worker=w  files=3  note=a\\nb\\u202e',

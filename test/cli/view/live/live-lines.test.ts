@@ -65,7 +65,7 @@ function threeHundred(): Watched {
 }
 
 describe('the live tree', () => {
-  it('shows name, kind, activity, what a worker waits for and since when, and the time of its run', () => {
+  it('the live tree shows name, kind, activity, what a worker waits for and since when, and the time of its run', () => {
     expect(three().lines()).toEqual([
       '4 workers: 1 working, 1 waiting, 1 queued, 1 done                           TIME',
       'surveyor          waiting for 2 children 12s                                 12s',
@@ -75,17 +75,20 @@ describe('the live tree', () => {
     ])
   })
 
-  it.each(widths)('is never wider than %d columns, nor higher than the terminal (LIVELINES-1)', (columns) => {
-    for (const watched of [three(), threeHundred()])
-      for (const rows of [1, 2, 5, 20, 60]) {
-        const lines = watched.lines(columns, { rows })
-        expect(lines.length).toBeLessThanOrEqual(rows)
-        expect(Math.max(...lines.map(textWidth))).toBeLessThanOrEqual(columns)
-      }
-  })
+  it.each(widths)(
+    'the live tree is never wider than %d columns, nor higher than the terminal (LIVELINES-1)',
+    (columns) => {
+      for (const watched of [three(), threeHundred()])
+        for (const rows of [1, 2, 5, 20, 60]) {
+          const lines = watched.lines(columns, { rows })
+          expect(lines.length).toBeLessThanOrEqual(rows)
+          expect(Math.max(...lines.map(textWidth))).toBeLessThanOrEqual(columns)
+        }
+    },
+  )
 
   it.each(widths)(
-    'shows of 300 workers those that work, each under its parent, and counts the others, at %d columns',
+    'the live tree shows of 300 workers those that work, each under its parent, and counts the others, at %d columns',
     (columns) => {
       const lines = threeHundred().lines(columns)
       expect(lines).toHaveLength(20)
@@ -95,7 +98,7 @@ describe('the live tree', () => {
     },
   )
 
-  it('shows iterations and tokens of agents, also on a narrow terminal (LIVELINES-2)', () => {
+  it('the live tree shows iterations and tokens of agents, also on a narrow terminal (LIVELINES-2)', () => {
     const replied = { model: 'm', iteration: 3, calls: 0, inputTokens: 12_000, outputTokens: 345 }
     const agent = new Watched(commit('root', 'run.started', ['model.replied', replied]))
     expect(agent.lines(60)).toEqual([
@@ -105,7 +108,7 @@ describe('the live tree', () => {
     expect(agent.lines(120)[0]).toMatch(/ITERATIONS {2}TOKENS {2}TIME$/)
   })
 
-  it('shows the tool that runs, with its progress and time; on a line of its own where it does not fit', () => {
+  it('the live tree shows the tool that runs, with its progress and time; on a line of its own where it does not fit', () => {
     const tool = { toolCallId: 'c1', toolName: 'read_every_file' }
     const agent = new Watched(commit('root', 'run.started', ['tool.started', tool]))
     agent.note(commit('root', ['tool.progress', { ...tool, value: '40 of 100 files of this folder' }]))
@@ -120,7 +123,7 @@ describe('the live tree', () => {
     expect(agent.lines(80)[0]).toMatch(/^surveyor {2}working +12s$/)
   })
 
-  it('shows what the first worker says below the tree, and the end of what the others say beside them', () => {
+  it('the live tree shows what the first worker says below the tree, and the end of what the others say beside them', () => {
     const watched = new Watched(spawn('docs'))
     watched.note(
       commit(
@@ -135,7 +138,7 @@ describe('the live tree', () => {
     expect(watched.lines(60).slice(-3)).toEqual(['surveyor:', 'one', '\\e[2Jtwo'])
   })
 
-  it('shows how an attempt failed and when the next begins, and how a worker failed', () => {
+  it('the live tree shows how an attempt failed and when the next begins, and how a worker failed', () => {
     const watched = new Watched(
       spawn('docs', 'src'),
       commit('docs', 'run.started', ['turn.retried', { attempt: 1, retryMs: 30_000, failure }]),
@@ -145,7 +148,7 @@ describe('the live tree', () => {
     expect(watched.lines(120)[3]).toMatch(/^└─ src \(reader\) {3}put aside: poison: no\\e\[31m luck/)
   })
 
-  it('shows from the records what events do not say, and never an older state than the events', () => {
+  it('the live tree shows from the records what events do not say, and never an older state than the events', () => {
     const watched = three()
     watched.readRecords({
       id: 'src',

@@ -41,7 +41,7 @@ async function findings({ troupe, session }: Awaited<ReturnType<typeof conversat
 }
 
 describe('a conversation whose last turn is taken back', () => {
-  test('goes on as if the turn had never been, byte by byte, and its history keeps the turn', async () => {
+  test('a conversation whose last turn is taken back goes on as if the turn had never been, byte by byte, and its history keeps the turn', async () => {
     const talk = await conversation()
     await using _ = talk.troupe
     await talk.ask('two')
@@ -68,7 +68,7 @@ describe('a conversation whose last turn is taken back', () => {
     expect(await findings(talk)).toEqual([])
   })
 
-  test('has it again after redo, and loses turn after turn with each further undo', async () => {
+  test('a conversation gets the turn back after redo, and loses turn after turn with each further undo', async () => {
     const talk = await conversation()
     await using _ = talk.troupe
     await talk.ask('two')
@@ -87,7 +87,7 @@ describe('a conversation whose last turn is taken back', () => {
     expect(await findings(talk)).toEqual([])
   })
 
-  test('cannot have it again once something was said', async () => {
+  test('a conversation whose last turn is taken back cannot have it again after a new message', async () => {
     const talk = await conversation()
     await using _ = talk.troupe
     await talk.root.undo()
@@ -98,7 +98,7 @@ describe('a conversation whose last turn is taken back', () => {
 })
 
 describe('a message that is pushed', () => {
-  test('is stored without an input and without a run, and is in the next prompt [1.13]', async () => {
+  test('a message that is pushed is stored without an input and without a run, and is in the next prompt [1.13]', async () => {
     const talk = await conversation()
     await using _ = talk.troupe
     await talk.rest()
@@ -117,7 +117,7 @@ describe('a message that is pushed', () => {
     [chat.tool('c1', 'x'), 'push takes a message of a user'],
     [{ role: 'user', content: 'x' }, 'It looks like a message of'],
     [chat.assistant([{ type: 'tool-call', toolCallId: 'c', toolName: 't', input: {} }]), 'a reply without calls'],
-  ])('is refused if it is none that can stand alone: %j', async (message, why) => {
+  ])('a message that is pushed is refused if it cannot stand alone: %j', async (message, why) => {
     const troupe = await TestTroupe.connect()
     await using _ = troupe
     await expect(
@@ -127,7 +127,7 @@ describe('a message that is pushed', () => {
 })
 
 describe('a summary that is taken back', () => {
-  test('leaves the prompt as it would be without it, byte by byte', async () => {
+  test('a summary that is taken back leaves the prompt as it would be without it, byte by byte', async () => {
     const talk = await conversation([10, 10, 860, 10, 10])
     await using _ = talk.troupe
     await talk.ask('two')

@@ -48,7 +48,7 @@ describe('sessions.fork', () => {
     expect((await client.audit({ sessionId: branch.id })).findings).toEqual([])
   })
 
-  test('is configured as the worker was at that position (BRANCH-3)', async () => {
+  test('sessions.fork configures the branch as the worker was at that position (BRANCH-3)', async () => {
     const other = recordedModel('test/other', () => say('from the other'))
     const model = echo()
     await using troupe = await TestTroupe.start({
@@ -82,7 +82,7 @@ describe('sessions.fork', () => {
     expect(await branch.result({ run: 1 })).toMatchObject({ value: { text: 'answer to question 2' } })
   })
 
-  test('may use no more than the worker that it comes from (BRANCH-2)', async () => {
+  test('sessions.fork permits the branch no more than the worker that it comes from (BRANCH-2)', async () => {
     const { troupe, session, model, client } = await talked(1, { tools: [] })
     await using _ = troupe
     const branch = await client.sessions.fork(session.root, { input: 'question 2' })

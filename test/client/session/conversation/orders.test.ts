@@ -62,7 +62,7 @@ async function conversation({
 }
 
 describe('a conversation that somebody has compacted', () => {
-  test('goes on with a summary that holds what the instruction asks for, and the answer says for how many messages it stands', async () => {
+  test('a conversation compacted by hand goes on with a summary as the instruction asks, and the answer says for how many messages it stands', async () => {
     const talk = await conversation()
     await using _ = talk.troupe
     const answer = await talk.root.compact({ instruction: 'the name of the dog', keepLast: 2, signal: signal() })
@@ -75,7 +75,7 @@ describe('a conversation that somebody has compacted', () => {
     expect(await talk.findings()).toEqual([])
   })
 
-  test('answers what waits behind the order while the summary is written', async () => {
+  test('an order to compact lets inputs behind it be answered while the summary is written', async () => {
     const [written, replied] = [Promise.withResolvers<ScriptedReply>(), Promise.withResolvers<void>()]
     const talk = await conversation({ write: () => written.promise, hold: replied.promise })
     await using _ = talk.troupe
@@ -99,17 +99,20 @@ describe('a conversation that somebody has compacted', () => {
     ['gets nothing of its summariser', { write: () => say('') }, /its reply was empty/],
     ['gets a call of its summariser', { write: () => call('look') }, /it called a tool instead/],
     ['gets an error of its summariser', { write: () => new TerminalError('no', { code: 'model_refused' }) }, /no/],
-  ])('stays as it is if it %s, and the answer says why', async (_what, written, reason) => {
-    const talk = await conversation(written)
-    await using _ = talk.troupe
-    const before = JSON.stringify((await talk.root.context()).history.prompt())
-    const answer = await talk.root.compact({ keepLast: 1, signal: signal() })
-    expect(answer).toMatchObject({ compacted: false, reason: expect.stringMatching(reason) })
-    expect(JSON.stringify((await talk.root.context()).history.prompt())).toBe(before)
-    expect(await talk.findings()).toEqual([])
-  })
+  ])(
+    'a conversation compacted by hand stays as it is if it %s, and the answer says why',
+    async (_what, written, reason) => {
+      const talk = await conversation(written)
+      await using _ = talk.troupe
+      const before = JSON.stringify((await talk.root.context()).history.prompt())
+      const answer = await talk.root.compact({ keepLast: 1, signal: signal() })
+      expect(answer).toMatchObject({ compacted: false, reason: expect.stringMatching(reason) })
+      expect(JSON.stringify((await talk.root.context()).history.prompt())).toBe(before)
+      expect(await talk.findings()).toEqual([])
+    },
+  )
 
-  test('is compacted by another node if the first one goes away while the summary is written', async () => {
+  test('a conversation compacted by hand is compacted by another node if the first one goes away while the summary is written', async () => {
     const never = Promise.withResolvers<ScriptedReply>()
     let isFirst = true
     const write = () => {
@@ -134,7 +137,7 @@ describe('a conversation that somebody has compacted', () => {
     expect(await talk.findings()).toEqual([])
   })
 
-  test('is expanded by hand as it was compacted by hand', async () => {
+  test('a conversation compacted by hand is expanded by hand', async () => {
     const talk = await conversation()
     await using _ = talk.troupe
     const before = JSON.stringify((await talk.root.context()).history.prompt())
@@ -162,7 +165,7 @@ describe('an order that waits behind a run', () => {
     return { troupe, root, asked }
   }
 
-  test('is done, and answered, when that run is cancelled', async () => {
+  test('an order that waits behind a run is done, and answered, when that run is cancelled', async () => {
     const { troupe, root, asked } = await waiting()
     await using _ = troupe
     expect(await root.cancelRun()).toBe(true)
@@ -171,7 +174,7 @@ describe('an order that waits behind a run', () => {
     expect(types.slice(-3)).toEqual(['cancelled', 'ordered', 'configured'])
   })
 
-  test('throws an error when the worker is cancelled for good', async () => {
+  test('an order that waits behind a run throws an error when the worker is cancelled for good', async () => {
     const { troupe, root, asked } = await waiting()
     await using _ = troupe
     await root.cancel()
@@ -209,7 +212,7 @@ test('an order that ends while somebody looks whether its worker has ended is to
 })
 
 describe('a run on what is there', () => {
-  test('answers a message that was pushed, without an input', async () => {
+  test('a run without a new input answers a message that was pushed', async () => {
     const talk = await conversation({ turns: 1 })
     await using _ = talk.troupe
     await talk.session.idle({ signal: signal() })
@@ -223,7 +226,7 @@ describe('a run on what is there', () => {
     expect((await talk.root.context()).history.messages.map(({ type }) => type)).toEqual(['user', 'assistant'])
   })
 
-  test('needs messages, and an input at the end', async () => {
+  test('a run without a new input needs messages, the last of them an input', async () => {
     const talk = await conversation({ turns: 1 })
     await using _ = talk.troupe
     await talk.session.idle({ signal: signal() })

@@ -34,7 +34,7 @@ async function conversation(id: string, window?: number, turns = 3) {
 }
 
 describe('tokens of an agent', () => {
-  test('are counted by sort, in all and for the newest reply, and as a share of the window that its kind names [4.21]', async () => {
+  test('tokens of an agent are counted by sort, in all and for the newest reply, and as a share of the window that its kind names [4.21]', async () => {
     const { troupe, root } = await conversation('test/m', 1_220)
     await using _ = troupe
     const tokens = await root.tokens()
@@ -54,7 +54,7 @@ describe('tokens of an agent', () => {
     )
   })
 
-  test('are a share of the window that a table knows, and of none where nobody knows it', async () => {
+  test('tokens of an agent are a share of the window that a table knows, and of none if nobody knows it', async () => {
     const known = await conversation('openai/gpt-4o', undefined, 1)
     await using _ = known.troupe
     const { context } = await known.root.tokens()

@@ -227,7 +227,7 @@ describe('malicious content', () => {
   const harmful =
     '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"$type":"Date","lc":1,"type":"constructor"}'
 
-  test('stays plain data in a call, a fact, a field and an option', () => {
+  test('malicious content stays plain data in a call, a fact, a field and an option', () => {
     const values = [
       `{"type":"user","id":"m1","at":1,"content":[{"type":"text","text":"a"}],"facts":${harmful},"__proto__":{"polluted":1}}`,
       `{"type":"assistant","id":"m1","at":1,"model":"m","content":[{"type":"tool-call","toolCallId":"__proto__","toolName":"constructor","input":${harmful}}],"finishReason":"bored","usage":{"inputTokens":1,"outputTokens":1,"__proto__":{"polluted":1}}}`,

@@ -37,7 +37,7 @@ describe('the type of bytes', () => {
 })
 
 describe('a block from bytes', () => {
-  test('is what the bytes are, with the name of the file', () => {
+  test('a block from bytes has the type of the bytes, and the name of the file', () => {
     expect(mediaBlock(png, { filename: 'a.png' })).toEqual({
       type: 'image',
       mediaType: 'image/png',
@@ -52,7 +52,7 @@ describe('a block from bytes', () => {
     })
   })
 
-  test('is named by its extension, or is text, where the bytes say nothing', () => {
+  test('a block from bytes takes its type from the extension, or is text, if the bytes say nothing', () => {
     const typeOf = (bytes: Uint8Array, filename?: string) => mediaBlock(bytes, { filename }).mediaType
     expect(typeOf(Buffer.from('a,b'), 'a.CSV')).toBe('text/csv')
     expect(typeOf(Buffer.from('hello'))).toBe('text/plain')
@@ -60,7 +60,7 @@ describe('a block from bytes', () => {
     expect(typeOf(latin('PK\x03\x04'), 'a.docx')).toContain('wordprocessingml')
   })
 
-  test('is refused if its type contradicts the bytes, if it is empty, and if it is too large [1.35]', () => {
+  test('a block from bytes is refused if its type contradicts the bytes, if it is empty, and if it is too large [1.35]', () => {
     expect(() => mediaBlock(png, { mediaType: 'image/jpeg', filename: 'a.jpg' })).toThrow(
       'a.jpg is said to be image/jpeg, and its bytes are those of image/png.',
     )
@@ -86,7 +86,7 @@ test('an input says which of its media is wrong, and how many images it may hold
 })
 
 describe('what people read of a medium', () => {
-  test('is its type, its name and its size', () => {
+  test('the text that people read for a medium is its type, its name and its size', () => {
     expect(mediaLabel(mediaBlock(png, { filename: 'a.png' }))).toBe('image "a.png" (image/png, 16 B)')
     expect(mediaLabel(mediaBlock(Buffer.alloc(2_345_678, 'a'), { filename: 'b.txt' }))).toBe(
       'file "b.txt" (text/plain, 2.3 MB)',
@@ -97,7 +97,7 @@ describe('what people read of a medium', () => {
     expect(bytesOf({ type: 'file', mediaType: 'text/plain', url: 'data:,hello' })).toBe(5)
   })
 
-  test('never holds its bytes: in histories, in values, in results of tools', () => {
+  test('the text that people read for a medium never holds its bytes: in histories, in values, in results of tools', () => {
     const block = mediaBlock(Buffer.concat([png, Buffer.alloc(900)]), { filename: 'a.png' })
     const head = { v: 1, run: 1, epoch: 1 }
     const said = { ...chat.user([{ type: 'text', text: 'look' }, block]), ...head } as Entry

@@ -60,7 +60,7 @@ const roles = (history: ConversationHistory) => history.prompt().map(({ role }) 
 const lastOf = (history: ConversationHistory) => history.prompt().at(-1)
 
 describe('a prompt of any history', () => {
-  test('begins with a user message and alternates; a tool message only follows calls (PROMPT-1) [1.10]', () => {
+  test('a prompt of any history begins with a user message and alternates; a tool message only follows calls (PROMPT-1) [1.10]', () => {
     const mayFollow = { beginning: 'user', user: 'assistant', assistant: 'user tool', tool: 'user assistant' }
     always((parts) => {
       parts.forEach(({ role }, index) => {
@@ -71,7 +71,7 @@ describe('a prompt of any history', () => {
     })
   })
 
-  test('gives each call exactly one result, directly after it and in call order (PROMPT-1) [2.9]', () => {
+  test('a prompt of any history gives each call exactly one result, directly after it and in call order (PROMPT-1) [2.9]', () => {
     always((parts) => {
       parts.forEach((part, index) => {
         if (part.role !== 'assistant') return
@@ -83,7 +83,7 @@ describe('a prompt of any history', () => {
     })
   })
 
-  test('holds no fact, no system message, no error and no unknown block, and only objects as input (PROMPT-4)', () => {
+  test('a prompt of any history has no fact, system message, error or unknown block, and only objects as input (PROMPT-4)', () => {
     always((parts) => {
       expect(JSON.stringify(parts)).not.toMatch(/a fact|a system message|an error|hologram/)
       const inputs = parts
@@ -95,7 +95,7 @@ describe('a prompt of any history', () => {
     })
   })
 
-  test('is the same whether it was also built earlier or only at the end, and for a clone', () => {
+  test('a prompt of any history is the same whether it was also built earlier or only at the end, and for a clone', () => {
     fc.assert(
       fc.property(happenings, fc.nat(29), (list, place) => {
         const [asked, atOnce] = [new ConversationHistory(), new ConversationHistory()]
@@ -114,7 +114,7 @@ describe('a prompt of any history', () => {
     )
   })
 
-  test('gives each call the result that came before any other message (PROMPT-2)', () => {
+  test('a prompt of any history gives each call the result that came before any other message (PROMPT-2)', () => {
     fc.assert(
       fc.property(happenings, (list) => {
         const history = new ConversationHistory()
@@ -126,7 +126,7 @@ describe('a prompt of any history', () => {
     )
   })
 
-  test('keeps the objects of all unchanged parts (PROMPT-3)', () => {
+  test('a prompt of any history keeps the objects of all unchanged parts (PROMPT-3)', () => {
     fc.assert(
       fc.property(happenings, (list) => {
         const history = new ConversationHistory()
@@ -193,7 +193,7 @@ describe('a prompt of any history', () => {
 })
 
 describe('messages of users and workers', () => {
-  test('merge if no other message is between them [1.10]', () => {
+  test('messages of users and workers merge if no other message is between them [1.10]', () => {
     const parts = of(user('a'), { type: 'error', id: id(), at, message: 'e' }, user('b')).prompt()
     expect(parts).toEqual([{ role: 'user', content: [says('a'), says('b')] }])
   })
@@ -202,7 +202,7 @@ describe('messages of users and workers', () => {
     expect(lastOf(of(user(content)))).toEqual({ role: 'user', content: [says('(empty message)')] })
   })
 
-  test('name the worker from the field that the runtime set', () => {
+  test('messages of users and workers name the worker from the field that the runtime set', () => {
     expect(lastOf(of(user('hello', 'w1')))).toEqual({
       role: 'user',
       content: [says('[message from worker w1]\nhello')],
@@ -258,7 +258,7 @@ describe('messages of users and workers', () => {
 describe('messages of the assistant', () => {
   const options = { openai: { itemId: 'i' } }
 
-  test('merge if no other message is between them, with the calls at the end', () => {
+  test('messages of the assistant merge if no other message is between them, with the calls at the end', () => {
     const history = of(user('a'), assistant('b'), assistant([says('c'), call('c1')]), result('c1', 'r'))
     expect(history.prompt().slice(1)).toEqual([
       { role: 'assistant', model: 'a/one', content: [says('b'), says('c'), call('c1')] },
@@ -266,7 +266,7 @@ describe('messages of the assistant', () => {
     ])
   })
 
-  test('lose the signatures of one model if another model continues [4.10]', () => {
+  test('messages of the assistant lose the signatures of one model if another model continues [4.10]', () => {
     const signed = [
       { type: 'reasoning', text: 'hm', providerOptions: options } as const,
       { ...says('b'), providerOptions: options },
@@ -281,13 +281,13 @@ describe('messages of the assistant', () => {
     })
   })
 
-  test('keep a blank text only if it is signed', () => {
+  test('messages of the assistant keep a blank text only if it is signed', () => {
     const signed = { ...says(''), providerOptions: options }
     const part = lastOf(of(user('a'), assistant([says(' '), signed, says('b')])))
     expect(part).toEqual({ role: 'assistant', model: 'a/one', content: [signed, says('b')] })
   })
 
-  test('are left out if they have no text and no call', () => {
+  test('messages of the assistant are left out if they have no text and no call', () => {
     const nothing = [[], [says(' ')], [{ type: 'reasoning', text: 'hm' } as const]]
     for (const content of nothing) expect(roles(of(user('a'), assistant(content), user('b')))).toEqual(['user'])
   })

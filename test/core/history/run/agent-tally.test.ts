@@ -34,7 +34,7 @@ function filled(value: number): AgentTally {
 }
 
 describe('a tally', () => {
-  test('is read back as it was written', () => {
+  test('a tally is read back as it was written', () => {
     fc.assert(
       fc.property(tallies, (tally) => {
         expect(decodeTally(encodeTally(tally))).toEqual(tally)
@@ -42,12 +42,12 @@ describe('a tally', () => {
     )
   })
 
-  test('keeps its numbers apart', () => {
+  test('a tally keeps its numbers apart', () => {
     const tally = Object.fromEntries(names.map((name, index) => [name, index + 1]))
     expect(encodeTally(tally as unknown as AgentTally)).toBe('a 1 2 3 4 5 6 7 8 9')
   })
 
-  test('never takes more than 64 bytes, and a number that is too large stays at the largest possible (TALLY-1)', () => {
+  test('a tally never takes more than 64 bytes, and a number that is too large stays at the largest possible (TALLY-1)', () => {
     for (const most of [Number.MAX_SAFE_INTEGER, Number.MAX_VALUE, Number.POSITIVE_INFINITY]) {
       const text = encodeTally(filled(most))
       expect(Buffer.byteLength(text)).toBe(64)
@@ -63,7 +63,7 @@ describe('a tally', () => {
     )
   })
 
-  test('has its failed calls in the bytes that are left (TALLY-1)', () => {
+  test('a tally keeps its failed calls in the bytes that are left (TALLY-1)', () => {
     const failed = { ...emptyTally, modelCalls: 3, failedModelCalls: 2 }
     expect(encodeTally(failed)).toBe('a 0 3 0 0 0 0 0 0 0 2')
     expect(decodeTally(encodeTally(failed))).toEqual(failed)
@@ -80,12 +80,12 @@ describe('a tally', () => {
     )
   })
 
-  test('reads impossible counts of a provider as 0', () => {
+  test('a tally reads impossible counts of a provider as 0', () => {
     for (const odd of [-1, Number.NaN, 0.9, Number.NEGATIVE_INFINITY])
       expect(encodeTally(filled(odd))).toBe(encodeTally(emptyTally))
   })
 
-  test('is written without the zeros at its end, except the first number', () => {
+  test('a tally is written without the zeros at its end, except the first number', () => {
     expect(encodeTally(emptyTally)).toBe('a 0')
     expect(encodeTally({ ...emptyTally, iterations: 1, inputTokens: 2 })).toBe('a 1 0 2')
     expect(decodeTally('a 1 0 2')).toEqual({ ...emptyTally, iterations: 1, inputTokens: 2 })
@@ -96,7 +96,7 @@ describe('a tally', () => {
     expect(decodeTally('a 1 2 3 4 5 6 7 8 9 a b')).toEqual(decodeTally('a 1 2 3 4 5 6 7 8 9 a'))
   })
 
-  test('is neither the state of a handler, nor a damaged text (TALLY-2)', () => {
+  test('a tally is told apart from the state of a handler and from a damaged text (TALLY-2)', () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         expect(decodeTally(json)).toBeNull()

@@ -106,7 +106,7 @@ describe('globs over names of tools', () => {
 describe('a rule with `when`', () => {
   const inTmp = { tool: 'act', when: (input: { path: string }) => input.path.startsWith('/tmp/') }
 
-  test('applies to the calls for whose arguments it returns true', () => {
+  test('a rule with `when` applies to the calls for whose arguments it returns true', () => {
     const rules = { allow: [inTmp] }
     expect(decide({ tool: {}, input: { path: '/tmp/a' }, rules }).do).toBe('run')
     expect(decide({ tool: {}, input: { path: '/etc/a' }, rules }).do).toBe('ask')
@@ -149,7 +149,7 @@ describe('a rule with `when`', () => {
     expect(lines[0]?.[1]).toMatchObject({ error: 'Error: no path', toolCallId: 'call-1' })
   })
 
-  test('cannot change the arguments that it decides about (APPROVAL-3)', () => {
+  test('a rule with `when` cannot change the arguments that it decides about (APPROVAL-3)', () => {
     const input = { path: '/tmp/a', list: [1] }
     const when = (given: { path: string; list: number[] }) => {
       given.list.push(2)
@@ -167,7 +167,7 @@ describe('a rule with `when`', () => {
 })
 
 describe('the approval function of a tool', () => {
-  test('gets the arguments and the context of the call', () => {
+  test('the approval function of a tool gets the arguments and the context of the call', () => {
     const approval = (input: { to: string }, context: ApprovalContext) => input.to !== 'me' || context.depth > 2
     const tool = { approval } as unknown as JudgedTool
     expect(decide({ tool, input: { to: 'me' } }).do).toBe('run')

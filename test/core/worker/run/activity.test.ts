@@ -36,16 +36,16 @@ describe('activityOf', () => {
     ['failed', { run: 'Failed', worker: 'terminal' }],
     ['put aside', { run: 'Failed', failureCode: 'poison' }],
     ['working', { run: 'Failed', worker: 'running', failureCode: 'poison' }],
-  ] as const)('is %s for %j', (word, given) => {
+  ] as const)('activityOf is %s for %j', (word, given) => {
     expect(activityOf({ ...facts, ...given })).toBe(word)
   })
 
-  it('has one word for each pair of states (ACTWORD-1)', () => {
+  it('activityOf has one word for each pair of states (ACTWORD-1)', () => {
     const words = runStates.flatMap((run) => workerStates.map((worker) => activityOf({ ...facts, run, worker })))
     expect(words.filter((word) => !activities.includes(word))).toEqual([])
   })
 
-  it('is never both active and over', () => {
+  it('activityOf is never both active and over', () => {
     expect(activities.filter((activity) => isActive(activity) && isOver(activity))).toEqual([])
     expect(activities.filter((activity) => !isActive(activity) && !isOver(activity))).toEqual([
       'queued',

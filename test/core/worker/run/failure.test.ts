@@ -21,7 +21,7 @@ describe('toRuntimeError', () => {
       expect(toRuntimeError(error)).toBe(error)
   })
 
-  test('makes any other error a retryable failure of the handler, with the error as its cause', () => {
+  test('toRuntimeError makes any other error a retryable failure of the handler, with the error as its cause', () => {
     const cause = new RangeError('off by one')
     expect(toRuntimeError(cause)).toMatchObject({
       code: 'handler_failed',
@@ -35,7 +35,7 @@ describe('toRuntimeError', () => {
     expect(toRuntimeError(new RangeError()).message).toBe('RangeError')
   })
 
-  test('has the reason that an error leaves to its cause, or to the errors that it holds', () => {
+  test('toRuntimeError takes the reason from a cause, or from the errors that an error holds, if it has none', () => {
     const refused = new Error('connect ECONNREFUSED 127.0.0.1:1')
     const both = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), refused])
     const messages: [Error, string][] = [
@@ -55,7 +55,7 @@ describe('toRuntimeError', () => {
     for (const [error, message] of messages) expect(toRuntimeError(error).message).toBe(message)
   })
 
-  test('ends although causes go round in a circle, or are too many', () => {
+  test('toRuntimeError ends even if causes go round in a circle, or are too many', () => {
     const own = new Error('own')
     own.cause = own
     expect(toRuntimeError(own).message).toBe('own')
@@ -76,7 +76,7 @@ describe('toRuntimeError', () => {
     [Number.NEGATIVE_INFINITY, 'a value that is not an Error was thrown: -Infinity'],
     [null, 'a value that is not an Error was thrown: null'],
     [{ a: 1 }, 'a value that is not an Error was thrown: {"a":1}'],
-  ])('%j that is thrown is told as what it is', (thrown, message) => {
+  ])('a thrown %j is described as what it is', (thrown, message) => {
     expect(toRuntimeError(thrown).message).toBe(message)
   })
 
@@ -122,7 +122,7 @@ describe('toRuntimeError', () => {
 })
 
 describe('toFailure', () => {
-  test('is plain data: code, message, origin, moment, try and whether it is retried', () => {
+  test('toFailure gives plain data: code, message, origin, moment, attempt and whether it is retried', () => {
     expect(toFailure(new TerminalError('broken'), 'handler', 2, 1_000)).toEqual({
       code: 'run_failed',
       message: 'broken',
@@ -161,7 +161,7 @@ describe('errors', () => {
     expect(new TransientError('x', { details: { a: 1 } }).details).toEqual({ a: 1 })
   })
 
-  test('have a cause only if the error had one', () => {
+  test('errors have a cause only if the error had one', () => {
     expect('cause' in new InputError('x')).toBe(false)
     expect(new InputError('x', { cause: 'y' }).cause).toBe('y')
   })

@@ -66,24 +66,24 @@ const added: readonly (readonly [RunState, RunEvent, RunState])[] = [
 ]
 
 describe('the table', () => {
-  test.each(designed)('has the arrow of the design: %s on %s to %s', (from, event, to) => {
+  test.each(designed)('the table of states has the arrow of the design: %s on %s to %s', (from, event, to) => {
     expect(transition(from, event)).toBe(to)
     expect(runArrows.filter((arrow) => arrow.from === from && arrow.event === event)).toEqual([{ event, from, to }])
   })
 
-  test('has all nineteen of them and calls none an addition [3.2, 3.1]', () => {
+  test('the table of states has all nineteen arrows of the design and calls none an addition [3.2, 3.1]', () => {
     expect(designed).toHaveLength(19)
     expect(arrowsOf(runArrows.filter(({ why }) => why === undefined))).toEqual(
       arrowsOf(designed.map(([from, , to]) => ({ from, to }))),
     )
   })
 
-  test.each(added)('has %s on %s to %s, and says why', (from, event, to) => {
+  test.each(added)('the table of states has the addition %s on %s to %s, and says why', (from, event, to) => {
     expect(transition(from, event)).toBe(to)
     expect(runArrows.find((arrow) => arrow.from === from && arrow.event === event)?.why).toMatch(/\w+ \w+/)
   })
 
-  test('has nothing else, and one next state for each state and event', () => {
+  test('the table of states has no other arrow, and one next state for each state and event', () => {
     const named = [...designed, ...added].map(([from, event, to]) => `${from} ${event} ${to}`)
     expect(runArrows.map(({ from, event, to }) => `${from} ${event} ${to}`).sort()).toEqual(named.sort())
     expect(new Set(runArrows.map(({ from, event }) => `${from} ${event}`)).size).toBe(runArrows.length)
@@ -102,7 +102,7 @@ describe('the table', () => {
 })
 
 describe('the machine', () => {
-  test('begins idle, or where it is told to', () => {
+  test('the state machine begins idle, or in the given state', () => {
     expect(new RunMachine().state).toBe('Idle')
     expect(new RunMachine('ExecutingTools').state).toBe('ExecutingTools')
   })

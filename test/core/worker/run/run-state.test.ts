@@ -34,7 +34,7 @@ describe('a running worker', () => {
     expect(fineState({ run, worker: 'running' })).toBe(fine)
   })
 
-  test('is receiving once the first byte was seen, and only while it awaits the reply [1.2]', () => {
+  test('a running worker is receiving once the first byte was seen, and only while it awaits the reply [1.2]', () => {
     for (const run of runStates) {
       const expected = run === 'AwaitingLLMResponse' ? 'receiving' : running[run]
       expect(fineState({ run, worker: 'running', firstByteSeen: true })).toBe(expected)
@@ -43,27 +43,33 @@ describe('a running worker', () => {
 })
 
 describe('a worker that is not running', () => {
-  test.each(['queued', 'paused'] as const)('waits when it is %s, whatever its run does', (worker) => {
-    for (const run of runStates.filter((state) => state !== 'Failed'))
-      expect(fineState({ run, worker })).toBe('waiting')
-  })
+  test.each(['queued', 'paused'] as const)(
+    'a worker that is not running waits when it is %s, whatever its run does',
+    (worker) => {
+      for (const run of runStates.filter((state) => state !== 'Failed'))
+        expect(fineState({ run, worker })).toBe('waiting')
+    },
+  )
 
-  test('waits when it is parked on children, an approval, a timer or a retry', () => {
+  test('a worker that is not running waits when it is parked on children, an approval, a timer or a retry', () => {
     for (const run of ['ExecutingTools', 'AwaitingToolApproval', 'TransientFailure', 'ProcessingUserMessage'] as const)
       expect(fineState({ run, worker: 'parked' })).toBe('waiting')
   })
 
-  test.each(['idle', 'terminal'] as const)('is inactive when it is %s', (worker) => {
+  test.each(['idle', 'terminal'] as const)('a worker that is not running is inactive when it is %s', (worker) => {
     expect(fineState({ run: 'Idle', worker })).toBe('inactive')
     expect(coarseState({ run: 'Idle', worker })).toBe('idle')
   })
 
-  test.each(['idle', 'terminal'] as const)('keeps showing that its last run failed when it is %s', (worker) => {
-    expect(fineState({ run: 'Failed', worker })).toBe('inactiveFailed')
-    expect(coarseState({ run: 'Failed', worker })).toBe('idleFailed')
-  })
+  test.each(['idle', 'terminal'] as const)(
+    'a worker that is not running keeps showing that its last run failed when it is %s',
+    (worker) => {
+      expect(fineState({ run: 'Failed', worker })).toBe('inactiveFailed')
+      expect(coarseState({ run: 'Failed', worker })).toBe('idleFailed')
+    },
+  )
 
-  test('is busy again as soon as a new message has queued it after a failure [1.3]', () => {
+  test('a worker that is not running is busy again as soon as a new message has queued it after a failure [1.3]', () => {
     expect(coarseState({ run: 'Failed', worker: 'queued' })).toBe('busy')
     expect(coarseState({ run: 'Failed', worker: 'running' })).toBe('busy')
   })
@@ -72,7 +78,7 @@ describe('a worker that is not running', () => {
 describe('every pair of states', () => {
   const pairs = runStates.flatMap((run) => workerStates.map((worker) => ({ run, worker })))
 
-  test('has one of the seven fine states and one of the three coarse ones [1.2, 1.3]', () => {
+  test('every pair of states has one of the seven fine states and one of the three coarse ones [1.2, 1.3]', () => {
     const coarse = new Set<CoarseState>(['idle', 'busy', 'idleFailed'])
     for (const pair of pairs) {
       expect(fineStates).toContain(fineState(pair))
@@ -80,7 +86,7 @@ describe('every pair of states', () => {
     }
   })
 
-  test('is busy exactly when it is neither inactive nor failed', () => {
+  test('every pair of states is busy exactly when it is neither inactive nor failed', () => {
     const words: Readonly<Record<FineState, CoarseState>> = {
       inactive: 'idle',
       inactiveFailed: 'idleFailed',
@@ -93,7 +99,7 @@ describe('every pair of states', () => {
     for (const pair of pairs) expect(coarseState(pair)).toBe(words[fineState(pair)])
   })
 
-  test('says that nothing is going on if nothing can go on', () => {
+  test('every pair of states says that nothing goes on if nothing can go on', () => {
     const atRest: readonly WorkerState[] = ['idle', 'terminal']
     const resting = pairs.filter(({ run, worker }) => run === 'Idle' && atRest.includes(worker))
     expect(resting.map((pair) => fineState(pair))).toEqual(['inactive', 'inactive'])
@@ -110,7 +116,7 @@ test('a run has the eleven states of the design', () => {
 })
 
 describe("a run's state in the record", () => {
-  test('is read back as it was written, with the first byte only while the reply is awaited', () => {
+  test('the state of a run in its record is read back as it was written, with the first byte only while the reply is awaited', () => {
     for (const run of runStates) {
       expect(decodeRunState(encodeRunState(run, false))).toEqual({ run, firstByteSeen: false })
       const firstByteSeen = run === 'AwaitingLLMResponse'

@@ -26,7 +26,7 @@ describe.concurrent('troupe demo', () => {
     expect(stderr).not.toContain('\u001b')
   })
 
-  it('prints events and the totals with --json, and writes the report to a file', async () => {
+  it('troupe demo prints events and the totals with --json, and writes the report to a file', async () => {
     const { code, objects } = await cli.project.run(['demo', 'workers', '--json', '--out', 'report.md'])
     expect(code).toBe(0)
     expect(objects[0]).toMatchObject({ type: 'session.created' })
@@ -34,7 +34,7 @@ describe.concurrent('troupe demo', () => {
     expect(await readFile(join(cli.project.folder, 'report.md'), 'utf8')).toMatch(/^# /)
   })
 
-  it('exits with 2 before the survey if the report cannot be written', async () => {
+  it('troupe demo exits with 2 before the survey if the report cannot be written', async () => {
     const { code, stdout, stderr } = await cli.project.run(['demo', 'workers', '--out', 'none/report.md'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^troupe: the report cannot be written: ENOENT.*none.*\n$/)
@@ -44,12 +44,12 @@ describe.concurrent('troupe demo', () => {
     [['demo', 'workers', '--out', ''], 'the report cannot be written: --out is an empty text; name a file.'],
     [['demo', 'workers', '--out', 'reports/'], 'the report cannot be written: reports/ is a folder.'],
     [['demo', ''], 'the folder is an empty text: name a folder, or leave it out for the current one.'],
-  ])('exits with 2 before the survey: %j', async (args, message) => {
+  ])('troupe demo exits with 2 before the survey: %j', async (args, message) => {
     const ended = await cli.project.run(args)
     expect(ended).toMatchObject({ code: 2, stdout: '', stderr: `troupe: ${message}\n` })
   })
 
-  it('prints a report that it cannot write at the end, and says where the report is kept', async () => {
+  it('troupe demo prints a report that it cannot write at the end, and says where the report is kept', async () => {
     const folder = dirname(await cli.project.write('passing/none.txt', ''))
     // The proxy keeps the survey from ending before the folder is gone.
     await using proxy = await TcpProxy.start(inject('redisUrl'))
@@ -67,7 +67,7 @@ describe.concurrent('troupe demo', () => {
     expect(objects[0]).toMatchObject({ value: { facts: { report: { markdown: stdout } } } })
   })
 
-  it('exits with 2 for a folder that does not exist', async () => {
+  it('troupe demo exits with 2 for a folder that does not exist', async () => {
     expect(await cli.project.run(['demo', 'nowhere'])).toMatchObject({
       code: 2,
       stderr: 'troupe: there is no folder nowhere.\n',
@@ -75,7 +75,7 @@ describe.concurrent('troupe demo', () => {
     expect(await cli.project.run(['demo', 'workers/echo.ts'])).toMatchObject({ code: 2 })
   })
 
-  it('distinguishes a folder that cannot be opened from one that does not exist', async () => {
+  it('troupe demo distinguishes a folder that cannot be opened from one that does not exist', async () => {
     await symlink('loop', join(cli.project.folder, 'loop'))
     expect(await cli.project.run(['demo', 'loop'])).toMatchObject({
       code: 2,
@@ -95,7 +95,7 @@ describe.concurrent('troupe demo', () => {
         await writeFile(join(own, 'redis', 'appendonly.aof'), 'damaged\n')
       },
     ],
-  ])('uses a throw-away Redis where .troupe %s', async (_, spoil) => {
+  ])('troupe demo uses a throw-away Redis where .troupe %s', async (_, spoil) => {
     const folder = dirname(await cli.project.write(`spoiled-${randomUUID()}/f.txt`, 'one\n'))
     await spoil(join(folder, '.troupe'))
     const { code, objects, stderr } = await cli.project.run(['demo', '--json'], { cwd: folder, env: ownRedis })
@@ -105,7 +105,7 @@ describe.concurrent('troupe demo', () => {
     expect(objects.at(-1)).toMatchObject({ type: 'report', unreadable: 0 })
   })
 
-  it('shows the log of a server that does not start, line by line', async () => {
+  it('troupe demo shows the log of a server that does not start, line by line', async () => {
     const version = '[ "$1" = --version ] && echo "Redis server v=7.0.0" && exit'
     const server = await cli.project.write(
       'broken/redis-server',
@@ -118,13 +118,13 @@ describe.concurrent('troupe demo', () => {
     expect(stderr).toContain('troupe: redis-server 7.0.0 ended at once. The end of its log:\n  one\n  a\\eb\n')
   })
 
-  it('says what to install without a Redis, and blames no folder', async () => {
+  it('troupe demo says what to install without a Redis, and blames no folder', async () => {
     const { code, stderr } = await cli.project.run(['demo', 'workers'], { env: { ...ownRedis, PATH: '/nowhere' } })
     expect(code).toBe(69)
     expect(stderr).toMatch(/^troupe: There is no Redis: .+ install one with: .+\n$/)
   })
 
-  it('cancels its survey on Ctrl+C, and exits with 130', async () => {
+  it('troupe demo cancels its survey on Ctrl+C, and exits with 130', async () => {
     const many = Array.from({ length: 300 }, (_, number) => cli.project.write(`many/${number}/file.txt`, 'text'))
     await Promise.all(many)
     // Each answer comes late, so that the survey is not done before the signal arrives.
@@ -137,7 +137,7 @@ describe.concurrent('troupe demo', () => {
     expect({ code, stderr }).toMatchObject({ code: 130, stderr: expect.stringContaining('again to end at once') })
   })
 
-  it('exits with 2 if the current folder was removed', async () => {
+  it('troupe demo exits with 2 if the current folder was removed', async () => {
     const script = 'd=$(mktemp -d) && cd "$d" && rmdir "$d" && exec "$@"'
     for (const folder of ['.', cli.project.folder]) {
       const words = [process.execPath, '--conditions=troupe-source', main, 'demo', folder]
@@ -146,7 +146,7 @@ describe.concurrent('troupe demo', () => {
     }
   })
 
-  it.skipIf(process.platform !== 'linux')('surveys a current folder whose name is not UTF-8', async () => {
+  it.skipIf(process.platform !== 'linux')('troupe demo surveys a current folder whose name is not UTF-8', async () => {
     const script = `unset TROUPE_REDIS_URL REDIS_URL; cd "$0" && d=$(printf 'b\\377d') && mkdir "$d" && cd "$d" && echo one > f && exec "$@"`
     const words = [process.execPath, '--conditions=troupe-source', main, 'demo']
     const { ok, output } = await runProgram('sh', ['-c', script, cli.project.folder, ...words], 160_000)
@@ -159,7 +159,7 @@ describe.concurrent('troupe demo', () => {
     expect((await readdir(cli.project.folder)).filter((name) => name === 'b\ufffdd')).toHaveLength(1)
   })
 
-  it('starts a Redis if none is configured, and leaves nothing running', async () => {
+  it('troupe demo starts a Redis if none is configured, and leaves nothing running', async () => {
     const { code, stdout, stderr } = await cli.project.run(['demo', 'workers'], { env: ownRedis })
     expect({ code, head: stdout.slice(0, 2) }).toEqual({ code: 0, head: '# ' })
     const port = Number(/at 127\.0\.0\.1:(\d+), data in/.exec(stderr)?.[1])

@@ -43,7 +43,7 @@ async function leaveGhost({ namespace }: CliProject): Promise<{ forget(): Promis
 }
 
 describe.concurrent('a command whose kind no live node hosts', () => {
-  it('submits, and says that the session waits', async () => {
+  it('a submit whose kind no live node hosts succeeds, and says that the session waits', async () => {
     const keys = partitionKeys(tagOf(nowhere.namespace, 0))
     await redis.hset(keys.kinds, 'once', 'default {"description":""}')
     const { code, stderr, objects } = await nowhere.project.ask(['submit', 'once', 'x', '--json'])
@@ -52,7 +52,7 @@ describe.concurrent('a command whose kind no live node hosts', () => {
     expect(objects[0]).toMatchObject({ type: 'submitted', warning })
   })
 
-  it('sends, and says that the message waits', async () => {
+  it('a send whose kind no live node hosts succeeds, and says that the message waits', async () => {
     const { workerId } = await nowhere.submit('later', 'x')
     const { code, stderr, objects } = await nowhere.project.ask(['send', workerId, 'y', '--json'])
     const warning = 'no live node hosts "later" just now: the message waits until one does.'
@@ -60,7 +60,7 @@ describe.concurrent('a command whose kind no live node hosts', () => {
     expect(objects[0]).toMatchObject({ type: 'sent', position: 1, again: false, warning })
   })
 
-  it('waits for a result, and says once that a worker waits', async () => {
+  it('a wait for a result whose kind no live node hosts says once that a worker waits', async () => {
     const { sessionId } = await nowhere.submit('never', 'x')
     const waiting = nowhere.project.start(['session', 'result', sessionId, '--wait'])
     const line = 'no live node hosts never: 1 worker waits for one; start a node whose workers folder has never.ts'
@@ -72,17 +72,20 @@ describe.concurrent('a command whose kind no live node hosts', () => {
 })
 
 describe.concurrent('an order whose kind no live node hosts', () => {
-  it.each([['compact'], ['configure', '--effort', 'high']])('worker %s waits, and says so', async (...order) => {
-    const { workerId } = await nowhere.submit(`asked-to-${order[0]}`, 'x', '--keep-open')
-    const waiting = nowhere.project.start(['worker', ...order, workerId])
-    await waiting.saw(`troupe: no live node hosts asked-to-${order[0]}: 1 worker waits for one; start a node`)
-    waiting.kill('SIGINT')
-    expect((await waiting.ended).stdout).toBe('')
-  })
+  it.each([['compact'], ['configure', '--effort', 'high']])(
+    'worker %s of a kind that no live node hosts waits, and says so',
+    async (...order) => {
+      const { workerId } = await nowhere.submit(`asked-to-${order[0]}`, 'x', '--keep-open')
+      const waiting = nowhere.project.start(['worker', ...order, workerId])
+      await waiting.saw(`troupe: no live node hosts asked-to-${order[0]}: 1 worker waits for one; start a node`)
+      waiting.kill('SIGINT')
+      expect((await waiting.ended).stdout).toBe('')
+    },
+  )
 })
 
 describe.concurrent('settings of a worker', () => {
-  it.each(['5', '"high"', '["high"]', 'null'])('are an object, not %s', async (text) => {
+  it.each(['5', '"high"', '["high"]', 'null'])('settings of a worker are an object, not %s', async (text) => {
     const { code, stderr } = await nowhere.project.ask(['worker', 'configure', unknownId, '--settings', text])
     const advice = `--settings must be an object like {"temperature":0}, not ${text}.`
     expect({ code, stderr }).toEqual({ code: 2, stderr: `troupe: ${advice}\n` })
@@ -90,7 +93,7 @@ describe.concurrent('settings of a worker', () => {
 })
 
 describe.concurrent('a run of an unknown kind', () => {
-  it('says that the folder holds no worker files', async () => {
+  it('a run of an unknown kind says that the folder holds no worker files', async () => {
     const cwd = dirname(await bare.project.write('bare/none.txt', ''))
     const { code, stderr } = await bare.project.run(['run', 'echo', 'x', '--workers', cwd])
     const advice = `there is no kind "echo"; no node is live, and ${cwd} holds no worker file.`
@@ -99,7 +102,7 @@ describe.concurrent('a run of an unknown kind', () => {
 })
 
 describe.concurrent('a run whose children no node hosts', () => {
-  it('says so once, and goes on as soon as a node hosts them', async () => {
+  it('a run whose children no node hosts says so once, and goes on as soon as a node hosts them', async () => {
     const file = await delegating.project.write('delegating/parent.ts', source('parent'))
     const running = delegating.project.start(['run', 'parent', 'x', '--workers', dirname(file)])
     const line = 'no live node hosts orphan: 2 workers wait for one; start a node whose workers folder has orphan.ts'
@@ -117,7 +120,7 @@ describe.concurrent('a run whose children no node hosts', () => {
     await node.ended
   })
 
-  it('leaves out agents whose model lacks its key, and says so', async () => {
+  it('a run whose children no node hosts leaves out agents whose model lacks its key, and says so', async () => {
     await mixed.project.write('mixed/thinker.ts', source('thinker'))
     const folder = dirname(await mixed.project.write('mixed/parent.ts', source('parent')))
     const running = mixed.project.start(['run', 'parent', 'x', '--workers', folder])
@@ -133,7 +136,7 @@ describe.concurrent('a run whose children no node hosts', () => {
 })
 
 describe.concurrent('a run whose node is gone', () => {
-  it('goes on in its own process, with the local worker files', async () => {
+  it('a run whose node is gone goes on in its own process, with the local worker files', async () => {
     const ghost = await leaveGhost(here)
     const running = here.project.start(['run', 'echo', 'hello'])
     await running.saw('troupe: session')
@@ -145,7 +148,7 @@ describe.concurrent('a run whose node is gone', () => {
     )
   })
 
-  it('says that the session waits, also after an interrupt, if no local file has the kind', async () => {
+  it('a run whose node is gone says that the session waits, also after an interrupt, if no local file has the kind', async () => {
     const ghost = await leaveGhost(nowhere)
     const cwd = dirname(await nowhere.project.write('empty/none.txt', ''))
     const running = nowhere.project.start(['run', 'echo', 'hello'], { cwd })
@@ -158,7 +161,7 @@ describe.concurrent('a run whose node is gone', () => {
     expect(stderr).toMatch(/the session has not ended yet; `troupe session show [0-9a-f-]{36}` shows what it waits for/)
   })
 
-  it('says once why its process cannot run the kind yet, and goes on when it can', async () => {
+  it('a run whose node is gone says once why its process cannot run the kind yet, and goes on when it can', async () => {
     const ghost = await leaveGhost(hindered)
     const { kinds, leases } = partitionKeys(tagOf(hindered.namespace, 0))
     const running = hindered.project.start(['run', 'echo', 'hello'])
@@ -178,7 +181,7 @@ describe.concurrent('a run whose node is gone', () => {
     ])
   })
 
-  it('names the worker file that keeps its process from running the kind', async () => {
+  it('a run whose node is gone names the worker file that keeps its process from running the kind', async () => {
     const ghost = await leaveGhost(broken)
     const folder = dirname(await broken.project.write('broken/echo.ts', 'export default 7'))
     const running = broken.project.start(['run', 'echo', 'hello', '--workers', folder])
@@ -192,7 +195,7 @@ describe.concurrent('a run whose node is gone', () => {
 
 describe.concurrent('a run in a node of its own', () => {
   // `troupe node` would wait for half a minute in this case, and say so.
-  it('ends with its node, even if a turn of another session hangs in that node', async () => {
+  it('a run in a node of its own ends with its node, even if a turn of another session hangs in that node', async () => {
     const begun = join(busy.project.folder, 'begun')
     const head = `import { existsSync, writeFileSync } from 'node:fs'\nimport { defineWorker } from 'troupe'\n`
     await busy.project.write(

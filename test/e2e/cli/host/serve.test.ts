@@ -7,7 +7,7 @@ const addressIn = (text: string) => /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0] 
 const open = 'whoever reaches it may do everything'
 
 describe('troupe serve', () => {
-  it('says that it needs no token, and stops by a signal while a stream is open', async () => {
+  it('troupe serve says that it needs no token, and stops by a signal while a stream is open', async () => {
     const serving = cli.project.start(['serve', '--port', '0'])
     await serving.saw(open, 'stdout')
     const stream = await fetch(`${addressIn(serving.stdout)}/v1/events`)
@@ -17,7 +17,7 @@ describe('troupe serve', () => {
     expect(await serving.ended).toMatchObject({ code: 0 })
   })
 
-  it('lets nobody in without the token of its environment', async () => {
+  it('troupe serve lets nobody in without the token of its environment', async () => {
     const token = 'x'.repeat(40)
     const serving = cli.project.start(['serve', '--port', '0'], { env: { TROUPE_TOKEN: token } })
     await serving.saw('the API is at', 'stdout')
@@ -29,7 +29,7 @@ describe('troupe serve', () => {
     await serving.ended
   })
 
-  it('listens for others only with a token', async () => {
+  it('troupe serve listens for others only with a token', async () => {
     const { code, stderr } = await cli.project.run(['serve', '--host', '0.0.0.0', '--port', '0'])
     expect(code).toBe(2)
     expect(stderr).toContain('has no token: set TROUPE_TOKEN')

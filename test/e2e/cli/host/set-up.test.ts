@@ -32,14 +32,14 @@ describe('a namespace that was never set up', () => {
     'mailbox redrive --all',
     `send ${worker} hello`,
   ]
-  it.concurrent.each(asking)('stays so after: %s', async (line) => {
+  it.concurrent.each(asking)('a namespace that was never set up stays so after: %s', async (line) => {
     const namespace = `${cli.namespace}-${asking.indexOf(line)}`
     const { stderr } = await cli.project.ask([...line.split(' '), '--namespace', namespace])
     expect(stderr).toMatch(line.includes('0199') ? /^troupe: (session|worker) \S+ is not known: / : '')
     expect(await redis.keys(`{${namespace}.*`)).toEqual([])
   })
 
-  it('is set up by a node, with its partitions', async () => {
+  it('a namespace that was never set up gets its partitions from a node', async () => {
     const namespace = `${cli.namespace}-node`
     await cli.project.ask(['session', 'list', '--namespace', namespace])
     const env = { TROUPE_PARTITIONS: '4', TROUPE_NAMESPACE: namespace }

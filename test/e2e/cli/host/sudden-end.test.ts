@@ -15,7 +15,7 @@ async function placeOf(kind: string, receive: string, top = ''): Promise<string[
 const notLost = /The session is not lost\. Get its result later with: troupe session result [0-9a-f-]{36} --wait$/m
 
 describe.concurrent('an uncaught error', () => {
-  it('ends a run with exit code 70, its place, and the command for the result', async () => {
+  it('an uncaught error ends a run with exit code 70, its place, and the command for the result', async () => {
     const place = await placeOf('leaks', "  void Promise.reject(new TypeError('no luck'))\n  self.after(60_000, 1)")
     const more = ['--namespace', `${cli.namespace}-leaks-json`, '--json']
     const [human, json] = await Promise.all([
@@ -38,13 +38,13 @@ describe.concurrent('an uncaught error', () => {
     ['stack', "Object.assign(new Error('odd'), { stack: 7 })", 'error: Error: odd'],
     ['message', "Object.assign(new Error('odd'), { message: Symbol('odd') })", 'error: Error: Symbol(odd)'],
     ['name', "Object.defineProperty(new Error('odd'), 'name', { get() { throw 1 } })", 'cannot be read'],
-  ])('is named in a sentence though its %s is odd', async (field, error, sentence) => {
+  ])('an uncaught error is named in a sentence though its %s is odd', async (field, error, sentence) => {
     const place = await placeOf(`odd-${field}`, `  setTimeout(() => { throw ${error} }, 1)\n  self.after(60_000, 1)`)
     const { code, stderr } = await cli.project.run(['run', `odd-${field}`, ...place])
     expect({ code, stderr }).toMatchObject({ code: 70, stderr: expect.stringContaining(sentence) as string })
   })
 
-  it('may be a rejection with any value, which is shown unchanged', async () => {
+  it('an uncaught error may be a rejection with any value, which is shown unchanged', async () => {
     const place = await placeOf('rejects', "  void Promise.reject('just so')\n  self.after(60_000, 1)")
     const { code, stderr } = await cli.project.run(['run', 'rejects', ...place])
     expect({ code, stderr }).toMatchObject({
@@ -53,7 +53,7 @@ describe.concurrent('an uncaught error', () => {
     })
   })
 
-  it('is none if a worker calls self too late: the node says where, and goes on', async () => {
+  it('a worker that calls self too late ends no run: the node says where, and goes on', async () => {
     const late = "  if (message.kind !== 'input') return\n  setTimeout(() => self.reply(1), 1)"
     const place = await placeOf('late', late)
     const node = cli.project.start(['node', ...place, '--json'])

@@ -51,14 +51,14 @@ describe.concurrent('without Redis', () => {
 })
 
 describe.concurrent('a Redis that refuses', () => {
-  it('writes gives exit code 69', async () => {
+  it('a Redis that refuses writes gives exit code 69', async () => {
     await using redis = await RedisServer.start({ durability: 'none', settings: ['min-replicas-to-write 1'] })
     const { code, objects, stderr } = await cli.project.ask(['submit', 'echo', 'x', '--json', '--redis-url', redis.url])
     expect(stderr).toMatch(/^troupe: .*NOREPLICAS.*\n$/)
     expect({ code, error: objects[0]?.code }).toEqual({ code: 69, error: 'store_refused' })
   })
 
-  it('writes because it cannot save still answers reads, and doctor names the cause', async () => {
+  it('a Redis that refuses writes because it cannot save still answers reads, and doctor names the cause', async () => {
     await using redis = await RedisServer.start({
       durability: 'none',
       settings: ['save 3600 1', 'dbfilename here.rdb'],
@@ -86,7 +86,7 @@ describe.concurrent('a Redis that refuses', () => {
       )
   })
 
-  it('writes because it is full is the one cause that doctor reports', async () => {
+  it('a Redis that refuses writes because it is full is the only cause that doctor reports', async () => {
     await using redis = await RedisServer.start()
     const at = ['--json', '--redis-url', redis.url]
     await cli.project.ask(['submit', 'echo', 'x', ...at])
@@ -124,7 +124,7 @@ describe.concurrent('a Redis that refuses', () => {
 })
 
 describe.concurrent('a key of the namespace that another program overwrote', () => {
-  it('is a finding of doctor', async () => {
+  it('an overwritten key of the namespace is a finding of doctor', async () => {
     const at = ['--json', '--namespace', `${cli.namespace}-spoilt`]
     await cli.project.ask(['submit', 'echo', 'x', ...at])
     const admin = new Redis(inject('redisUrl'))
@@ -145,7 +145,7 @@ describe.concurrent('a key of the namespace that another program overwrote', () 
 })
 
 describe.concurrent('an accepted message', () => {
-  it('is reported as accepted, even if nobody knows whether a node takes it', async () => {
+  it('an accepted message is reported as accepted, even if nobody knows whether a node takes it', async () => {
     const namespace = `${cli.namespace}-kinds`
     const at = ['--json', '--namespace', namespace]
     const submitted = await cli.project.ask(['submit', 'echo', 'x', '--keep-open', ...at])
@@ -163,7 +163,7 @@ describe.concurrent('the end of a damaged session', () => {
   it.each([
     ['close', 'closeRequested', 'has ended, or ends once its waiting messages are answered'],
     ['cancel', 'cancelRequested', 'is cancelling'],
-  ])('is requested by %s, which says so', async (verb, type, what) => {
+  ])('the end of a damaged session is requested by %s, which says so', async (verb, type, what) => {
     const namespace = `${cli.namespace}-${verb}`
     const at = ['--namespace', namespace]
     const submitted = await cli.project.ask(['submit', 'echo', 'x', '--keep-open', '--json', ...at])
@@ -180,7 +180,7 @@ describe.concurrent('the end of a damaged session', () => {
 })
 
 describe.concurrent('a Redis that goes away during a run', () => {
-  it('ends the command with 69, and the command says how to get the result later', async () => {
+  it('a Redis that goes away during a run ends the command with 69, and the command says how to get the result later', async () => {
     await using redis = await RedisServer.start({ durability: 'none' })
     const running = cli.project.start(['run', 'waits', '--redis-url', redis.url])
     await running.saw('started')
@@ -194,7 +194,7 @@ describe.concurrent('a Redis that goes away during a run', () => {
 })
 
 describe.concurrent('a Redis that goes away while a session is followed', () => {
-  it('ends the command with 69, and the command says how to follow the session again', async () => {
+  it('a Redis that goes away while a session is followed ends the command with 69, and the command says how to follow the session again', async () => {
     await using redis = await RedisServer.start({ durability: 'none' })
     const at = ['--redis-url', redis.url]
     const { objects } = await cli.project.ask(['submit', 'waits', ...at, '--json'])
@@ -211,7 +211,7 @@ describe.concurrent('a Redis that goes away while a session is followed', () => 
 })
 
 describe.concurrent('a second Ctrl+C', () => {
-  it('ends the command at once, whatever it waits for', async () => {
+  it('a second Ctrl+C ends the command at once, whatever it waits for', async () => {
     await using redis = await RedisServer.start({ durability: 'none' })
     const running = cli.project.start(['run', 'waits', '--redis-url', redis.url])
     await running.saw('started')

@@ -64,7 +64,7 @@ describe('kinds to spawn', () => {
     agent.check({ type: 'tool-call', toolCallId: 'c1', toolName, input }, { permissions: { kinds } } as never)
   const tasks = (kind: string) => ({ tasks: [{ kind, input: 1 }] })
 
-  test('are the kinds of the definition that the permissions name too (AGENT-TOOLS-1)', () => {
+  test('kinds to spawn are the kinds of the definition that the permissions name too (AGENT-TOOLS-1)', () => {
     expect(JSON.stringify(listed())).toMatch(/reader.*writer/)
     expect(JSON.stringify(listed(['writer', 'other']))).not.toMatch(/reader|other/)
     expect(check('spawn_workers', tasks('writer'), ['writer', 'other'])).toMatchObject({ kind: 'accepted' })
@@ -72,7 +72,7 @@ describe('kinds to spawn', () => {
       expect(check('spawn_workers', tasks(kind), ['writer', 'other'])).toMatchObject({ kind: 'invalid' })
   })
 
-  test('decide whether the two tools of delegation exist: without a kind there is no send_message either', () => {
+  test('kinds to spawn decide whether the two tools of delegation exist: without a kind there is no send_message', () => {
     expect(listed([])).toHaveLength(tools.length)
     for (const [name, input] of [
       ['spawn_workers', tasks('reader')],
@@ -84,7 +84,7 @@ describe('kinds to spawn', () => {
     }
   })
 
-  test('are described as the node knows them now', () => {
+  test('kinds to spawn are described as the node knows them now', () => {
     expect(JSON.stringify(listed())).not.toContain('reads')
     expect(JSON.stringify(listed(undefined, (kind) => `${kind} reads`))).toContain('reader: reader reads')
   })
@@ -101,7 +101,7 @@ test('a started call whose arguments cannot be read keeps the text that the mode
 describe('a source of tools', () => {
   const definition = defineWorker({ instructions: 'x', tools })
 
-  test('is asked each time the toolbox is opened, and may answer later (AGENT-TOOLS-2)', async () => {
+  test('a source of tools is asked each time the toolbox is opened, and may answer later (AGENT-TOOLS-2)', async () => {
     const [first, second] = [tools.slice(0, 1), tools.slice(1, 2)]
     const lists = [first, first, second]
     const toolbox = new Toolbox(definition, { tools: () => Promise.resolve(lists.shift() ?? []) })
@@ -115,7 +115,7 @@ describe('a source of tools', () => {
     expect(opened[1]).toBe(opened[0])
   })
 
-  test('is the list of the definition by default', async () => {
+  test('a source of tools is the list of the definition by default', async () => {
     const toolbox = new Toolbox(definition)
     expect(await toolbox.open()).toBe(await toolbox.open())
   })

@@ -72,7 +72,7 @@ describe('a conversation', () => {
     ['half of it', (): ScriptedReply => ({ ...say('It'), finishReason: 'length' })],
     ['more than there was', () => say('x'.repeat(5_000))],
     ['an error', () => new TerminalError('no', { code: 'model_refused' })],
-  ])('stays as it is if the summariser writes %s, and an event says so', async (_what, write) => {
+  ])('a conversation stays as it is if the summariser writes %s, and an event says so', async (_what, write) => {
     const { troupe, session, events, requests } = await talk(4, [100, 200, 860, 870], write)
     await using _ = troupe
     expect(textOf(requests()[3])).toContain('question 1')
@@ -81,7 +81,7 @@ describe('a conversation', () => {
     expect((await session.root.report()).lastFailure).toBeNull()
   })
 
-  test('is compacted by its own model with its own instruction, at its own share of the window [1.55]', async () => {
+  test('a conversation is compacted by its own model with its own instruction, at its own share of the window [1.55]', async () => {
     const writer = recordedModel('test/writer', () => say('They counted.'))
     const settings = { ...small, at: 0.5, model: writer, instruction: 'the name of the dog' }
     const { troupe, handoffs } = await talk(4, [100, 200, 510, 100], () => say('never asked'), settings)
@@ -91,7 +91,7 @@ describe('a conversation', () => {
     expect(textOf(writer.requests[0])).toContain('the name of the dog')
   })
 
-  test('is not compacted while it is short, or if its kind says so', async () => {
+  test('a conversation is not compacted while it is short, or if its kind says so', async () => {
     const short = await talk(2, [100, 900], () => say('never asked'))
     await using _short = short.troupe
     expect(short.handoffs()).toEqual([])
@@ -115,7 +115,7 @@ async function read(most: number, compaction: CompactionSettings | false) {
 }
 
 describe('a prompt that is too long', () => {
-  test('is compacted and sent again, and its task is in it word by word [1.52]', async () => {
+  test('a prompt that is too long is compacted and sent again, and its task is in it word by word [1.52]', async () => {
     const { troupe, result, requests } = await read(8, { keep: 2 })
     await using _ = troupe
     expect(result).toMatchObject({ status: 'completed', value: { text: 'Nothing was found.' } })
@@ -126,14 +126,14 @@ describe('a prompt that is too long', () => {
     expect(new Set(keys).size).toBe(keys.length)
   })
 
-  test('fails its run if its kind does not compact', async () => {
+  test('a prompt that is too long fails its run if its kind does not compact', async () => {
     const { troupe, result, requests } = await read(8, false)
     await using _ = troupe
     expect(result).toMatchObject({ status: 'failed', failure: { code: 'context_overflow' } })
     expect(requests.filter(isHandoff)).toEqual([])
   })
 
-  test('fails its run if nothing is left to compact, after a bounded number of requests [1.53]', async () => {
+  test('a prompt that is too long fails its run if nothing is left to compact, after a bounded number of requests [1.53]', async () => {
     const { troupe, result, requests } = await read(0, { keep: 2 })
     await using _ = troupe
     expect(result).toMatchObject({ status: 'failed', failure: { code: 'context_overflow' } })
@@ -185,7 +185,7 @@ function renumbered(text: string): string {
 describe('a conversation with long results of tools', () => {
   const counts = [100, 100, 100, 100, 8_600, 100, 100, 100, 100]
 
-  test('has the old ones cleared before anything is summarised, and they come back byte by byte', async () => {
+  test('a conversation with long results of tools has the old ones cleared before anything is summarised, and they come back byte by byte', async () => {
     const settings = { window: 10_000, keep: 3 }
     const one = await reading(counts, settings)
     await using _ = one.troupe
@@ -209,7 +209,7 @@ describe('a conversation with long results of tools', () => {
     expect((await one.troupe.client.audit({ sessionId: one.session.id })).findings).toEqual([])
   })
 
-  test('is summarised at once if its kind says so', async () => {
+  test('a conversation with long results of tools is summarised at once if its kind says so', async () => {
     const one = await reading(counts, { window: 10_000, keep: 3, clearResults: false })
     await using _ = one.troupe
     for (const run of [1, 2, 3, 4]) await one.read(run)

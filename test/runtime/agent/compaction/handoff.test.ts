@@ -29,7 +29,7 @@ const settings = { instruction: undefined, tokensMax: null, key: 'k', signal: ne
 const textOf = (request: ModelRequest | undefined) => JSON.stringify(request?.messages)
 const tooLong = () => new TerminalError('too long', { code: 'context_overflow' })
 
-test('holds users, calls and results in order, and neither bytes of media nor thoughts', async () => {
+test('a handoff holds users, calls and results in order, and neither bytes of media nor thoughts', async () => {
   const model = recordedModel('test/m', [say('  A summary. ')])
   expect(await writeHandoff(model, before, settings)).toMatchObject({ text: 'A summary.' })
   expect(model.requests).toHaveLength(1)
@@ -41,7 +41,7 @@ test('holds users, calls and results in order, and neither bytes of media nor th
   expect(text).not.toMatch(/AAAA|secret thoughts/)
 })
 
-test('is made with half of the text, then with a quarter, if it is too long, and is given up then [1.54]', async () => {
+test('a handoff is made with half of the text, then with a quarter, if it is too long, and is given up then [1.54]', async () => {
   const model = recordedModel('test/m', [tooLong(), tooLong(), say('A summary.')])
   expect(await writeHandoff(model, before, settings)).toMatchObject({ text: 'A summary.' })
   const lengths = model.requests.map((request) => textOf(request)?.length ?? 0)
@@ -54,7 +54,7 @@ test('is made with half of the text, then with a quarter, if it is too long, and
   expect(never.requests).toHaveLength(3)
 })
 
-test('is shorter from the start where the window is known', async () => {
+test('a handoff is shorter from the start if the window is known', async () => {
   const model = recordedModel('test/m', [say('A summary.')])
   await writeHandoff(model, before, { ...settings, tokensMax: 2_000 })
   expect(textOf(model.requests[0])?.length).toBeLessThan(6_000)

@@ -23,7 +23,7 @@ const known = (kilobytes: number, length = 1) =>
   ({ bytes: kilobytes * 1_000 - 3_000 - length * 200, length, lastJson: '{}' }) as KnownHistory
 
 describe('the kept history of a worker', () => {
-  test('is taken once, as whole, if the last commit is that of the turn that gave it (CACHE-1)', () => {
+  test('the kept history of a worker is used once, as complete, if the last commit belongs to the turn that kept it (CACHE-1)', () => {
     const cache = new HistoryCache(100_000)
     const one = known(10)
     cache.give('w', outcome(), one)
@@ -35,7 +35,7 @@ describe('the kept history of a worker', () => {
   test.each<[string, Partial<Assignment>]>([
     ['another commit', { commitId: '2:m:1' }],
     ['another version', { version: 4 }],
-  ])('may be only a beginning if the record has %s', (_, more) => {
+  ])('the kept history of a worker may be incomplete if the record has %s', (_, more) => {
     const cache = new HistoryCache(100_000)
     cache.give('w', outcome(), known(10))
     expect(cache.take(assignmentOf('w', more))).toMatchObject({ isWhole: false })
@@ -46,13 +46,13 @@ describe('the kept history of a worker', () => {
     ['was fenced', { over: 'fenced' }],
     ['heard no answer', { over: 'unreachable' }],
     ['was cancelled', { aborted: true }],
-  ])('is dropped if its turn %s, because nobody knows what was recorded', (_, more) => {
+  ])('the kept history of a worker is dropped if its turn %s, because nobody knows what was recorded', (_, more) => {
     const cache = new HistoryCache(100_000)
     cache.give('w', outcome(more), known(10))
     expect(cache.take(assignmentOf('w'))).toBeNull()
   })
 
-  test('keeps the newest history of a worker', () => {
+  test('the cache keeps the newest history of a worker', () => {
     const cache = new HistoryCache(100_000)
     const [first, second] = [known(10), known(20)]
     cache.give('w', outcome(), first)
@@ -64,13 +64,13 @@ describe('the kept history of a worker', () => {
 describe('the memory of the cache', () => {
   const kept = (cache: HistoryCache, ...ids: string[]) => ids.filter((id) => cache.take(assignmentOf(id)) !== null)
 
-  test('stays within its limit: it drops the oldest histories first (CACHE-3)', () => {
+  test('the memory of the cache stays within its limit: it drops the oldest histories first (CACHE-3)', () => {
     const cache = new HistoryCache(100_000)
     for (const id of ['a', 'b', 'c']) cache.give(id, outcome(), known(40))
     expect(kept(cache, 'a', 'b', 'c')).toEqual(['b', 'c'])
   })
 
-  test('counts memory, which is more than the text for many short entries', () => {
+  test('the memory of the cache counts memory, which is more than the text if there are many short entries', () => {
     const cache = new HistoryCache(100_000)
     const [short, long] = [known(60, 280), known(60, 1)]
     expect([short.bytes, long.bytes]).toEqual([1_000, 56_800])
@@ -79,7 +79,7 @@ describe('the memory of the cache', () => {
     expect(kept(cache, 'a', 'b')).toEqual(['b'])
   })
 
-  test('is by default at most an eighth of the heap limit', () => {
+  test('the memory of the cache is by default at most an eighth of the heap limit', () => {
     vi.mocked(getHeapStatistics).mockReturnValue({ heap_size_limit: 800_007 } as HeapInfo)
     const cache = new HistoryCache()
     cache.give('a', outcome(), known(100))
@@ -87,7 +87,7 @@ describe('the memory of the cache', () => {
     expect(kept(cache, 'a', 'b')).toEqual(['a'])
   })
 
-  test('may be exactly the limit', () => {
+  test('a history may fill the limit of the cache exactly', () => {
     const cache = new HistoryCache(100_000)
     for (const id of ['a', 'b']) cache.give(id, outcome(), known(50))
     cache.give('whole', outcome(), known(100))
@@ -103,7 +103,7 @@ describe('the memory of the cache', () => {
     expect(kept(cache, 'a', 'long')).toEqual(['a'])
   })
 
-  test('is free again when a history is taken or replaced', () => {
+  test('the memory of the cache is free again when a history is taken or replaced', () => {
     const cache = new HistoryCache(100_000)
     cache.give('a', outcome(), known(60))
     expect(kept(cache, 'a')).toEqual(['a'])

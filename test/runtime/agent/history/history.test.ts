@@ -15,7 +15,7 @@ function talker(name: string) {
 }
 
 describe('a conversation', () => {
-  test('stays in the memory of its node: earlier messages of a prompt are the same objects', async () => {
+  test('a conversation stays in the memory of its node: earlier messages of a prompt are the same objects', async () => {
     const { model, workers } = talker('one')
     await using troupe = await TestTroupe.start({ workers })
     const session = await troupe.create('talker', 'first', { keepOpen: true })
@@ -26,7 +26,7 @@ describe('a conversation', () => {
     expect(after?.messages[0]).toBe(before?.messages[0])
   })
 
-  test('is completed by a node that knows a part of it, and read by a node that knows nothing', async () => {
+  test('a conversation is completed by a node that knows a part of it, and read by a node that knows nothing', async () => {
     const [one, two] = [talker('one'), talker('two')]
     await using troupe = await TestTroupe.connect()
     const first = await troupe.startNode(one.workers)
@@ -51,7 +51,7 @@ describe('a conversation', () => {
     await third.stop()
   })
 
-  test('has messages whose ids are their positions in the history, after any events of a run', async () => {
+  test('a conversation has messages whose ids are their positions in the history, after any events of a run', async () => {
     const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
     const fine = defineTool({ name: 'fine', description: 'x', effect: 'pure', run: () => 1 })
     const spawn = (more: Record<string, Json>) =>
@@ -80,7 +80,7 @@ describe('a conversation', () => {
     expect(messages.map(([id]) => id)).toEqual(messages.map(([, id]) => id))
   })
 
-  test('goes on past entries of a newer version and unreadable ones', async () => {
+  test('a conversation goes on past entries of a newer version and unreadable ones', async () => {
     const { model, workers } = talker('one')
     await using troupe = await TestTroupe.connect()
     const first = await troupe.startNode(workers)
@@ -97,7 +97,7 @@ describe('a conversation', () => {
 })
 
 describe('a kind that changes during a run', () => {
-  test('answers a recorded call of a removed tool with an error for the model [1.40]', async () => {
+  test('a kind that changes during a run answers a recorded call of a removed tool with an error for the model [1.40]', async () => {
     const hangs = Promise.withResolvers<never>()
     hangs.promise.catch(() => {})
     const started = Promise.withResolvers<void>()

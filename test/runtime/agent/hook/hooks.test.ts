@@ -37,7 +37,7 @@ const greet = (name: unknown, id?: string) => call('greet', { name: name as stri
 const types = (history: readonly { readonly type: string }[]) => history.map(({ type }) => type)
 
 describe('toolBefore', () => {
-  test('is asked about each call that may run, and lets it run, changes it or refuses it [1.61]', async () => {
+  test('toolBefore is asked about each call that may run, and lets it run, changes it or refuses it [1.61]', async () => {
     const asked: CallToCheck[] = []
     const toolBefore: NonNullable<AgentHooks['toolBefore']> = (one, { kind, run: number, log }) => {
       log.info(`${kind} ${number}`)
@@ -96,7 +96,7 @@ describe('toolBefore', () => {
     expect(made.result).toMatchObject({ status: 'completed' })
   })
 
-  test('is asked before a person, who sees the changed arguments, and is not asked again (HOOKS-1)', async () => {
+  test('toolBefore is asked before a person, who sees the changed arguments, and is not asked again (HOOKS-1)', async () => {
     let asked = 0
     const ran: unknown[] = []
     const pay = defineTool({
@@ -120,7 +120,7 @@ describe('toolBefore', () => {
     await expectSound(troupe)
   })
 
-  test('is not asked again about a call that is tried again', async () => {
+  test('toolBefore is not asked again about a call that is tried again', async () => {
     let [asked, tries] = [0, 0]
     const seen: unknown[] = []
     const flaky = defineTool({
@@ -153,7 +153,7 @@ describe('toolBefore', () => {
 })
 
 describe('toolAfter', () => {
-  test('sees each result in the order of the calls, and what it says follows the results [1.61]', async () => {
+  test('toolAfter sees each result in the order of the calls, and its text follows the results [1.61]', async () => {
     const seen: CallResult[] = []
     const toolAfter: NonNullable<AgentHooks['toolAfter']> = (result) => {
       seen.push(result)
@@ -174,7 +174,7 @@ describe('toolAfter', () => {
     await expectSound(made.troupe)
   })
 
-  test('is asked once for each reply, also if another turn goes on behind it (TOOL-AFTER-1)', async () => {
+  test('toolAfter is asked once for each reply, also if another turn goes on behind it (TOOL-AFTER-1)', async () => {
     let asked = 0
     const model = scripted(greet('Ada'), greet('Bob'), say('Done.'))
     const hooks = { toolAfter: () => void asked++ }
@@ -214,7 +214,7 @@ describe('toolAfter', () => {
 })
 
 describe('stop', () => {
-  test('may ask for more than the answer, three times in a run [1.61]', async () => {
+  test('the stop hook may ask for more than the answer, three times in a run [1.61]', async () => {
     const seen: AnswerToCheck[] = []
     const stop: NonNullable<AgentHooks['stop']> = (answer) => {
       seen.push(answer)
@@ -251,7 +251,7 @@ describe('stop', () => {
     expect(types(made.history)).toEqual(['user', 'assistant', 'completed'])
   })
 
-  test('is told of by the trace of the iteration', async () => {
+  test('the stop hook is named by the trace of the iteration', async () => {
     const traces: unknown[] = []
     const onIteration: AgentWorker['onIteration'] = ({ trace, decision }) => void traces.push([decision.type, ...trace])
     let asked = false

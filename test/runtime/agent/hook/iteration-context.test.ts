@@ -26,7 +26,7 @@ async function iterationsOf(worker: Omit<AgentWorker, 'instructions'>) {
 }
 
 describe('onIteration', () => {
-  test('is given what the design says of an iteration, when the results are there', async () => {
+  test('onIteration gets what the design says of an iteration, when the results are there', async () => {
     const script = [together(say('I look.'), call('look', {}, 'a'), call('seek', {}, 'b')), say('Seen.')]
     const { troupe, seen } = await iterationsOf({ model: recordedModel('test/m', script), tools: [look] })
     await using _ = troupe
@@ -137,7 +137,7 @@ describe('onIteration', () => {
       ['error'],
     ],
   ])(
-    'is told by the trace what each stage did with %s [2.3, 2.12]',
+    'onIteration learns from the trace what each stage did with %s [2.3, 2.12]',
     async (_what, worker, script, traces, decisions) => {
       const model = recordedModel('test/m', script)
       const { troupe, seen } = await iterationsOf({ model, tools: [look], ...worker })
@@ -194,7 +194,7 @@ describe('onIteration', () => {
     expect(failed()[0]).toMatch(reason)
   })
 
-  test('is called in the turn that ends an iteration which another turn began', async () => {
+  test('onIteration is called in the turn that ends an iteration which another turn began', async () => {
     const seen: IterationContext[] = []
     const model = recordedModel('test/m', [call('look', {}, 'a'), say('ok')])
     const onIteration = (context: IterationContext) => void seen.push(context)
@@ -220,7 +220,7 @@ describe('onIteration', () => {
     expect(runs).toEqual([1, 1])
   })
 
-  test('must be a function', () => {
+  test('onIteration must be a function', () => {
     expect(() => defineWorker({ instructions: 'x', onIteration: 'log' as never })).toThrow(ConfigError)
   })
 })

@@ -24,7 +24,7 @@ const textsIn = (messages: readonly unknown[] | undefined) =>
   })
 
 describe('spawn', () => {
-  test('is called once for a worker, and its text stands behind the first input [1.61]', async () => {
+  test('the spawn hook is called once for a worker, and its text stands behind the first input [1.61]', async () => {
     const inputs: unknown[] = []
     const spawn: NonNullable<AgentHooks['spawn']> = (input, { kind }) => {
       inputs.push(input)
@@ -49,7 +49,7 @@ describe('spawn', () => {
 })
 
 describe('a processor', () => {
-  test('may let an input pass, change it, and add a text; the next one sees what it left [3.20]', async () => {
+  test('a processor may let an input pass, change it, and add a text; the next one sees the changed input [3.20]', async () => {
     const seen: unknown[] = []
     const shout: Processor = (input) => {
       seen.push(input)
@@ -81,7 +81,7 @@ describe('a processor', () => {
     expect(text).toMatch(/\[branch\]\nmain\n[\s\S]*--- USER MESSAGE BEGIN ---\nHELLO\n/)
   })
 
-  test('gives tools the input that it left, and looks at the input of each run', async () => {
+  test('a processor gives tools the changed input, and sees the input of each run', async () => {
     const inputs: unknown[] = []
     const noting = defineTool({
       name: 'note',
@@ -99,7 +99,7 @@ describe('a processor', () => {
     expect(textsIn(model.requests[3]?.messages)).toEqual(['a!', 'b!'])
   })
 
-  test('may end the run with a reason, and later prompts leave its input out [3.20]', async () => {
+  test('a processor may end the run with a reason, and later prompts leave its input out [3.20]', async () => {
     const prompt = function guard(input: unknown) {
       return input === 'bad' ? ({ do: 'abort', reason: 'it is bad' } as const) : undefined
     }
@@ -119,7 +119,7 @@ describe('a processor', () => {
     await expectSound(made.troupe)
   })
 
-  test('may have the run wait for a person, without a slot, and is called again with the answer [3.20]', async () => {
+  test('a processor may let the run wait for a person, without a slot, and is called again with the answer [3.20]', async () => {
     const calls: ProcessorSelf['answer'][] = []
     const prompt: Processor = (_input, { answer }) => {
       calls.push(answer)

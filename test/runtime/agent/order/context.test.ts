@@ -55,7 +55,7 @@ async function started(agent: Partial<AgentWorker>) {
 }
 
 describe('files of the context', () => {
-  test('come before the conversation as a message of each side, each with its path, and are not stored [1.12] [1.42]', async () => {
+  test('files of the context come before the conversation as one message of each side, each with its path, and are not stored [1.12] [1.42]', async () => {
     const { troupe, session, first, next } = await started({ context: { files: ['README.md', 'notes/**/*.md'] } })
     await using _troupe = troupe
     expect(first.map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
@@ -75,7 +75,7 @@ describe('files of the context', () => {
     ])
   })
 
-  test('are read again when they change, and when they come and go [1.12]', async () => {
+  test('files of the context are read again when they change, and when they come and go [1.12]', async () => {
     const { troupe, next } = await started({ context: { files: ['*.md'] } })
     await using _troupe = troupe
     await write({ 'README.md': 'Changed text.\n' })
@@ -139,7 +139,7 @@ describe('files of the context', () => {
     expect(lines).toHaveLength(said.length)
   })
 
-  test('are bounded in number and bytes', async () => {
+  test('files of the context are bounded in number and bytes', async () => {
     await write(Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`n${n}.md`, 'y'.repeat(100)])))
     const why: unknown[] = []
     const log = {
@@ -164,7 +164,7 @@ describe('files of the context', () => {
     expect(await files.text(await openWorkspace(folder), log)).toBe(before)
   })
 
-  test('are none for a worker without a folder, and its run goes on', async () => {
+  test('a worker without a folder has no files of the context, and its run goes on', async () => {
     const { troupe, first } = await started({ folder: () => null, context: { files: ['README.md'] } })
     await using _troupe = troupe
     expect(first.map(textOf)).toEqual(['one'])
@@ -172,7 +172,7 @@ describe('files of the context', () => {
 })
 
 describe('the time and facts', () => {
-  test('go with each input as they were then, apart from what was said, and are recorded with it [1.43]', async () => {
+  test('the time and facts of an input go to the model with the input, apart from its text, and are recorded with it [1.43]', async () => {
     let count = 0
     const { troupe, session, first, next } = await started({
       context: {
@@ -193,13 +193,13 @@ describe('the time and facts', () => {
     expect(user).toMatchObject({ type: 'user', content: [{ text: 'one' }], context: expect.stringContaining('main 1') })
   })
 
-  test('leave an input as it was said where there is nothing to add [1.43]', async () => {
+  test('an input without a time and facts to add stays as it was [1.43]', async () => {
     const { troupe, first } = await started({ context: { facts: { nothing: () => '  ' } } })
     await using _troupe = troupe
     expect(first.map(textOf)).toEqual(['one'])
   })
 
-  test('cannot be imitated by an input', async () => {
+  test('the time and facts cannot be imitated by an input', async () => {
     const model = recordedModel('test/m', [say('ok')])
     const agent = defineWorker({ instructions: 'x', model, context: { facts: { a: () => 'b' } } })
     await using troupe = await TestTroupe.start({ workers: { agent } })
@@ -210,7 +210,7 @@ describe('the time and facts', () => {
     )
   })
 
-  test('are written with the offset of the node', () => {
+  test('the time and facts are written with the offset of the node', () => {
     const now = new Date('2026-11-25T17:00:00.123Z')
     expect(new Date(timeText(now).split(', ')[1] ?? '').getTime()).toBe(now.getTime())
   })

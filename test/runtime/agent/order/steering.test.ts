@@ -46,7 +46,7 @@ const messageOf = (session: Session, text: string, when: 'queue' | 'steer' | 'in
   session.root.send(text, { when })
 
 describe('a message that steers', () => {
-  test('comes behind the results of the open calls, before the next model call of the same run', async () => {
+  test('a message that steers comes behind the results of the open calls, before the next model call of the same run', async () => {
     const gate = Promise.withResolvers<string>()
     const wait = defineTool({ name: 'wait', description: 'Waits.', effect: 'idempotent', run: () => gate.promise })
     const { model } = gated([call('wait'), say('Done.')])
@@ -72,7 +72,7 @@ describe('a message that steers', () => {
     await expectSound(troupe)
   })
 
-  test('is read before the next model call if only the commit of the results told of it', async () => {
+  test('a message that steers is read before the next model call even if only the commit of the results reported it', async () => {
     const gate = Promise.withResolvers<string>()
     const wait = defineTool({ name: 'wait', description: 'Waits.', effect: 'idempotent', run: () => gate.promise })
     const { model } = gated([call('wait'), say('Done.')])
@@ -94,7 +94,7 @@ describe('a message that steers', () => {
     await expectSound(troupe)
   })
 
-  test('is read before the next model call if it came while a summary was written for that call', async () => {
+  test('a message that steers is read before the next model call even if it came while a summary was written for that call', async () => {
     const gate = Promise.withResolvers<void>()
     const writing = Promise.withResolvers<void>()
     const writer = recordedModel('test/writer', async () => {
@@ -155,7 +155,7 @@ describe('a message that steers', () => {
     await expectSound(troupe)
   })
 
-  test('is received once, in its run, although the node of the run is gone', async () => {
+  test('a message that steers is received once, in its run, even if the node of the run is gone', async () => {
     const { model } = gated([call('wait', {}, 'w'), say('Done.')])
     let runs = 0
     const wait = defineTool({
@@ -180,7 +180,7 @@ describe('a message that steers', () => {
     await expectSound(troupe)
   })
 
-  test('begins a run if none is in progress', async () => {
+  test('a message that steers begins a run if none is in progress', async () => {
     const { model } = gated([])
     await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions, model }) } })
     const session = await troupe.create('agent', 'go', { keepOpen: true })
@@ -191,7 +191,7 @@ describe('a message that steers', () => {
     await expectSound(troupe)
   })
 
-  test('waits until an agent that waits for a person has its answer', async () => {
+  test('a message that steers waits until an agent that waits for a person has its answer', async () => {
     const made = tools()
     const { model } = gated([pay(5), say('Done.')])
     const agent = defineWorker({ instructions, model, tools: made.tools })
@@ -210,7 +210,7 @@ describe('a message that steers', () => {
 })
 
 describe('a message that interrupts', () => {
-  test('ends the model call, and the model reads the message next [1.49]', async () => {
+  test('a message that interrupts ends the model call, and the model reads the message next [1.49]', async () => {
     const { model } = gated([say('never'), say('Other.')], [1])
     await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions, model }) } })
     const session = await troupe.create('agent', 'go')
@@ -222,7 +222,7 @@ describe('a message that interrupts', () => {
     await expectSound(troupe)
   })
 
-  test('is read before a request whose images are just being fetched', async () => {
+  test('a message that interrupts is read before a request whose images are being fetched', async () => {
     const { model } = gated([say('Hello.'), say('Other.')])
     const reading = Promise.withResolvers<void>()
     const heard = Promise.withResolvers<void>()
@@ -258,7 +258,7 @@ describe('a message that interrupts', () => {
     await expectSound(troupe)
   })
 
-  test('ends running tools, answers each open call once, and leaves no call without a result [1.49]', async () => {
+  test('a message that interrupts ends running tools, answers each open call once, and leaves no call without a result [1.49]', async () => {
     const ledger: string[] = []
     const long = (name: string, effect: 'idempotent' | 'once') =>
       defineTool({
@@ -294,7 +294,7 @@ describe('a message that interrupts', () => {
     await expectSound(troupe)
   })
 
-  test('ends the wait for children: they are cancelled, the run goes on, and can spawn again', async () => {
+  test('a message that interrupts ends the wait for children: they are cancelled, the run goes on, and can spawn again', async () => {
     const child = defineWorker({
       receive: (message, self) =>
         message.kind === 'input' && message.value === 'quick' ? self.reply('here') : self.after(600_000, null),
@@ -315,7 +315,7 @@ describe('a message that interrupts', () => {
     await expectSound(troupe)
   })
 
-  test('ends the wait for an approval: the ask is withdrawn, and the call does not run', async () => {
+  test('a message that interrupts ends the wait for an approval: the ask is withdrawn, and the call does not run', async () => {
     const made = tools()
     const { model } = gated([pay(5), say('Done.')])
     await using troupe = await TestTroupe.start({
@@ -336,7 +336,7 @@ describe('a message that interrupts', () => {
   test.each([
     ['an approval', pay(5)],
     ['an answer', call('ask_person', { question: 'How much?' })],
-  ])('withdraws the ask for %s at once, while the run goes on', async (_what, first) => {
+  ])('a message that interrupts withdraws the ask for %s at once, while the run goes on', async (_what, first) => {
     const made = tools()
     const { model, open } = gated([first, say('Done.')], [2])
     const agent = defineWorker({ instructions, model, tools: made.tools, asks: true })

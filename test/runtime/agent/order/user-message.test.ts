@@ -41,7 +41,7 @@ describe('a message', () => {
     expect(textOf(nested)).toBe('(a message that is nested too deeply to be written as text)')
   })
 
-  test('keeps its sender and the facts that came with it', () => {
+  test('a message keeps its sender and the facts that came with it', () => {
     const facts = { total: 5 }
     expect(entryOf('hello', { from: 'worker', facts })).toMatchObject({ from: 'worker', facts })
     expect(entryOf('hello', { facts: {} })).not.toHaveProperty('facts')

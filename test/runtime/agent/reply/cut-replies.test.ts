@@ -9,7 +9,7 @@ import { runOnce, tool } from '../../../support/provider/run-agent.ts'
 const cut = (text: string): ScriptedReply => ({ ...say(text), finishReason: 'length' })
 
 describe('a text that was cut off at its length', () => {
-  test('is continued, and the pieces are one answer [4.15]', async () => {
+  test('a text cut off at its length is continued, and the pieces are one answer [4.15]', async () => {
     const model = recordedModel('test/m', [cut('One, two, th'), cut('ree, fo'), say('ur.')])
     const { troupe, session, result } = await runOnce({ instructions: 'x', model })
     await using _ = troupe
@@ -20,7 +20,7 @@ describe('a text that was cut off at its length', () => {
     expect(JSON.stringify(model.requests[2]?.messages.at(-1))).toMatch(/Go on exactly where it stops/)
   })
 
-  test('is the answer after three pieces more, and the result says that it was cut off', async () => {
+  test('a text cut off at its length is the answer after three more pieces, and the result says that it was cut off', async () => {
     const model = recordedModel('test/m', () => cut('and on '))
     const { troupe, result } = await runOnce({ instructions: 'x', model })
     await using _ = troupe
@@ -28,14 +28,14 @@ describe('a text that was cut off at its length', () => {
     expect(model.requests).toHaveLength(4)
   })
 
-  test('is no part of the answer once its model has called a tool', async () => {
+  test('a text cut off at its length is no part of the answer if its model calls a tool afterwards', async () => {
     const model = recordedModel('test/m', [cut('I should lo'), together(say('ok.'), call('look')), say('Seen.')])
     const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [tool('look', () => 1)] })
     await using _ = troupe
     expect(result).toMatchObject({ value: { text: 'Seen.' } })
   })
 
-  test('is the answer if nothing but blank replies follows', async () => {
+  test('a text cut off at its length is the answer if nothing but blank replies follows', async () => {
     const model = recordedModel('test/m', (_, n) => (n === 1 ? cut('Half of i') : say('')))
     const { troupe, result } = await runOnce({ instructions: 'x', model })
     await using _ = troupe
@@ -46,7 +46,7 @@ describe('a text that was cut off at its length', () => {
     ['that may not go on', { continues: 0 }],
     ['whose replies were made short by its author', { settings: { maxOutputTokens: 5 } }],
     ['at its last model call', { limits: { iterations: 1 } }],
-  ])('is the answer of an agent %s', async (_what, more) => {
+  ])('a text cut off at its length is the answer of an agent %s', async (_what, more) => {
     const model = recordedModel('test/m', () => cut('Half of i'))
     const { troupe, result } = await runOnce({ instructions: 'x', model, ...more })
     await using _ = troupe

@@ -16,7 +16,7 @@ describe('an agent with an output', () => {
     ['JSON in a fence', '```json\n{"title":"T"}\n```'],
     ['JSON in a fence of another language', '```yaml\n{"title":"T"}\n```'],
     ['JSON in a fence with words around it', 'Here it is:\n\n```\n{"title":"T"}\n```\nI hope it helps.'],
-  ])('has the value of its last reply as its result: %s [0.11]', async (_, text) => {
+  ])('an agent with an output has the value of its last reply as its result: %s [0.11]', async (_, text) => {
     const model = recordedModel('test/m', [say(text)])
     const { troupe, result } = await runOnce({ instructions: 'x', model, output })
     await using _troupe = troupe
@@ -25,7 +25,7 @@ describe('an agent with an output', () => {
     expect(model.requests[0]?.output).toMatchObject({ type: 'object', required: ['title'] })
   })
 
-  test('is told what does not fit, and answers again', async () => {
+  test('an agent whose output does not fit learns what does not fit, and answers again', async () => {
     const model = recordedModel('test/m', [say('It is T.'), say('{"title":5}'), say('{"title":"T"}')])
     const { troupe, session, result } = await runOnce({ instructions: 'x', model, output })
     await using _ = troupe
@@ -41,20 +41,25 @@ describe('an agent with an output', () => {
     ['as often as its kind says', { outputRetries: 1 }, 2, /gave 2 answers .* as outputRetries allows/],
     ['not at all, if its kind says so', { outputRetries: 0 }, 1, /gave an answer .* as outputRetries allows/],
     ['within its iterations', { limits: { iterations: 2 } }, 2, /gave 2 answers .* as limits\.iterations allows/],
-  ])('is told so %s; then the run fails with its last text', async (_what, more, calls, message) => {
-    const model = recordedModel('test/m', (_, n) => say(`Answer ${n}`))
-    const { troupe, result } = await runOnce({ instructions: 'x', model, output, ...more })
-    await using _ = troupe
-    expect(result).toMatchObject({
-      status: 'failed',
-      failure: { code: 'output_invalid', origin: 'model', attempt: calls },
-    })
-    expect(result).toMatchObject({ failure: { message: expect.stringMatching(message) } })
-    expect(result).toMatchObject({ failure: { message: expect.stringContaining(`Its last text: "Answer ${calls}"`) } })
-    expect(model.requests).toHaveLength(calls)
-  })
+  ])(
+    'an agent whose output does not fit learns so %s; then the run fails with its last text',
+    async (_what, more, calls, message) => {
+      const model = recordedModel('test/m', (_, n) => say(`Answer ${n}`))
+      const { troupe, result } = await runOnce({ instructions: 'x', model, output, ...more })
+      await using _ = troupe
+      expect(result).toMatchObject({
+        status: 'failed',
+        failure: { code: 'output_invalid', origin: 'model', attempt: calls },
+      })
+      expect(result).toMatchObject({ failure: { message: expect.stringMatching(message) } })
+      expect(result).toMatchObject({
+        failure: { message: expect.stringContaining(`Its last text: "Answer ${calls}"`) },
+      })
+      expect(model.requests).toHaveLength(calls)
+    },
+  )
 
-  test('begins to count anew in each run', async () => {
+  test('an agent with an output counts its attempts anew in each run', async () => {
     const model = recordedModel('test/m', (_, n) => say(n === 2 || n === 4 ? '{"title":"T"}' : 'no'))
     const { troupe, session, result } = await runOnce({ instructions: 'x', model, output, outputRetries: 1 })
     await using _ = troupe
@@ -63,7 +68,7 @@ describe('an agent with an output', () => {
     expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: { output: { title: 'T' } } })
   })
 
-  test('answers with the pieces of a text that was cut off', async () => {
+  test('an agent with an output answers with the pieces of a text that was cut off', async () => {
     const cut: ScriptedReply = { ...say('{"title":"On'), finishReason: 'length' }
     const model = recordedModel('test/m', [cut, say('e","pages":2}')])
     const { troupe, result } = await runOnce({ instructions: 'x', model, output })
@@ -71,7 +76,7 @@ describe('an agent with an output', () => {
     expect(result).toMatchObject({ value: { output: { title: 'One', pages: 2 } } })
   })
 
-  test('may say anything beside its calls', async () => {
+  test('an agent with an output may say anything beside its calls', async () => {
     const model = recordedModel('test/m', [together(say('I look.'), call('look')), say('[1,2]')])
     const tools = [tool('look', () => 'seen')]
     const { troupe, result } = await runOnce({ instructions: 'x', model, tools, output: z.array(z.number()) })
@@ -85,7 +90,7 @@ describe('an agent with an output', () => {
     expect(result).toMatchObject({ status: 'completed', value: { output: { n: 3 } } })
   })
 
-  test('gives its value to its parent', async () => {
+  test('an agent with an output gives its value to its parent', async () => {
     const model = recordedModel('test/m', [
       call('spawn_workers', { tasks: [{ kind: 'child', input: 'go' }] }, 'spawn'),
       say('done'),

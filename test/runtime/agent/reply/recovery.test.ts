@@ -31,7 +31,7 @@ const broken = (inputText: string, finishReason: 'length' | 'tool-calls' = 'tool
 })
 
 describe('a reply that takes too long', () => {
-  test('is answered with the advice to take smaller steps, at once and as an iteration [1.51]', async () => {
+  test('a reply that takes too long is answered with the advice to take smaller steps, at once and as an iteration [1.51]', async () => {
     const model = slowModel((n) => n === 1, [say('Short.')])
     const { troupe, result, history } = await runOnce({ instructions: 'x', model, limits })
     await using _ = troupe
@@ -51,16 +51,19 @@ describe('a reply that takes too long', () => {
     [3, {}],
     [1, { recoveries: 1 }],
     [0, { recoveries: 0 }],
-  ])('is answered %i times in a run, and then tried again as after any failure [1.51]', async (times, more) => {
-    const model = slowModel(() => true, [])
-    const { troupe, result, history } = await runOnce({ instructions: 'x', model, limits, retries: 1, ...more })
-    await using _ = troupe
-    expect(result).toMatchObject({ status: 'failed', failure: { code: 'deadline_exceeded', attempt: 2 } })
-    expect(history.filter((entry) => entry.type === 'assistant' && entry.interrupted)).toHaveLength(times)
-    expect(model.requests).toHaveLength(times + 2)
-  })
+  ])(
+    'a reply that takes too long is answered %i times in a run, and then tried again as after any failure [1.51]',
+    async (times, more) => {
+      const model = slowModel(() => true, [])
+      const { troupe, result, history } = await runOnce({ instructions: 'x', model, limits, retries: 1, ...more })
+      await using _ = troupe
+      expect(result).toMatchObject({ status: 'failed', failure: { code: 'deadline_exceeded', attempt: 2 } })
+      expect(history.filter((entry) => entry.type === 'assistant' && entry.interrupted)).toHaveLength(times)
+      expect(model.requests).toHaveLength(times + 2)
+    },
+  )
 
-  test('is tried again at the last iteration, and if nothing of it had arrived', async () => {
+  test('a reply that takes too long is tried again at the last iteration, and if nothing of it had arrived', async () => {
     const last = slowModel((n) => n === 1, [say('Done.')])
     const one = await runOnce({ instructions: 'x', model: last, limits: { ...limits, iterations: 1 } })
     await using _one = one.troupe
@@ -71,7 +74,7 @@ describe('a reply that takes too long', () => {
     expect(two.history.map(({ type }) => type)).toEqual(['user', 'attemptFailed', 'assistant', 'completed'])
   })
 
-  test('is no answer if nothing but blank replies follows', async () => {
+  test('a reply that takes too long is no answer if only blank replies follow', async () => {
     const model = slowModel(
       (n) => n === 1,
       () => say(''),
@@ -85,7 +88,7 @@ describe('a reply that takes too long', () => {
 describe('arguments that cannot be read', () => {
   const write = tool('write', () => 'written')
 
-  test('are answered with the advice to split the work [1.51]', async () => {
+  test('arguments that cannot be read are answered with the advice to split the work [1.51]', async () => {
     const model = recordedModel('test/m', [
       broken('{"text":"abc'),
       broken('{"text":', 'length'),
@@ -102,14 +105,17 @@ describe('arguments that cannot be read', () => {
   test.each([
     [4, {}],
     [2, { recoveries: 1 }],
-  ])('fail the run in reply %i, each time with another error [1.51]', async (replies, more) => {
-    const model = recordedModel('test/m', (_, n) => broken(`{"text":"${'x'.repeat(n)}`))
-    const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [write], ...more })
-    await using _ = troupe
-    expect(result).toMatchObject({ status: 'failed', failure: { code: 'circuit_open' } })
-    expect(result).toMatchObject({ failure: { message: expect.stringContaining(`in ${replies} replies`) } })
-    expect(model.requests).toHaveLength(replies)
-  })
+  ])(
+    'arguments that cannot be read fail the run in reply %i, each time with another error [1.51]',
+    async (replies, more) => {
+      const model = recordedModel('test/m', (_, n) => broken(`{"text":"${'x'.repeat(n)}`))
+      const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [write], ...more })
+      await using _ = troupe
+      expect(result).toMatchObject({ status: 'failed', failure: { code: 'circuit_open' } })
+      expect(result).toMatchObject({ failure: { message: expect.stringContaining(`in ${replies} replies`) } })
+      expect(model.requests).toHaveLength(replies)
+    },
+  )
 })
 
 describe('a limit of the kind', () => {

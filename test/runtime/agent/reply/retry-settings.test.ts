@@ -39,7 +39,7 @@ function expectWaits(waits: readonly number[], full: readonly number[]): void {
 describe.each(cases)('the strategy %s', (strategy, full) => {
   const retry: RetrySettings = { most: 4, strategy, baseMs: 8, capMs: 30 }
 
-  test('is that of the model calls of a kind', async () => {
+  test('a retry strategy holds for the model calls of a kind', async () => {
     const model = recordedModel('test/m', () => new TransientError('overloaded', { code: 'model_overloaded' }))
     const { troupe, result, history } = await runOnce({ instructions: 'x', model, retry })
     await using _ = troupe
@@ -47,7 +47,7 @@ describe.each(cases)('the strategy %s', (strategy, full) => {
     expectWaits(waitsIn(history), full)
   })
 
-  test('is that of a tool, whatever its kind says', async () => {
+  test('a retry strategy holds for a tool, whatever its kind says', async () => {
     const flaky = defineTool({
       name: 'flaky',
       description: 'Fails.',
@@ -65,7 +65,7 @@ describe.each(cases)('the strategy %s', (strategy, full) => {
     expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain('tried 5 times')
   })
 
-  test('is that of the messages of a handler', async () => {
+  test('a retry strategy holds for the messages of a handler', async () => {
     const flaky = defineWorker({
       retry,
       receive() {

@@ -81,7 +81,7 @@ const toldText = 'Tasks that you started in the background have ended'
 const count = (text: string, part: string) => text.split(part).length - 1
 
 describe('tasks in the background', () => {
-  test('are started, listed, and told of in the next prompt once they end, each once [1.59]', async () => {
+  test('tasks in the background are started and listed, and the next prompt says how they ended, once for each [1.59]', async () => {
     const { troupe, session, model, next, end, lastOutput } = await scene()
     await using _ = troupe
     expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(['spawn_workers', 'send_message', 'list_tasks'])
@@ -112,7 +112,7 @@ describe('tasks in the background', () => {
     expect((await troupe.client.audit({ sessionId: session.id })).findings).toEqual([])
   })
 
-  test('are told of when they are cancelled, too [1.59]', async () => {
+  test('tasks in the background are reported when they are cancelled too [1.59]', async () => {
     const { troupe, session, next, lastOutput } = await scene()
     await using _ = troupe
     const { workers } = await session.report()
@@ -128,7 +128,7 @@ describe('tasks in the background', () => {
     ])
   })
 
-  test('are told to a node that takes the worker over, and no more than once', async () => {
+  test('tasks in the background are reported to a node that takes the worker over, and no more than once', async () => {
     const { troupe, session, next, end } = await scene()
     await using _ = troupe
     await end('milk')
@@ -145,7 +145,7 @@ describe('tasks in the background', () => {
     expect((await troupe.history(session.rootId)).slice(0, before.length)).toEqual(before)
   })
 
-  test('are told of although somebody has changed since what their prompts hold', async () => {
+  test('tasks in the background are reported even if somebody changed what their prompts hold', async () => {
     const errand = defineWorker({ instructions: 'x', model: recordedModel('test/errand', [say('found it')]) })
     const model = recordedModel('test/m', (request, number) =>
       number === 1 ? spawn(task('milk', 'milk')) : say(`reply to ${request.messages.length}`),
@@ -166,7 +166,7 @@ describe('tasks in the background', () => {
     expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('found it')
   })
 
-  test('are told by a note that is recorded before the model reads it (BACKGROUND-2)', async () => {
+  test('tasks in the background are reported by a note that is recorded before the model reads it (BACKGROUND-2)', async () => {
     const { troupe, session, asked, next, end } = await scene()
     await using _ = troupe
     await end('milk')
@@ -178,7 +178,7 @@ describe('tasks in the background', () => {
     expect(stored).toMatchObject([{ type: 'user', nudge: true, ended: [expect.any(String)] }])
   })
 
-  test('have a name of their own while they run: another one of the name is refused, and may come once it has ended', async () => {
+  test('tasks in the background have their own names while they run: a second one of the same name is refused until the first has ended', async () => {
     const { troupe, session, next, end, lastOutput } = await scene()
     await using _ = troupe
     await next('do again')
@@ -192,7 +192,7 @@ describe('tasks in the background', () => {
     expect((await session.report()).workers).toHaveLength(4)
   })
 
-  test('are no business of an agent without the option: it has no such tool, and is told nothing', async () => {
+  test('an agent without the option has no tasks in the background: it has no such tool, and gets no report', async () => {
     const { troupe, model, next, end } = await scene(false)
     await using _ = troupe
     expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(['spawn_workers', 'send_message'])
@@ -200,7 +200,7 @@ describe('tasks in the background', () => {
     expect(await next('do nothing')).not.toContain('milk is done')
   })
 
-  test('need kinds to spawn', () => {
+  test('tasks in the background need kinds to spawn', () => {
     expect(() => defineWorker({ instructions: 'x', background: true })).toThrow(
       'background is for agents that may spawn',
     )

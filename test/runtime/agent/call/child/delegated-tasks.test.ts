@@ -53,7 +53,7 @@ function toldOf(value: unknown, bytesMax = 100_000): unknown {
 const long = `${'long '.repeat(300)}end`
 
 describe('the results of children', () => {
-  test('come in the order of the tasks, with the status of each (DELEGATION-2) [4.19]', () => {
+  test('the results of children come in the order of the tasks, with the status of each (DELEGATION-2) [4.19]', () => {
     const at = Date.now()
     const failure = { code: 'run_failed', message: 'no', origin: 'handler', at, attempt: 1, retryable: false } as const
     const notes = [note(2), note(1), note(3, { detached: true }), note(4)]
@@ -99,11 +99,11 @@ describe('the results of children', () => {
     ['a list as JSON', { text: '["summary"]' }, { summary: '["summary"]', details: '["summary"]' }],
     ['null as JSON', { text: 'null' }, { summary: 'null', details: 'null' }],
     ['nothing', { text: '' }, { summary: '', details: '' }],
-  ])('are shown as a summary and the rest: %s', (_, value, said) => {
+  ])('the results of children are shown as a summary and the rest: %s', (_, value, said) => {
     expect(toldOf(value)).toEqual(said)
   })
 
-  test('are cut to an equal share for each child, which is at least a thousand characters', () => {
+  test('the results of children are cut to an equal share for each child, which is at least a thousand characters', () => {
     const cut = `${long.slice(0, 1_000)} … (1503 characters in all)`
     const summary = `${long.slice(0, 200)} … (1502 characters in all)`
     expect(long).toHaveLength(1_503)
@@ -148,17 +148,17 @@ describe('the results of children', () => {
     ['line breaks', `\`\`\`${'\n'.repeat(200_000)}x`],
     ['line breaks within a fence', `\`\`\`\n${'\n'.repeat(200_000)}\n\`\`\`x`],
     ['fences', '```\n'.repeat(50_000)],
-  ])('take linear time, even if a model wrote endless %s', (_, text) => {
+  ])('the results of children take linear time, even if a model wrote endless %s', (_, text) => {
     expect(within(() => toldOf({ text }))).toMatchObject({ summary: expect.any(String) })
   })
 
-  test('are never cut within a character', () => {
+  test('the results of children are never cut within a character', () => {
     const { details } = toldOf(`${'x'.repeat(999)}\u{1f600}`, 1_000) as { details: string }
     expect(details.isWellFormed()).toBe(true)
     expect(details).toContain('(1001 characters in all)')
   })
 
-  test('are not awaited from detached children', () => {
+  test('results of detached children are not awaited', () => {
     expect(detachedOutput([note(1, { detached: true })])).toEqual({
       type: 'json',
       value: [{ workerId: 'id 1', name: 'reader-1', kind: 'reader', status: 'started' }],
@@ -169,7 +169,7 @@ describe('the results of children', () => {
 describe('tasks', () => {
   const tasksOf = (...tasks: object[]) => parseSpawn({ tasks }, ['reader', 'writer'])
 
-  test('must name kinds that may be spawned: the error lists each other kind once, and the allowed kinds', () => {
+  test('tasks must name kinds that may be spawned: the error lists each other kind once, and the allowed kinds', () => {
     const good = { kind: 'reader', input: 1 }
     expect(tasksOf(good)).toEqual({ ok: true, value: [good] })
     const bad = ['x', 'writer', 'x', 'y'.repeat(99)].map((kind) => ({ kind, input: 1 }))
@@ -242,7 +242,7 @@ describe('tasks', () => {
     expect(orders(asking()).orders[0]?.mail).toBe(orders([{ kind: 'reader', input: 'x' }]).orders[0]?.mail)
   })
 
-  test('are described to a model with the available kinds and their descriptions', () => {
+  test('tasks are described to a model with the available kinds and their descriptions', () => {
     const [spawning, sending] = delegationSpecs(['reader', 'writer'], (kind) => (kind === 'reader' ? 'Reads.' : ''))
     expect(spawning?.description).toMatch(/Kinds:\n- reader: Reads\.\n- writer$/)
     expect(spawning?.inputSchema).toMatchObject({
@@ -259,7 +259,7 @@ describe('a message', () => {
     expect(parseSend({ to: 'parent', text: '' })).toMatchObject({ ok: false, reasons: [expect.any(String)] })
   })
 
-  test('goes to the parent, or to an id of any partition in any notation', () => {
+  test('a message goes to the parent, or to an id of any partition in any notation', () => {
     const parentId = newId(0)
     const assignment = assignmentByHand({ parentId })
     expect(recipientOf('parent', assignment)).toBe(parentId)

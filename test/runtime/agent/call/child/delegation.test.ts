@@ -32,7 +32,7 @@ const jsonOf = (...summaries: string[]) => ({
 const spawn = (...tasks: Record<string, Json>[]) => call('spawn_workers', { tasks })
 
 describe('a message to a live worker', () => {
-  test('goes to a detached child, with the sender that troupe sets, and to the parent', async () => {
+  test('a message goes to a live detached child, with the sender that troupe sets, and to the parent', async () => {
     const child = recordedModel('test/child', ({ messages }, number) => {
       if (number === 1) return say('ready')
       if (number === 2) return call('send_message', { to: 'parent', text: `heard: ${textOf(messages.at(-1))}` })
@@ -101,7 +101,7 @@ describe('children', () => {
     expect(child.requests).toHaveLength(0)
   })
 
-  test('are offered by kind, with the description of each known kind', async () => {
+  test('children are offered by kind, with the description of each known kind', async () => {
     const model = recordedModel('test/m', [say('ok')])
     await using troupe = await TestTroupe.start({
       workers: {
@@ -114,7 +114,7 @@ describe('children', () => {
     expect(offered?.description).toMatch(/Kinds:\n- reader: Reads what it is given\.\n- elsewhere$/)
   })
 
-  test('have their own context, and get facts by name and not from a model’s text [3.19]', async () => {
+  test('children have their own context, and get facts by name and not from a model’s text [3.19]', async () => {
     const find = defineTool({
       name: 'find',
       description: 'x',
@@ -252,7 +252,7 @@ describe('children', () => {
     expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: { text: 'all done' } })
   })
 
-  test('are awaited if a turn finds only some of their results: a call is answered when all of its children have reported (DELEGATED-2)', async () => {
+  test('children are awaited if a turn finds only some of their results: a call is answered when all of its children have reported (DELEGATED-2)', async () => {
     const release = Promise.withResolvers<void>()
     const child = recordedModel('test/child', async ({ messages }) => {
       const input = textOf(messages[0])

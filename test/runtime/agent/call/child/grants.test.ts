@@ -113,7 +113,7 @@ describe('tools', () => {
     expect(reports.map(({ permissions }) => permissions)).toEqual([null, { tools: ['b'] }, { tools: ['b'] }])
   })
 
-  test('must be names: a task with other values is refused with the reason', async () => {
+  test('tools must be names: a task with other values is refused with the reason', async () => {
     const { workers } = parentWithChildren()
     const root = recordedModel('test/root', inTurn(spawn('low', { tools: ['a\nfolder /'] })))
     await using troupe = await TestTroupe.start({
@@ -245,7 +245,7 @@ describe('handlers', () => {
     expect(reports[1]).toMatchObject({ kind: 'low', permissions: { tools: ['a'], kinds: ['low'] } })
   })
 
-  test('may not spawn a kind that their permissions do not name', async () => {
+  test('handlers may not spawn a kind that their permissions do not name', async () => {
     const { workers } = parentWithChildren()
     await using troupe = await TestTroupe.start({ workers: { ...workers, parent } })
     const result = await troupe.run('parent', 'low', { permissions: { kinds: ['top', 'middle'] } })

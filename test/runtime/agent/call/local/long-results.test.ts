@@ -60,7 +60,7 @@ const textOf = (output: ToolOutput | undefined) =>
 const idIn = (text: string) => /read_result\(\{ "id": "([0-9a-f]{32})"/.exec(text)?.[1] ?? ''
 
 describe('a result of more than 200 000 bytes', () => {
-  test('is kept whole, and the model sees 10 000 bytes of it and how to read the rest [4.16]', async () => {
+  test('a result of over 200 000 bytes is kept whole, and the model sees 10 000 bytes of it and how to read the rest [4.16]', async () => {
     const { troupe, session, model, results, texts } = await life(long, (text) => [
       { id: idIn(text), offset: 10_000 },
       { id: idIn(text), offset: 299_990, length: 50_000 },
@@ -88,7 +88,7 @@ describe('a result of more than 200 000 bytes', () => {
     expect(await troupe.redis.hget(blobs, 'bytes')).toBe('300000')
   })
 
-  test('may be any JSON, and is whole even if it is larger than what was ever cut', async () => {
+  test('a result of over 200 000 bytes may be any JSON, and is kept whole even above the former limit of a cut', async () => {
     const value = Array.from({ length: 60_000 }, (_, n) => ({ n, text: 'x'.repeat(30) }))
     const whole = JSON.stringify(value)
     const { troupe, results, texts } = await life(value, (text) => [{ id: idIn(text), offset: whole.length - 10 }])
@@ -97,7 +97,7 @@ describe('a result of more than 200 000 bytes', () => {
     expect(texts[1]).toContain(`${whole.slice(-10)}\n[Bytes`)
   })
 
-  test('is read in whole characters, whatever the offset', async () => {
+  test('a result of over 200 000 bytes is read in whole characters, whatever the offset', async () => {
     const value = '€'.repeat(100_000)
     const { troupe, texts } = await life(value, (text) =>
       [0, 1, 2, 3].map((offset) => ({ id: idIn(text), offset, length: 4 })),
@@ -106,7 +106,7 @@ describe('a result of more than 200 000 bytes', () => {
     expect(texts.slice(1).map((text) => text.split('\n')[0])).toEqual(['€€', '€', '€', '€€'])
   })
 
-  test('is shown up to what its tool says', async () => {
+  test('a result of over 200 000 bytes is shown to the model up to the limit of its tool', async () => {
     const { troupe, texts } = await life('y'.repeat(900), null, {}, { outputBytesMax: 50 })
     await using _troupe = troupe
     expect(texts[0]).toMatch(
@@ -114,7 +114,7 @@ describe('a result of more than 200 000 bytes', () => {
     )
   })
 
-  test('follows the settings of the kind, whose model then has read_result from the beginning', async () => {
+  test('a result of over 200 000 bytes follows the settings of the kind, whose model then has read_result from the beginning', async () => {
     const { troupe, texts, model } = await life('y'.repeat(900), null, { longResults: { over: 800, preview: 70 } })
     await using _troupe = troupe
     expect(texts[0]).toMatch(/^y{70}\n\[Output cut: it has 900 bytes/)
@@ -122,14 +122,14 @@ describe('a result of more than 200 000 bytes', () => {
     expect(model.requests[1]?.tools).toBe(model.requests[0]?.tools)
   })
 
-  test('is cut where the kind wants no long results', async () => {
+  test('a result of over 200 000 bytes is cut if the kind wants no long results', async () => {
     const { troupe, session, texts } = await life(long, null, { longResults: false })
     await using _troupe = troupe
     expect(texts[0]?.slice(200_000)).toBe('\n[Output cut: it has 300000 bytes; only the first 200000 are shown.]')
     expect(await troupe.redis.exists(sessionKeys(troupe.tag, session.id).blobs)).toBe(0)
   })
 
-  test('may be read though permissions do not name read_result', async () => {
+  test('a result of over 200 000 bytes may be read even if permissions do not name read_result', async () => {
     const model = recordedModel('test/m', ({ messages }, number) => {
       const last = messages.at(-1)
       if (number === 1) return call('fetch', {})
@@ -166,7 +166,7 @@ describe('a result of more than 200 000 bytes', () => {
     expect(result).not.toHaveProperty('blob')
   })
 
-  test('can be read in a branch of its worker, which has it before its first input', async () => {
+  test('a result of over 200 000 bytes can be read in a branch of its worker, which has it before its first input', async () => {
     const { troupe, session, texts } = await life(long, null)
     await using _troupe = troupe
     const id = idIn(texts[0] ?? '')

@@ -33,7 +33,7 @@ async function paying(more: Partial<ToolDefinition> = {}, kind: Partial<AgentWor
 }
 
 describe('a step of a recipe that was started, and of which nobody knows more', () => {
-  test('fails the run; if a person says that it took no effect, it runs again, and the step before it does not', async () => {
+  test('a step of unknown outcome fails the run; if a person says that it took no effect, it runs again, and the step before it does not', async () => {
     await using made = await paying()
     const { session, troupe, ran } = made
     expect(await resultOf(session)).toMatchObject({
@@ -50,7 +50,7 @@ describe('a step of a recipe that was started, and of which nobody knows more', 
     await expectSound(troupe)
   })
 
-  test('is an error of the result where the model is to be told', async () => {
+  test('a step of unknown outcome is an error in the result if the kind says that the model decides', async () => {
     await using made = await paying({}, { onUnknown: 'tell' })
     expect(await resultOf(made.session)).toMatchObject({ status: 'completed' })
     expect(told(made.model)[0]).toMatch(
@@ -61,7 +61,7 @@ describe('a step of a recipe that was started, and of which nobody knows more', 
   test.each([
     ['took effect', { done: true, output: 'paid before' } as const, ['note', 'pay'], 'paid before'],
     ['took none', { done: false } as const, ['note', 'pay'], "'pay' did not finish within 30 ms"],
-  ])('has the outcome that its tool finds: it %s', async (_what, answer, runs, text) => {
+  ])('a step of unknown outcome has the outcome that its tool finds: it %s', async (_what, answer, runs, text) => {
     await using made = await paying({ reconcile: async () => answer })
     expect(await resultOf(made.session)).toMatchObject({ status: 'completed' })
     expect(made.ran).toEqual(runs)

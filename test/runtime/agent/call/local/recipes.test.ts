@@ -32,7 +32,7 @@ async function outputOf(tools: readonly Tool[], input = {}, more: Partial<AgentW
 }
 
 describe('a recipe', () => {
-  test('runs steps one after the other, then side by side, and makes one text of them [2.17]', async () => {
+  test('a recipe runs steps one after the other, then side by side, and makes one text of them [2.17]', async () => {
     const report = recipeOf(({ n }: { n: number }) => ({
       serial: [
         { tool: double, arguments: { n }, label: 'twice' },
@@ -67,7 +67,7 @@ describe('a recipe', () => {
     await expectSound(made.troupe)
   })
 
-  test('composes its result by itself, from what its steps returned and how they failed [2.17]', async () => {
+  test('a recipe composes its result by itself, from what its steps returned and how they failed [2.17]', async () => {
     const seen: unknown[] = []
     const report = recipeOf(() => ({
       serial: [{ tool: 'double', arguments: { n: 1 } }],
@@ -88,7 +88,7 @@ describe('a recipe', () => {
     ])
   })
 
-  test('runs three parallel steps at a time', async () => {
+  test('a recipe runs three parallel steps at a time', async () => {
     let [now, most] = [0, 0]
     const wait = tool('wait', async () => {
       most = Math.max(most, ++now)
@@ -183,7 +183,7 @@ describe('a recipe', () => {
     expect(told(model)).toEqual(['ran flat', '## Sequential Results\n\n### Step 1: double\n\n2'])
   })
 
-  test('comes from the resolver of the tools, if that has one', async () => {
+  test('a recipe comes from the resolver of the tools, if that has one', async () => {
     const plain = defineTool({ name: 'report', description: 'Reports.', effect: 'pure', run: () => 'plain' })
     const tools = {
       availableTools: () => [plain, double],
@@ -197,7 +197,7 @@ describe('a recipe', () => {
     expect(told(model)).toEqual(['## Additional Results\n\n### double\n\n8', 2])
   })
 
-  test('gives the facts of its steps to the run, and measures each of them', async () => {
+  test('a recipe gives the facts of its steps to the run, and measures each of them', async () => {
     const spans: unknown[] = []
     const telemetry = {
       startSpan(name: string, { label, phase, tool: name_ }: Record<string, unknown>) {

@@ -15,7 +15,7 @@ const submit = defineTool({
 })
 
 describe('a call of a terminal tool', () => {
-  test('ends the run with its arguments, also at the last iteration [2.15]', async () => {
+  test('a call of a terminal tool ends the run with its arguments, also at the last iteration [2.15]', async () => {
     const model = recordedModel('test/m', [together(say('Here.'), call('submit', { title: 'T' }, 'c1'))])
     const { troupe, session, result } = await runOnce({
       instructions: 'x',
@@ -34,7 +34,7 @@ describe('a call of a terminal tool', () => {
     expect(entries[2]).toMatchObject({ toolCallId: 'c1', status: 'ok' })
   })
 
-  test('keeps the other calls of its reply from running, before and behind it', async () => {
+  test('a call of a terminal tool keeps the other calls of its reply from running, before and behind it', async () => {
     let runs = 0
     const count = tool('count', () => ++runs)
     const model = recordedModel('test/m', [together(call('count'), call('submit', { title: 'T' }), call('count'))])
@@ -55,7 +55,7 @@ describe('a call of a terminal tool', () => {
     expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toMatch(/invalid arguments for 'submit': title/)
   })
 
-  test('has arguments that fit the output of the kind too', async () => {
+  test('a call of a terminal tool must have arguments that fit the output of the kind too', async () => {
     const model = recordedModel('test/m', [call('submit', { title: 'T' }), call('submit', { title: 'Long' })])
     const output = z.object({ title: z.string().min(3) }).transform(({ title }) => title.toUpperCase())
     const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [submit], output })
@@ -89,7 +89,7 @@ describe('a call of a terminal tool', () => {
     expect(runs).toBe(0)
   })
 
-  test('leaves a conversation that can go on', async () => {
+  test('a call of a terminal tool leaves the conversation in a state that can go on', async () => {
     const model = recordedModel('test/m', [together(call('count'), call('submit', { title: 'T' })), say('Yes.')])
     const { troupe, session } = await runOnce({ instructions: 'x', model, tools: [tool('count', () => 1), submit] })
     await using _ = troupe

@@ -22,7 +22,7 @@ const save = defineTool({
 const kind = { instructions: 'x', mayTerminate: true } as const
 
 describe('a call with terminate: true', () => {
-  test('ends the run after the calls of its reply, and its tool does not see the word [3.13]', async () => {
+  test('a call with terminate: true ends the run after the calls of its reply, and its tool does not see the word [3.13]', async () => {
     seen.length = 0
     const count = tool('count', () => 1, 'once')
     const model = recordedModel('test/m', [
@@ -39,7 +39,7 @@ describe('a call with terminate: true', () => {
     })
   })
 
-  test('makes what its tool returned the result, if the reply has no text', async () => {
+  test('a call with terminate: true makes what its tool returned the result, if the reply has no text', async () => {
     const model = recordedModel('test/m', [call('save', { note: 'a', terminate: true })])
     const { troupe, result } = await runOnce({ ...kind, model, tools: [save] })
     await using _ = troupe
@@ -76,7 +76,7 @@ describe('a call with terminate: true', () => {
     }
   })
 
-  test('is recorded, so the next run goes on behind it', async () => {
+  test('a call with terminate: true is recorded, and the next run goes on behind it', async () => {
     const model = recordedModel('test/m', [call('save', { note: 'a', terminate: true }), say('Hello.')])
     const { troupe, session } = await runOnce({ ...kind, model, tools: [save] })
     await using _ = troupe

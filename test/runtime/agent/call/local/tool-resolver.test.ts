@@ -27,7 +27,7 @@ const byName = (tools: readonly Tool[]) =>
   resolver(tools, ({ toolName }) => tools.find(({ name }) => name === toolName))
 
 describe('a resolver of tools', () => {
-  test('offers the tools of the moment to the model, and resolves its calls [2.16]', async () => {
+  test('a resolver of tools offers the tools of the moment to the model, and resolves its calls [2.16]', async () => {
     const model = scripted(call('look'), call('seek', { what: 'ada' }), say('Done.'))
     let turns = 0
     const tools: ToolResolver = {
@@ -45,7 +45,7 @@ describe('a resolver of tools', () => {
     expect(told(model)).toEqual(['looked', 'sought ada'])
   })
 
-  test('stands beside a bound, options of the model and a callback for each iteration [2.1]', async () => {
+  test('a resolver of tools can be used with a limit, options of the model and a callback for each iteration [2.1]', async () => {
     const model = scripted(call('look'), call('seek', { what: 'ada' }), say('never'))
     const seen: unknown[] = []
     const { troupe, result } = await runOnce({
@@ -66,7 +66,7 @@ describe('a resolver of tools', () => {
     ])
   })
 
-  test('gives another tool the call: its name and its schema hold [2.16]', async () => {
+  test('a resolver of tools may give a call to another tool, whose name and schema then hold [2.16]', async () => {
     const seen: WrittenCall[] = []
     const tools = resolver([seek], (written) => {
       seen.push(written)
@@ -115,7 +115,7 @@ describe('a resolver of tools', () => {
     expect(ran).toEqual([])
   })
 
-  test('gives nothing to a worker that its permissions do not name [2.16]', async () => {
+  test('a resolver of tools gives a worker no tool that its permissions do not name [2.16]', async () => {
     const ran: string[] = []
     const tools = resolver([look], () => tool('wipe', () => ran.push('wiped')))
     const model = scripted(call('look'), say('Done.'))
@@ -127,7 +127,7 @@ describe('a resolver of tools', () => {
     expect(ran).toEqual([])
   })
 
-  test('has its word kept while a person decides about the call (RESOLVER-1)', async () => {
+  test('a resolver of tools is asked once for a call that a person decides about (RESOLVER-1)', async () => {
     const ran: string[] = []
     const once = (name: string) =>
       defineTool({ name, description: 'Pays.', effect: 'once', run: () => `ran ${ran.push(name)}` })
@@ -169,7 +169,7 @@ describe('a resolver of tools', () => {
     expect(result).toMatchObject({ status: 'failed', failure: { message: expect.stringMatching(message) } })
   })
 
-  test('must have its functions', () => {
+  test('a resolver of tools must have its functions', () => {
     for (const tools of [{ availableTools: () => [] }, { resolve: () => null }, { availableTools: 1, resolve: 2 }])
       expect(() => defineWorker({ instructions: 'x', tools: tools as never })).toThrow(ConfigError)
   })

@@ -17,7 +17,7 @@ const look = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', r
 const soon = { policy: { modelBackoffMs: 1, retryBackoffMs: 1 } }
 
 describe('a source of tools that rejects', () => {
-  test('fails the attempt of the model call, which is made again', async () => {
+  test('a source of tools that rejects fails the attempt of the model call, which is made again', async () => {
     vi.spyOn(Toolbox.prototype, 'open').mockRejectedValueOnce(new Error('no catalogue'))
     const model = recordedModel('test/m', [call('look'), say('done')])
     await using troupe = await TestTroupe.connect()
@@ -28,7 +28,7 @@ describe('a source of tools that rejects', () => {
     expect(types).toEqual(['user', 'attemptFailed', 'assistant', 'toolResult', 'assistant', 'completed'])
   })
 
-  test('fails the run when no attempt is left, and says why', async () => {
+  test('a source of tools that rejects fails the run when no attempt is left, and says why', async () => {
     vi.spyOn(Toolbox.prototype, 'open').mockRejectedValue(new Error('no catalogue'))
     const model = recordedModel('test/m', [say('never')])
     await using troupe = await TestTroupe.connect()
@@ -40,7 +40,7 @@ describe('a source of tools that rejects', () => {
     expect(model.requests).toEqual([])
   })
 
-  test('fails the attempt of the calls that are open, in a turn that takes them over', async () => {
+  test('a source of tools that rejects fails the attempt of the open calls, in a turn that takes them over', async () => {
     const open: (this: Toolbox) => ReturnType<Toolbox['open']> = Object.getOwnPropertyDescriptor(
       Toolbox.prototype,
       'open',

@@ -99,7 +99,7 @@ describe('a call of unknown outcome', () => {
     expect(model.requests).toHaveLength(one.fails ? 1 : 2)
   })
 
-  test('stays unknown if its run fails for another reason, and the next run sees it as unknown', async () => {
+  test('a call of unknown outcome stays unknown if its run fails for another reason, and the next run sees it as unknown', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'troupe-unknown-'))
     const { begun, counted, model, workers } = payer({ status: unknown, runs: 1 }, 60_000, () => folder)
     await using troupe = await TestTroupe.connect()
@@ -128,7 +128,7 @@ describe('a call of unknown outcome', () => {
   test.each([
     ['while it runs', false],
     ['when its node has gone', true],
-  ])('is recorded as unknown if its session is cancelled %s', async (_, hasGone) => {
+  ])('a call of unknown outcome is recorded as unknown if its session is cancelled %s', async (_, hasGone) => {
     const { begun, workers } = payer({ status: unknown, runs: 1 }, 60_000)
     await using troupe = await TestTroupe.connect()
     const first = await troupe.startNode(workers)
@@ -143,7 +143,7 @@ describe('a call of unknown outcome', () => {
     ])
   })
 
-  test('is reconciled with a copy of its arguments, and run with the original ones', async () => {
+  test('a call of unknown outcome is reconciled with a copy of its arguments, and run with the original ones', async () => {
     const [begun, hangs] = [Promise.withResolvers<void>(), new Promise<never>(() => {})]
     const asked: unknown[] = []
     const paid: unknown[] = []
@@ -178,7 +178,7 @@ describe('a call of unknown outcome', () => {
   })
 
   test.each(['before', 'after'])(
-    'is not a call that reported a passing error %s another call failed the run',
+    'a call of unknown outcome is not one that reported a passing error %s another call failed the run',
     async (order) => {
       const [paid, refused] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       const pay = defineTool({

@@ -37,7 +37,7 @@ async function asking(count: number, reply: ScriptedReply, definition = {}) {
 }
 
 describe('a call that needs an approval', () => {
-  test('waits without a slot, shows what would run, and runs once a person approves it, once [1.19, 1.28, 3.12]', async () => {
+  test('a call that needs an approval waits without a slot, shows what would run, and runs once a person approves it, once [1.19, 1.28, 3.12]', async () => {
     await using made = await asking(1, pay(5))
     const { troupe, session, ledger, model } = made
     expect(made.asks[0]).toMatchObject({
@@ -60,7 +60,7 @@ describe('a call that needs an approval', () => {
     await expectSound(troupe)
   })
 
-  test('holds back the other calls of its reply, and no call is asked about that needs no approval (APPROVALS-1) [1.45, 3.8, 4.20]', async () => {
+  test('a call that needs an approval holds back the other calls of its reply; calls that need none are not asked about (APPROVALS-1) [1.45, 3.8, 4.20]', async () => {
     await using made = await asking(2, together(look(), pay(5), pay(6)))
     const { troupe, session, ledger } = made
     await troupe.client.asks.answer(made.askOf('pay-6'), 'approve')
@@ -74,7 +74,7 @@ describe('a call that needs an approval', () => {
     await expectSound(troupe)
   })
 
-  test('takes a decision and nothing else, with arguments that fit its tool', async () => {
+  test('a call that needs an approval takes only a decision, with arguments that fit its tool', async () => {
     await using made = await asking(1, pay(5))
     const { asks } = made.troupe.client
     const wrong = [
@@ -94,7 +94,7 @@ describe('a call that needs an approval', () => {
 })
 
 describe('a call with arguments that a person changed', () => {
-  test('runs with theirs, and the model is told who changed them', async () => {
+  test('a call with arguments that a person changed runs with those, and the model learns who changed them', async () => {
     await using made = await asking(1, pay(5))
     const { troupe, session, ledger, model } = made
     const decision = { decision: 'approve', arguments: { amount: 3 } }
@@ -160,7 +160,7 @@ describe('a call that is denied', () => {
 })
 
 describe('a kind that says onDeny: others', () => {
-  test('runs the calls that may run when one is denied, once all are decided', async () => {
+  test('a kind that says onDeny: others runs the permitted calls when one is denied, once all are decided', async () => {
     await using made = await asking(2, together(pay(5), look(), pay(6)), { approval: { onDeny: 'others' } })
     const { troupe, session, ledger, model } = made
     await troupe.client.asks.answer(made.askOf('pay-5'), 'deny')
@@ -183,7 +183,7 @@ describe('a kind that says onDeny: others', () => {
 })
 
 describe('a call that a rule forbids', () => {
-  test('asks nobody and ends with an error, while the others of its reply run [1.46]', async () => {
+  test('a call that a rule forbids asks nobody and ends with an error, while the others of its reply run [1.46]', async () => {
     const model = scripted(together(pay(5), look()), say('Done.'))
     const made = tools()
     const rule = { tool: 'pay', when: ({ amount }: { amount: number }) => amount > 4 }
@@ -199,7 +199,7 @@ describe('a call that a rule forbids', () => {
     await expectSound(troupe)
   })
 
-  test('is forbidden with the arguments that a person wrote too: they are asked again, and told why [1.44]', async () => {
+  test('a call that a rule forbids stays forbidden with arguments that a person wrote: the person is asked again, and learns why [1.44]', async () => {
     const rule = { tool: 'pay', when: ({ amount }: { amount: number }) => amount > 9 }
     await using made = await asking(1, pay(5), { approval: { deny: [rule] } })
     const { troupe, session, ledger } = made
@@ -219,7 +219,7 @@ describe('a call that a rule forbids', () => {
 })
 
 describe('a reply with a call that needs an approval', () => {
-  test('starts no children and asks no questions before that is decided (APPROVALS-1)', async () => {
+  test('a reply with a call that needs an approval starts no children and asks no questions before the decision (APPROVALS-1)', async () => {
     const spawn = call('spawn_workers', { tasks: [{ kind: 'child', input: 1 }] }, 'spawn')
     const question = call('ask_person', { question: 'Why?' }, 'ask')
     const model = scripted(together(spawn, question, pay(5)), say('Done.'))
@@ -242,7 +242,7 @@ describe('a reply with a call that needs an approval', () => {
     await expectSound(troupe)
   })
 
-  test('has it withdrawn by a cancel, and its calls end as cancelled [1.49]', async () => {
+  test('an approval that a reply asks for is withdrawn by a cancel, and the calls of the reply end as cancelled [1.49]', async () => {
     await using made = await asking(2, together(pay(5), look(), pay(6)))
     const { troupe, session } = made
     await troupe.client.asks.answer(made.askOf('pay-5'), 'approve')
@@ -258,7 +258,7 @@ describe('a reply with a call that needs an approval', () => {
     await expectSound(troupe)
   })
 
-  test('keeps an input that comes meanwhile for the next run', async () => {
+  test('a reply with a call that needs an approval leaves an input that comes in between to the next run', async () => {
     const model = scripted(pay(5), say('Paid.'), say('Next.'))
     const made = tools()
     const clerk = defineWorker({ instructions, model, tools: made.tools })
@@ -276,7 +276,7 @@ describe('a reply with a call that needs an approval', () => {
     await expectSound(troupe)
   })
 
-  test('is asked about again when its run failed and is retried: an approval is for one attempt', async () => {
+  test('an approval is asked for again when its run failed and is retried: it holds for one attempt', async () => {
     let isMended = false
     const breaks = defineTool({
       name: 'breaks',

@@ -47,7 +47,7 @@ async function expectSound(troupe: TestTroupe) {
 }
 
 describe('a model that asks a person', () => {
-  test('waits without a slot, and reads what was answered, by whom and why, as the result of its call', async () => {
+  test('a model that asks a person waits without a slot, and reads the answer, who gave it and why, as the result of its call', async () => {
     const model = scripted(ask('Send it?', 'c1', ['yes', 'no']), say('Sent.'))
     await using troupe = await TestTroupe.start({
       workers: { clerk: defineWorker({ instructions, model, asks: true }) },
@@ -70,7 +70,7 @@ describe('a model that asks a person', () => {
     await expectSound(troupe)
   })
 
-  test('has its other calls run meanwhile, and is called when all questions, children and tools have results', async () => {
+  test('a model that asks a person has its other calls run in the meantime, and is called when all questions, children and tools have results', async () => {
     let seen = 0
     const look = defineTool({
       name: 'look',
@@ -119,7 +119,7 @@ describe('a model that asks a person', () => {
     await expectSound(troupe)
   })
 
-  test('gets the answer on another node, even if its kind may not ask there any more (ASKED-1)', async () => {
+  test('a model that asks a person gets the answer on another node, even if its kind may not ask there any more (ASKED-1)', async () => {
     await using troupe = await TestTroupe.connect()
     const before = await troupe.startNode({
       clerk: defineWorker({ instructions, model: scripted(ask('Go on?', 'c1')), asks: true }),
@@ -137,7 +137,7 @@ describe('a model that asks a person', () => {
     await expectSound(troupe)
   })
 
-  test('has its question withdrawn by a cancel', async () => {
+  test('a model that asks a person has its question withdrawn by a cancel', async () => {
     const clerk = defineWorker({ instructions, model: scripted(ask('Go on?', 'c1')), asks: true })
     await using troupe = await TestTroupe.start({ workers: { clerk } })
     const session = await troupe.create('clerk', 'go')
@@ -206,7 +206,7 @@ describe('ask_person', () => {
   const offered = (tools: AgentTools, allowed?: readonly string[]) =>
     tools.specs({ assignment: { permissions: { tools: allowed } }, host } as never).map(({ name }) => name)
 
-  test('is a tool of kinds that ask, unless permissions name other tools', () => {
+  test('ask_person is a tool of kinds that ask, unless permissions name other tools', () => {
     expect(offered(agent(true))).toEqual(['ask_person'])
     expect(offered(agent(true), ['ask_person'])).toEqual(['ask_person'])
     expect(offered(agent(true), ['look'])).toEqual([])
