@@ -21,7 +21,7 @@ describe('the scripts', () => {
   })
 
   test.each(descriptors)(
-    '$file does what its header and its descriptor say',
+    'the script $file does what its header and its descriptor say',
     ({ file, keys, header, fields, args }) => {
       expect(
         disagreements({ file, text: read(paths.get(file) as string), shared, keys, header, fields, args }),
@@ -36,7 +36,7 @@ describe('the scripts', () => {
   })
 
   test.each(descriptors)(
-    '$file gets the shared functions that it uses, before their use, and no others',
+    'the script $file gets the shared functions that it uses, before their use, and no others',
     ({ source }) => {
       const code = source.replace(/--\[\[[\s\S]*?\]\]/g, '').replace(/--[^\n]*/g, '')
       const faults = [...shared.matchAll(/^local (function )?(\w+)/gm)].flatMap(([, isFunction, name]) => {
@@ -248,7 +248,7 @@ describe('a disagreement is noticed:', () => {
     expect(disagreements({ ...withHeader, text: withHeader.text.replace(from, to) }).join('\n')).toMatch(told)
   })
 
-  test('no header at all', () => {
+  test('a missing header is noticed', () => {
     expect(disagreements({ ...good, text: 'return 1' })).toEqual(['has no header'])
   })
 })

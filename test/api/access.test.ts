@@ -100,7 +100,7 @@ function rawStatus(method: string, path: string, headers: string[], body?: strin
   return promise
 }
 
-test('a host that looks like a known one is refused; one that was named is known', async () => {
+test('a request for a host name that only looks like a known one is refused; a host name that was configured is known', async () => {
   const as = (...hosts: string[]) =>
     rawStatus(
       'GET',

@@ -24,7 +24,7 @@ test('an answer is kept for a day', async () => {
   expect(await answers.once('k', 1, answer, day)).toBe(2)
 })
 
-test('long answers are kept until they are 64 MiB together; then the oldest goes', async () => {
+test('long answers are kept up to 64 MiB together; then the oldest is dropped', async () => {
   const answers = new Answers()
   let begun = 0
   const long = async () => `${++begun}${'x'.repeat(1_048_576)}`

@@ -191,7 +191,7 @@ test('a reader that reads nothing costs the server about 1 MiB, however many eve
   reader.destroy()
 })
 
-test('a stream that fails is cut off, and does not end as if everything had been sent', async () => {
+test('a stream that fails is cut off, so that it does not look complete', async () => {
   const failing = route({
     id: 'failing',
     method: 'GET',
@@ -217,7 +217,7 @@ test('a stream that fails is cut off, and does not end as if everything had been
   expect(warn).toHaveBeenCalledWith('cut off a stream that failed', expect.objectContaining({ caller: 'local' }))
 })
 
-test('a caller that goes while it waits is no fault; a caller that waits when the server stops is asked to try again', async () => {
+test('a caller that leaves while it waits is no fault; a caller that waits when the server stops is asked to try again', async () => {
   const lines: { level: string; message: string; status?: number }[] = []
   const at = (level: string) => (fields: object, message: string) => void lines.push({ level, message, ...fields })
   const logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }

@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-test('a limit that a request leaves out is that of the ceiling, if that is below the default', async () => {
+test('a limit that a request leaves out is the ceiling, if that is below the default', async () => {
   const { body } = await api.post('/v1/sessions', { kind: 'echo', input: 1 }, { ...bearer('bound'), prefer: 'wait=30' })
   const { session, workers } = (await api.get(`/v1/sessions/${body.sessionId}`, bearer('bound'))).body
   expect(session.limits).toMatchObject({ tokens: 1_000, workers: 5, modelCalls: 500 })
@@ -42,7 +42,7 @@ test('a limit that a request leaves out is that of the ceiling, if that is below
   expect(underCeiling({ name: 'x', ceiling: high }, { kind: 'echo', limits: {} }).limits).toEqual({ tokens: 2_000_000 })
 })
 
-test('permissions are those that both allow', () => {
+test('permissions of a session are those that both the token and the request allow', () => {
   const asked = { kind: 'echo', limits: { tokens: 5 }, permissions: { tools: ['list', 'pay'], folder: '/srv/docs/a' } }
   expect(underCeiling({ name: 'bound', ceiling }, asked)).toEqual({
     kind: 'echo',
@@ -92,7 +92,7 @@ async function giveNineHundred(): Promise<string> {
   return create({ tokens: 100 })
 }
 
-test('all that a token gives its sessions within an hour is bounded, over all servers, also by raised limits (ALLOWANCE-1, ALLOWANCE-2)', async () => {
+test('everything that a token gives its sessions within an hour is bounded, over all servers, even by raised limits (ALLOWANCE-1, ALLOWANCE-2)', async () => {
   const last = await giveNineHundred()
   const { redisUrl, namespace } = api.troupe
   const tokens = ['one', 'two'].map((name) =>
@@ -143,7 +143,7 @@ test('one session may have at most what its token may spend in an hour, also by 
   expect(() => underCeiling(caller, { kind: 'echo', limits: { tokens: 10 } })).toThrow('limits.tokens of at most 9')
 })
 
-test('no route that changes sessions can leave out what a ceiling says of it (ROUTE-3)', () => {
+test('every route that changes sessions declares how the ceiling applies to it (ROUTE-3)', () => {
   const { ceiling: _, ...silent } = routes.find(({ id }) => id === 'createSession') as Route
   expect(() => optionsOf(silent, {} as AppSettings)).toThrow('does not say what a ceiling forbids')
 })

@@ -7,7 +7,7 @@ const details = { level: 'info', message: 'a line' } as const
 const event = { id: '1-0.0', type: 'worker.logged', sessionId: 's', workerId: 'w', at: 1, transient: true, details }
 const text = (more: object) => JSON.parse(eventJson({ ...event, ...more } as TroupeEvent)) as object
 
-test('callers get the same text of an event, and a text of their own where anything of it differs', () => {
+test('callers get the same text of an event, and their own text where it differs for them', () => {
   expect(text({})).toEqual(event)
   for (const more of [{ id: '2-0.0' }, { workerId: 'x' }, { sessionId: 't' }, { at: 2 }, { type: 'tool.progress' }])
     expect(text(more)).toEqual({ ...event, ...more })

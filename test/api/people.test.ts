@@ -130,7 +130,7 @@ test('a worker has a mailbox, a history from either end, and a conversation as i
   expect((await api.get(`${path}/tokens`)).status).toBe(200)
 })
 
-test('pausing, limits and the views of a session', async () => {
+test('people pause sessions, change limits and look at the views of a session', async () => {
   const session = await create('asker')
   await openOf('asks', session, 1)
   const path = `/v1/sessions/${session}`

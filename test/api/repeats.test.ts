@@ -177,17 +177,20 @@ async function tracesOf(ids: Ids | undefined): Promise<readonly unknown[]> {
 }
 
 describe.each(changing.map(({ id, method }) => [id, method] as const))('%s', (id, method) => {
-  test.skipIf(scenes[id] === undefined)('gives the first answer again, and does nothing more', async () => {
-    const [path, body, ids] = await (scenes[id] as () => Promise<Scene>)()
-    const send = () => api.call(method, path, body, { 'idempotency-key': `repeat-${id}` })
-    const [first, beside] = await Promise.all([send(), send()])
-    expect(first?.status, `${id}: ${JSON.stringify(first?.body)}`).toBeLessThan(300)
-    const before = await tracesOf(ids)
-    const after = await send()
-    for (const { status, body: answer } of [beside, after] as (typeof after)[])
-      expect({ status, answer }).toEqual({ status: first?.status, answer: first?.body })
-    expect(await tracesOf(ids)).toEqual(before)
-  })
+  test.skipIf(scenes[id] === undefined)(
+    'a repeated request gets the first answer again, and does nothing more',
+    async () => {
+      const [path, body, ids] = await (scenes[id] as () => Promise<Scene>)()
+      const send = () => api.call(method, path, body, { 'idempotency-key': `repeat-${id}` })
+      const [first, beside] = await Promise.all([send(), send()])
+      expect(first?.status, `${id}: ${JSON.stringify(first?.body)}`).toBeLessThan(300)
+      const before = await tracesOf(ids)
+      const after = await send()
+      for (const { status, body: answer } of [beside, after] as (typeof after)[])
+        expect({ status, answer }).toEqual({ status: first?.status, answer: first?.body })
+      expect(await tracesOf(ids)).toEqual(before)
+    },
+  )
 })
 
 test('every route that changes something has its scene here', () => {

@@ -85,7 +85,7 @@ test('GET /metrics answers with how the namespace stands, and GET /v1/usage with
   expect(await api.get('/v1/usage?by=colour')).toMatchObject({ status: 400 })
 })
 
-test('the result of a session that has ended is returned, however little time there is to wait for it', async () => {
+test('the result of an ended session is returned, however little time there is to wait for it', async () => {
   const { body } = await create({ kind: 'echo', input: 1 }, { prefer: 'wait=30' })
   using _ = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => AbortSignal.abort())
   for (const query of ['', '?wait=0', '?wait=5'])
@@ -95,7 +95,7 @@ test('the result of a session that has ended is returned, however little time th
     })
 })
 
-test('health, workers and one worker are read, and followed from what is there [1.32]', async () => {
+test('health, workers and one worker can be read, and then followed without a gap [1.32]', async () => {
   const { body } = await create({ kind: 'waiter', input: 1 })
   expect(await api.get('/healthz')).toMatchObject({ status: 200, body: { status: 'alive' } })
   const { workers } = (await api.get(`/v1/workers?session=${body.sessionId}`)).body

@@ -159,7 +159,7 @@ test('a follower that is cut off again and again gets each stored event once', a
   expect(cuts()).toBeGreaterThan(1)
 })
 
-test('a follower of all sessions does so too, in whichever partition they are, and in the order of each', async () => {
+test('a follower of all sessions that is cut off again and again gets each stored event once, in whichever partition, and in the order of each session', async () => {
   const idsOf = (events: readonly { readonly data: unknown }[]) =>
     (events as readonly { data: { id: string; sessionId: string } }[]).map(({ data }) => `${data.sessionId} ${data.id}`)
   const got: StreamedEvent[] = []
@@ -185,7 +185,7 @@ test('a follower of all sessions does so too, in whichever partition they are, a
   expect(cuts()).toBeGreaterThan(1)
 })
 
-test('the stream of all sessions keeps to types, and takes its own positions alone', async () => {
+test('the stream of all sessions keeps to types, and takes only its own positions', async () => {
   const session = await ended('child')
   const events = await stream('/v1/events?after=0-0&types=session.completed&limit=1')
   expect(types(events)).toEqual(['session.completed'])

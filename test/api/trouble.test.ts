@@ -52,7 +52,7 @@ test('a follower goes on at another server behind the last event that it got', a
   expect(positions).toEqual(all)
 })
 
-test('another server knows what was done under a key: a fork, a turn taken back and done again, a summary, an endpoint', async () => {
+test('another server knows what was done under a key: a fork, an undo and a redo, a summary, an endpoint', async () => {
   const agent = defineWorker({ instructions: 'x', model: recordedModel('test/m', () => say('so it is')) })
   await using troupe = await TestTroupe.start({ workers: { agent } })
   const { redisUrl, namespace } = troupe

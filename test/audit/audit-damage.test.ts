@@ -95,7 +95,7 @@ test.each([
   ['all gates', gatesKey],
   ['those in progress at a gate', (tag: string) => gateKeys(tag, 'work:runs:all').in],
   ['the beginnings at a gate', (tag: string) => gateKeys(tag, 'work:runs:all').begun],
-])('the key of %s is named', async (_, key) => {
+])('an overwritten key of %s is named', async (_, key) => {
   await troupe.redis.zadd(gatesKey(troupe.tag), 1, 'work:runs:all')
   const mend = await spoil(troupe.redis, key(troupe.tag))
   const { findings } = await troupe.client.audit()

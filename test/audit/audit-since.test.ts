@@ -48,7 +48,7 @@ describe('audit since a time', () => {
     await expect(troupe.client.audit({ since, sessionId: old.id })).rejects.toThrow(/leave out either/)
   })
 
-  test('"last" is the time of the last one that was recorded, unless that had findings', async () => {
+  test('"last" is the time of the last audit that was recorded, unless it had findings', async () => {
     await using troupe = await TestTroupe.connect()
     const { old, fresh } = await threeSessions(troupe)
     const { sessions, since } = await troupe.client.audit({ since: 'last', record: true })
@@ -63,7 +63,7 @@ describe('audit since a time', () => {
     expect(await sessionsWithFindings(troupe, 'last')).toEqual(new Set([old.id, fresh.id]))
   })
 
-  test('each session is read once, in pages, also among many of one moment', async () => {
+  test('each session is read once, in pages, even if many ended at one moment', async () => {
     await using troupe = await TestTroupe.connect()
     const { redis, tag } = troupe
     const keys = partitionKeys(tag)

@@ -112,7 +112,7 @@ test('the audit counts what pruning removed before it', async () => {
   expect(before.counts.all.accepted).toBe(after.counts.all.accepted)
 })
 
-test('tells how far it is while it looks', async () => {
+test('an audit reports its progress while it looks', async () => {
   await using some = await TestTroupe.start({ workers })
   for (let number = 0; number < 3; number++) await some.run('gatherer')
   const told: unknown[] = []

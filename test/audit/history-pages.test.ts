@@ -26,7 +26,7 @@ test('small entries come by the thousand, each once and in order', async () => {
   expect(Math.max(...asked)).toBeLessThanOrEqual(1_000)
 })
 
-test('large entries come by the handful, and there is no page without any', async () => {
+test('large entries come by the handful, and no page is empty', async () => {
   const entries = numbered(120, 1_000_000)
   const { asked, found } = await read(entries, entries.length)
   expect(found).toEqual(entries)
@@ -35,7 +35,7 @@ test('large entries come by the handful, and there is no page without any', asyn
   expect((await read(numbered(60, 5_000_000), 60)).asked.at(-1)).toBe(1)
 })
 
-test('ends where the history is shorter than its length said, and reads nothing beyond a length', async () => {
+test('reading ends where the history is shorter than its length said, and reads nothing beyond that length', async () => {
   expect((await read(numbered(3, 10), 5)).found).toHaveLength(3)
   expect((await read(numbered(5, 10), 3)).found).toHaveLength(3)
 })

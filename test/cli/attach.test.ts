@@ -19,7 +19,7 @@ test.each<[string, unknown, unknown]>([
   ['a list of content blocks', [text], { content: [text, attached] }],
   ['any other list', [text, 1], { content: [{ type: 'text', text: JSON.stringify([text, 1]) }, attached] }],
   ['any JSON', { a: 1 }, { content: [{ type: 'text', text: '{"a":1}' }, attached] }],
-])('%s and a file are content blocks', async (_what, input, sent) => {
+])('%s and a text file become content blocks', async (_what, input, sent) => {
   expect(await withAttachments(input, { attach: [path] })).toEqual(sent)
   expect(await withAttachments(input, {})).toBe(input)
 })

@@ -31,7 +31,7 @@ test.each(['24.0.0', '24.12.0', '100.1.0'])('a command on Node %s works', async 
   expect(await project.run(['tools'])).toMatchObject({ code: 0 })
 })
 
-test('a program on an old Node gets the same sentence from startNode and connect, where Node lacks functions', async () => {
+test('startNode and connect on an old Node give the same sentence as the command, where Node lacks functions', async () => {
   await using project = await Project.create({}, {})
   const source = new URL('../../src/index.ts', import.meta.url).href
   await project.write(

@@ -7,7 +7,7 @@ import { TestTroupe } from '../support/test-troupe.ts'
 
 const waits = defineWorker({ receive: (_, self) => self.after(600_000, null) })
 
-test('the actor of a client is in the events of what it creates, sends and cancels', async () => {
+test('the actor of a client is in the events of everything that it creates, sends and cancels', async () => {
   await using troupe = await TestTroupe.start({ workers: { waits } })
   const { redisUrl, namespace } = troupe
   await using alice = await connect({ redisUrl, namespace, actor: 'alice@desk' })
@@ -26,7 +26,7 @@ test('the actor of a client is in the events of what it creates, sends and cance
   ])
 })
 
-test('a session of a submitted job says so', async () => {
+test('a session of a submitted job names its actor', async () => {
   await using troupe = await TestTroupe.start({ workers: { waits } })
   await using producer = new Producer(troupe)
   const { sessionId } = await producer.submit({ kind: 'waits', input: 1 })

@@ -262,7 +262,7 @@ test.each([
   ['cancelling', 'set'],
   ['events', 'stream'],
   ['dead', 'stream'],
-] as const)('a key of a whole partition (%s) that somebody wrote over is named to doctor', async (name, sort) => {
+] as const)('an overwritten key of a whole partition (%s) is named to doctor', async (name, sort) => {
   await using troupe = await TestTroupe.connect()
   const key = partitionKeys(troupe.tag)[name]
   await troupe.redis.set(key, 'not what it was')
@@ -271,7 +271,7 @@ test.each([
   await troupe.redis.del(key)
 })
 
-test('dead letters that another program wrote over are named with what was read', async () => {
+test('overwritten dead letters are named with what was read', async () => {
   await using troupe = await TestTroupe.connect()
   const { dead } = partitionKeys(troupe.tag)
   await troupe.redis.set(dead, 'not what it was')

@@ -161,7 +161,7 @@ describe('a worker waits for', () => {
     expect(holdupOf(readableRow(child, fields, failed('handler_failed')), sessionId, updatedAt)).toBeNull()
   })
 
-  test('the answer to an ask, in the same words as the inbox shows', () => {
+  test('a worker waits for the answer to an ask, in the same words as the inbox shows', () => {
     const inTree = holdupOf(readableRow(root, parked('signals', { signalsOpen: '1' }), asked('question')), sessionId, 1)
     expect(holdupOfAsk({ id: ask, kind: 'question', question: 'Ship it?', askedAt: 500, workerId: root })).toEqual(
       inTree,

@@ -23,7 +23,7 @@ test('kinds are listed by name, with the live nodes that host them, and none tha
   ])
 })
 
-test('a node was last seen so long ago', async () => {
+test('a node in a list says how long ago it was last seen', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const [node] = await troupe.client.nodes()
   expect(node?.lastSeenMs).toBeGreaterThanOrEqual(0)

@@ -23,7 +23,7 @@ const poolsOf = async (troupe: TestTroupe) =>
   Object.fromEntries((await troupe.client.pools.list()).map(({ pool, ...facts }) => [pool, facts]))
 
 describe('pools.list', () => {
-  test('counts what waits in each pool, and the nodes that it takes', async () => {
+  test('pools.list counts what waits in each pool, and the nodes that serve it', async () => {
     await using troupe = await TestTroupe.connect()
     const node = await troupe.startNode({ paint, wait }, { concurrency: 20 })
     const parked = await troupe.create('wait')
@@ -42,7 +42,7 @@ describe('pools.list', () => {
     expect(await troupe.client.pools.get('nowhere')).toMatchObject({ waiting: 0, oldestMs: null, expectedNodes: 0 })
   })
 
-  test('asks Redis no more often with many waiting workers than with few', async () => {
+  test('pools.list asks Redis no more often with many waiting workers than with few', async () => {
     await using troupe = await TestTroupe.connect()
     await troupe.startNode({ paint }).then((node) => node.stop())
     const asked = () => commandsNaming(troupe.redis, troupe.tag, () => troupe.client.pools.list())

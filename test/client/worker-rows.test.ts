@@ -4,7 +4,7 @@ import { readRows } from '../../src/client/worker-rows.ts'
 import type { InspectStore } from '../../src/store/audit/inspect-store.ts'
 import type { WorkerRow } from '../../src/store/worker/worker-rows.ts'
 
-test('rows of many workers come in order, and no read is of very many', async () => {
+test('rows of many workers come in order, and each read is of a bounded number', async () => {
   const sizes: number[] = []
   const workers = async (ids: readonly string[]) => {
     sizes.push(ids.length)

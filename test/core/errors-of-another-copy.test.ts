@@ -28,7 +28,7 @@ type Classes = Readonly<Record<string, abstract new (...args: never[]) => unknow
 const [own, others] = [errors, copy] as unknown as readonly [Classes, Classes]
 
 describe('an error of another copy of the package', () => {
-  test.each(made)('%s is an instance of this class of this copy, and of no other', (name, make) => {
+  test.each(made)('a %s is an instance of this class of this copy, and of no other', (name, make) => {
     const error = make(copy)
     expect(others[name]).not.toBe(own[name])
     expect(error).toBeInstanceOf(errors.RuntimeError)
@@ -87,7 +87,7 @@ describe('an error of another realm', () => {
     ['new TypeError("no luck")', 'no luck'],
     ['new Error("fetch failed", { cause: new Error("no route") })', 'fetch failed: no route'],
     ['new AggregateError([new Error("a"), new Error("b")])', 'a; b'],
-  ])('%s is read as an error', (code, message) => {
+  ])('an error of %s is read as an error', (code, message) => {
     const thrown: unknown = runInNewContext(code)
     expect(thrown).not.toBeInstanceOf(Error)
     expect(errors.toRuntimeError(thrown)).toMatchObject({ code: 'handler_failed', message, retryable: true })

@@ -16,7 +16,7 @@ test.each([
   expect(parseExactJson(text)).toEqual(value)
 })
 
-test('any JSON without such numbers is read as usual, and what is no JSON throws', () => {
+test('any JSON without large numbers is read as usual, and a text that is not JSON throws', () => {
   fc.assert(
     fc.property(fc.json(), (text) => {
       const exact = JSON.stringify(parseExactJson(text))

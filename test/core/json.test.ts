@@ -130,7 +130,7 @@ describe('toJson', () => {
     expect(() => toJson([Symbol('x')], 'it')).toThrow('it holds, at [0], a symbol has no JSON form.')
   })
 
-  test('a Buffer, a boxed value, and a list with undefined are written as JSON writes them', () => {
+  test('a Buffer, a boxed value, and a list with undefined are written as JSON.stringify writes them', () => {
     const value = { bytes: Buffer.from('a'), text: new String('b'), number: new Number(1), list: [undefined, null] }
     expect(toJson(value, 'it')).toBe('{"bytes":{"type":"Buffer","data":[97]},"text":"b","number":1,"list":[null,null]}')
   })
@@ -146,7 +146,7 @@ describe('toJson', () => {
     expect([says, {}, Object.create(null)].map((value) => toJson(value, 'it'))).toEqual(['{"message":"x"}', '{}', '{}'])
   })
 
-  test('exactly the limit is accepted and one byte more is not, counted in bytes', () => {
+  test('a value of exactly the limit is accepted and one byte more is not, counted in bytes', () => {
     for (const letter of ['a', 'é', '語', '😀']) {
       const bytes = Buffer.byteLength(letter)
       const most = 3_000 * bytes + 2

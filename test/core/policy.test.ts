@@ -84,7 +84,10 @@ describe('retryWaitMs', () => {
   })
 
   // The code of users may be without types.
-  test.each([undefined, Number.NaN, null, 'soon', '500', {}])('%s is not a time, so the rule decides', (given) => {
-    expect(retryWaitMs(given as number, 3, 0.5)).toBe(retryDelayMs(3, 0.5))
-  })
+  test.each([undefined, Number.NaN, null, 'soon', '500', {}])(
+    '%s is not a time, and the rule of delays decides',
+    (given) => {
+      expect(retryWaitMs(given as number, 3, 0.5)).toBe(retryDelayMs(3, 0.5))
+    },
+  )
 })

@@ -52,7 +52,7 @@ test.each(writes)('%s is refused, and recognised as a refused write', (_, value,
   expect(structuredClone(value)).toEqual(before)
 })
 
-test('an error of another sort is no refused write', () => {
+test('an error of another kind is no refused write', () => {
   for (const thrown of [new TypeError('x is not a function'), new Error('Cannot add property x'), null, 'Cannot'])
     expect(isRefusedWrite(thrown)).toBe(false)
 })

@@ -92,7 +92,7 @@ test.each<[string, () => Promise<Stranger>]>([
   ['says what is no line and stays', () => somebody((socket) => socket.once('data', () => socket.write(alert)))],
   ['speaks first, and waits', () => somebody((socket) => socket.write('login: '))],
   ['speaks TLS only', () => listening(createTlsServer())],
-])('a port at which now a foreign server %s is left alone', async (_, stranger) => {
+])('a port at which now a foreign server %s stays untouched', async (_, stranger) => {
   await using other = await stranger()
   const dir = join(root, 'redis')
   await (await redisIn(dir)).stop()
@@ -131,7 +131,7 @@ test('a server that does not answer: the error says what to do', async () => {
   )
 })
 
-test('a copy of a folder whose Redis is in use gets its own Redis and leaves the other alone', async () => {
+test('a copy of a folder whose Redis is in use gets its own Redis and does not touch the other', async () => {
   const dir = join(root, 'redis')
   await using original = await redisIn(dir)
   const copy = join(root, 'copy')
@@ -142,7 +142,7 @@ test('a copy of a folder whose Redis is in use gets its own Redis and leaves the
   expect(redis.url).not.toBe(original.url)
 })
 
-test('a copy at the place of a moved folder leaves the Redis of the moved folder alone', async () => {
+test('a copy at the place of a moved folder does not touch the Redis of the moved folder', async () => {
   const dir = join(root, 'redis')
   await using original = await redisIn(dir)
   const moved = join(root, 'moved')
@@ -187,7 +187,7 @@ describe.skipIf(!server).each([
 })
 
 test.skipIf(!server)(
-  'the Redis of a folder that was moved to where its guard is not looked for ends before the next one starts (SHARED-1)',
+  'the Redis of a moved folder whose guard cannot be found ends before the next one starts (SHARED-1)',
   async () => {
     const dir = join(root, 'redis')
     await using first = await redisIn(dir)

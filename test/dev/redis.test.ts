@@ -109,7 +109,7 @@ describe('the search for a Redis', () => {
   })
 
   test.each(['docker', 'podman'])(
-    '%s that cannot have the image is told of, and what comes after it is tried',
+    '%s that cannot have the image is reported, and the next choice is tried',
     async (name) => {
       const bin = await programs('no-image', { [name]: '[ "$1" = info ] || { echo "no route to host" >&2; exit 1; }' })
       const log: string[] = []
@@ -204,7 +204,7 @@ describe.skipIf(!server)('a development Redis', () => {
     expect(await askRedis(addressOf(second.url), 'STRLEN greeting')).toEqual({ kind: 'answer', text: '5' })
   })
 
-  test('nobody else can read its folder', async () => {
+  test('no other user can read the folder of a development Redis', async () => {
     const dir = join(root, 'redis')
     await using redis = await findOrStartRedis({ mode: 'development', path, dir })
     expect((await stat(dir)).mode & 0o077).toBe(0)
@@ -218,7 +218,7 @@ describe.skipIf(!server)('a development Redis', () => {
     expect(await isGone(owner.redis)).toBe(true)
   })
 
-  test('a second process shares it, and it lives as long as one of them does', async () => {
+  test('a development Redis is shared by a second process, and lives as long as one of them does', async () => {
     const dir = join(root, 'redis')
     const first = await startOwner({ mode: 'development', path, dir })
     const second = await startOwner({ mode: 'development', path, dir })
@@ -310,7 +310,7 @@ describe.skipIf(!server)('a development Redis', () => {
     await waitUntil('the survivor to be gone', () => survivor.exitCode === 0)
   })
 
-  test('a port that another program has taken is left alone', async () => {
+  test('a port that another program has taken is not used', async () => {
     const dir = join(root, 'redis')
     const first = await findOrStartRedis({ mode: 'development', path, dir })
     await first.stop()
@@ -324,20 +324,20 @@ describe.skipIf(!server)('a development Redis', () => {
   })
 
   test.skipIf(process.platform !== 'linux')(
-    'a folder that cannot be made is an error, and not tried for ever',
+    'a folder that cannot be made is an error, and is not tried for ever',
     async () => {
       const started = findOrStartRedis({ mode: 'development', path, dir: '/proc/.troupe/redis' })
       await expect(started).rejects.toThrow("ENOENT: no such file or directory, mkdir '/proc/.troupe'")
     },
   )
 
-  test('the name of the folder may hold any characters', async () => {
+  test('the name of the folder of a development Redis may hold any characters', async () => {
     const dir = join(root, 'two\nlines\t\u001b "quoted" \\x41 ü')
     await using redis = await findOrStartRedis({ mode: 'development', path, dir })
     expect(await setting(redis.url, 'dir')).toBe(dir)
   })
 
-  test('the path of the folder may be too long for a socket', async () => {
+  test('the path of the folder of a development Redis may be too long for a socket', async () => {
     const dir = join(root, 'deep'.repeat(20), 'deep'.repeat(20))
     const first = await startOwner({ mode: 'development', path, dir })
     await using second = await findOrStartRedis({ mode: 'development', path, dir })

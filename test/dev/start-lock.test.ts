@@ -87,7 +87,7 @@ async function setAge(file: string, ms: number): Promise<void> {
   await utimes(file, at, at)
 }
 
-test('a lock with nothing but an age stays with its holder as long as a start may take, even if the clock was set', async () => {
+test('a lock that only has an age stays with its holder as long as a start may take, even if the clock was set', async () => {
   const lock = join(folder, 'start.lock')
   await writeFile(lock, String(process.ppid))
   expect(await takeStartLock(folder)).toBeUndefined()
@@ -131,7 +131,7 @@ test.skipIf(process.platform !== 'linux')('the lock of a zombie process is taken
   }
 })
 
-test('a process that gets the lock after another has started a server joins that server', async ({ skip }) => {
+test('a process that gets the start lock after another has started a server joins that server', async ({ skip }) => {
   const local = await findLocalServer(process.env.PATH ?? '')
   if (local.kind !== 'found') return skip()
   const first = await startShared(folder, local.program)

@@ -58,7 +58,7 @@ describe('a process that blocks for longer than a lock, and takes the job again 
 describe('the job of a worker that was killed (B4)', () => {
   // Harmless here: it may take as long as it likes. The wake-up is stale after 2 s and the lease ends after 15 s at most; sweeps, which
   // know nothing of BullMQ, have the work run again by then (F02). What comes back is an old wake-up that finds nothing.
-  test('reproduced: is taken back by the second look for stalled jobs, however long its lock is gone', async () => {
+  test('reproduced: the job of a killed worker is taken back by the second look for stalled jobs, however long its lock is gone', async () => {
     await using bare = await BareQueue.open()
     await killHolder(bare)
     const heir = bare.worker(null, byHand)
@@ -69,7 +69,7 @@ describe('the job of a worker that was killed (B4)', () => {
     expect(await bare.stalls('job')).toBe(1)
   })
 
-  test('reproduced: is not taken back while its lock lasts, however often one looks', async () => {
+  test('reproduced: the job of a killed worker is not taken back while its lock lasts, however often one looks', async () => {
     await using bare = await BareQueue.open()
     await killHolder(bare, 60_000)
     const heir = bare.worker(null, byHand)
@@ -82,7 +82,7 @@ describe('the job of a worker that was killed (B4)', () => {
 
   // So the time that was derived for it, at most two intervals or a lock and one interval, is not kept: a worker's own timer is often
   // the moment too early, and then the next look is a whole interval later. With BullMQ's defaults 79 s were seen instead of 60.
-  test('refuted: one looks each interval: a look before the last one is an interval old does nothing', async () => {
+  test('refuted: stalled jobs are looked for once in each interval: a look that comes earlier does nothing', async () => {
     await using bare = await BareQueue.open()
     await killHolder(bare)
     const heir = bare.worker(null, byHand)
@@ -114,7 +114,7 @@ describe('the job of a worker that was killed (B4)', () => {
 describe('a reply of BullMQ that is lost with its connection (B7)', () => {
   // Harmless here: a wake-up that is lost is stale after 2 s, a sweep puts another. A stall more costs nothing, as maxStalledCount is out
   // of reach. Replies of our own scripts are lost in F14.
-  test('reproduced: one job is taken twice over: a second is active beside the first, which nobody runs', async () => {
+  test('reproduced: one job is taken twice: a second one is active beside the first, which nobody runs', async () => {
     await using bare = await BareQueue.open()
     await using proxy = await TcpProxy.start(bare.server.url)
     const runs = heldRuns()
@@ -165,7 +165,7 @@ describe('a reply of BullMQ that is lost with its connection (B7)', () => {
 describe('a processor that ends well while Redis takes no writes (B9)', () => {
   // Harmless here: nobody asks what became of a job. A wake-up's processor ends when its slot has nothing left to do, and what its turns
   // did is in our records, by commits that are sent again (F17, F18).
-  test('reproduced: is recorded as failed by READONLY, when Redis is writable again a moment later', async () => {
+  test('reproduced: a job that ended well is recorded as failed by READONLY, when Redis is writable again a moment later', async () => {
     await using bare = await BareQueue.open()
     const runs = heldRuns()
     const { connection, errors } = bare.worker(runs.begin, byHand)
@@ -182,7 +182,7 @@ describe('a processor that ends well while Redis takes no writes (B9)', () => {
     expect(job?.failedReason).toMatch(/(^|-)READONLY /)
   })
 
-  test('refuted: is recorded as completed by a Redis that is full, as the end of a job frees its lock first', async () => {
+  test('refuted: a job that ended well is recorded as completed by a full Redis, because the end of a job frees its lock first', async () => {
     await using bare = await BareQueue.open()
     const runs = heldRuns()
     const { errors } = bare.worker(runs.begin, byHand)
@@ -206,7 +206,7 @@ describe('a worker that looks for jobs while Redis takes no writes (B9)', () => 
     ['read-only', (redis: Redis) => redis.replicaof('127.0.0.1', '1'), (redis: Redis) => redis.replicaof('NO', 'ONE')],
     ['full', (redis: Redis) => setMemory(redis, 1), (redis: Redis) => setMemory(redis, 0)],
   ] as const)(
-    'reproduced: asks a %s one again at once and for ever, though it pauses for 15 s after other errors',
+    'reproduced: a worker asks a %s Redis again at once and for ever, though it pauses for 15 s after other errors',
     async (_, harm, mend) => {
       await using bare = await BareQueue.open()
       await bare.add('job')
@@ -223,7 +223,7 @@ describe('a worker that looks for jobs while Redis takes no writes (B9)', () => 
 
 describe('a limit of the whole queue, and a process that is killed with a job (B12)', () => {
   // Harmless here: this limit is not used. How much runs at once follows from the slots of nodes, and a dead node has none (F11).
-  test('reproduced: the dead keep their places until the second look for stalled jobs; nothing else runs', async () => {
+  test('reproduced: dead processes keep their places until the second look for stalled jobs; nothing else runs', async () => {
     await using bare = await BareQueue.open()
     await bare.queue.setGlobalConcurrency(1)
     await killHolder(bare)

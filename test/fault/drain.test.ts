@@ -18,7 +18,7 @@ async function running(harness: Harness, kind: string, input: unknown, first: st
   return { session, old, other }
 }
 
-test.concurrent('a node that drains hands a chain of steps over between two steps', async () => {
+test.concurrent('a node that drains passes a chain of steps on between two steps', async () => {
   await using harness = await Harness.open()
   const steps = 30
   const { session, old, other } = await running(harness, 'chain', { left: steps, ms: 200 }, 'link')
@@ -38,7 +38,7 @@ test.concurrent('a node that drains hands a chain of steps over between two step
   await expectInvariants(harness.redis, harness.namespace)
 })
 
-test.concurrent('a second signal releases what runs, at once', async () => {
+test.concurrent('a second signal releases the running turns at once', async () => {
   await using harness = await Harness.open()
   // Longer than a busy machine takes for two signals, or the handler ends by itself.
   const { session, old, other } = await running(harness, 'slow', { ms: 10_000 }, 'begun')

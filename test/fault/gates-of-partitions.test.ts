@@ -6,7 +6,7 @@ import { gateRow } from '../faults/rows/work/gates.ts'
 import { testRow } from '../support/fault/row-tests.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
-test('a kind runs no more at once than it says, over all partitions', async () => {
+test('a kind runs no more at once than its gate says, over all partitions', async () => {
   let [now, most] = [0, 0]
   const narrow = defineWorker({
     concurrency: { most: 3 },

@@ -7,7 +7,7 @@ import { Harness } from '../support/fault/harness.ts'
 
 const soon = () => ({ signal: AbortSignal.timeout(60_000) })
 
-test('a node and a client that run work in new partitions, and what runs goes on', async () => {
+test('a node and a client run work in new partitions after a raise, and running work goes on', async () => {
   await using harness = await Harness.open()
   const { redisUrl, namespace, client } = harness
   const node = await harness.start('a')

@@ -75,10 +75,13 @@ const conversation: readonly ChatMessage[] = [
   { type: 'user', id: 'm8', at: at + 7_000, content: [{ type: 'text', text: 'Never mind.' }] },
 ]
 
-test.each(formats.map(({ name }) => name))('a conversation is written as %s, and recognised as that', async (name) => {
-  const { text } = writeConversation(conversation, name, { id: 'conversation', folder: '/srv/app' })
-  await expect(text).toMatchFileSnapshot(
-    `golden/${name}.${text.includes('\n{') && !text.startsWith('[') ? 'jsonl' : 'json'}`,
-  )
-  expect(readConversation(text).format).toBe(name)
-})
+test.each(formats.map(({ name }) => name))(
+  'a conversation is written as %s, and recognised as that format',
+  async (name) => {
+    const { text } = writeConversation(conversation, name, { id: 'conversation', folder: '/srv/app' })
+    await expect(text).toMatchFileSnapshot(
+      `golden/${name}.${text.includes('\n{') && !text.startsWith('[') ? 'jsonl' : 'json'}`,
+    )
+    expect(readConversation(text).format).toBe(name)
+  },
+)

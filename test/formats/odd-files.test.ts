@@ -70,7 +70,7 @@ test.each<[string, unknown, string, unknown[]]>([
   expect(said(read.messages)).toEqual(messages)
 })
 
-test('a file by its id marks a conversation as one of OpenAI', () => {
+test('a file named by an id marks a conversation as one of OpenAI', () => {
   const content = [{ type: 'file', file: { file_id: 'file-1' } }, text('x')]
   expect(readConversation({ messages: [{ role: 'user', content }] }).format).toBe('openai-chat')
 })

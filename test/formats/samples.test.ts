@@ -112,7 +112,7 @@ test.each(refusals)('%s is refused with a sentence', (_what, given, format, says
   expect(() => readConversation(given, { format })).toThrow(says)
 })
 
-test('a name of a field that every object has is a field like any other', () => {
+test('a field with the name of a property that every object has is a field like any other', () => {
   const text =
     '[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"__proto__","name":"constructor","arguments":{"__proto__":{"a":1}}}]}]'
   const { messages } = readConversation(text)
@@ -151,7 +151,7 @@ test('a saved file whose history was cleared is read from its transcript, with a
   expect(shape(summarised.messages)).toEqual(['summary: so far'])
 })
 
-test('a name that OpenAI would refuse is written without the signs that it refuses', () => {
+test('a name that OpenAI would refuse is written without the refused characters', () => {
   const said = [chat.user('hi', { name: 'Ada <ada@x> \\ 1' })]
   expect(JSON.parse(writeConversation(said, 'openai-chat').text)).toMatchObject({
     messages: [{ name: 'Ada__ada@x____1' }],

@@ -73,7 +73,7 @@ test.each([
   [{ statusCode: 403 }, undefined],
   [{ statusCode: 422 }, undefined],
   [{ name: 'AI_UnsupportedFunctionalityError' }, undefined],
-])('%j would meet any other prompt too: %s', (thrown, wouldRefuseAny) => {
+])('the error %j would come for any other prompt too: %s', (thrown, wouldRefuseAny) => {
   const error = toModelError({ message: 'No.', ...thrown }, { id: 'acme/large', secrets: [] })
   expect([error.code, error.details.wouldRefuseAny]).toEqual(['model_refused', wouldRefuseAny])
 })

@@ -200,7 +200,7 @@ describe('errors that the status does not show', () => {
     ['api_error', 'Internal server error', 'model_unavailable'],
     ['invalid_request_error', 'prompt is too long', 'context_overflow'],
     ['invalid_request_error', 'an image is missing', 'model_refused'],
-  ])('%s inside of a stream', async (type, message, code) => {
+  ])('an error %s inside of a stream fails the call with its own code', async (type, message, code) => {
     const start = { type: 'message_start', message: { id: 'm', model: 'test-model', usage: { input_tokens: 1 } } }
     const text = ['content_block_start', { index: 0, content_block: { type: 'text', text: '' } }] as const
     const delta = ['content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hel' } }] as const
@@ -223,7 +223,7 @@ describe('errors that the status does not show', () => {
     expect(await failureOf(answer)).toMatchObject({ code: 'model_refused', retryable: false })
   })
 
-  test.each([401, 403])('%i names the variable to check', async (status) => {
+  test.each([401, 403])('the status %i names the variable to check', async (status) => {
     const error = await failureOf(jsonAnswer(status, { error: { message: 'No.' } }))
     expect(error.message).toBe(`openai-chat/test-model refused the request (${status}): No. – check OPENAI_API_KEY.`)
   })

@@ -78,7 +78,7 @@ describe.each(senders)('$name', ({ protocol, bodyOf, id }) => {
     })
 
   // Whoever records a call sees to it that its id is new (CHAT-2). Here ids come twice.
-  test('accepts the form of what is sent of any history, also of one that no worker could have', async () => {
+  test('a provider accepts requests built from any history, even one that no worker could have', async () => {
     const lives = fc.asyncProperty(happenings, async (list) => {
       const history = new ConversationHistory()
       for (const happening of list) apply(history, happening)
@@ -89,14 +89,14 @@ describe.each(senders)('$name', ({ protocol, bodyOf, id }) => {
     await fc.assert(lives, { numRuns: isLong ? 150 : 75 })
   })
 
-  test('accepts what is sent of a history from elsewhere, and of what models write', async () => {
+  test('a provider accepts requests built from a history from elsewhere, and from anything that models write', async () => {
     const lives = fc.asyncProperty(anyHistory, odds, async (messages, list) => {
       expect(await faultsOf(asked(imported(asOwn(withOdds(messages, list)))), ' ')).toEqual([])
     })
     await fc.assert(lives, { numRuns: isLong ? 200 : 100 })
   })
 
-  test('accepts a history that ends anywhere: in mid-batch, before a result, after a denial', async () => {
+  test('a provider accepts a history that ends anywhere: in mid-batch, before a result, after a denial', async () => {
     const lives = fc.asyncProperty(anyHistory, fc.nat(13), async (messages, length) => {
       const history = imported(asOwn(messages.slice(0, length)))
       expect(await faultsOf(asked(history))).toEqual([])

@@ -216,7 +216,7 @@ test('a receiver that switches protocols has not taken the message', async () =>
   await new Promise((resolve) => server.close(resolve))
 })
 
-test('a queue whose keys would be in several slots of a cluster is refused, with a prefix that would do', async () => {
+test('a queue whose keys would be in several slots of a cluster is refused, with a prefix that works', async () => {
   const queues = new ResultQueues(() => expect.unreachable('nothing is added'), true)
   const added = queues.add({ queue: 'results' }, 'id', {} as SessionNotice)
   await expect(added).rejects.toThrow(/like \{ queue: "results", prefix: "\{results\}" \}/)

@@ -5,7 +5,7 @@ import { changesBetween } from '../../src/page/parts/text/value-changes.ts'
 const lines = (before: unknown, after: unknown) =>
   changesBetween(before, after).map(({ path, pieces }) => [path, ...pieces.map(({ of, text }) => `${of}: ${text}`)])
 
-test('each place that differs is shown, texts word by word, and nothing else', () => {
+test('each part that differs is shown, texts word by word, and nothing else', () => {
   const before = { path: '/a', title: 'all about tea', tags: ['x', 'y'], by: { name: 'ada' }, old: 1, draft: true }
   const after = { path: '/a', title: 'all about green tea', tags: ['x', 'z', 'w'], by: { name: 'bob' }, draft: 'no' }
   expect(lines(before, after)).toEqual([

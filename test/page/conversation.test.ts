@@ -40,7 +40,7 @@ const entries: readonly object[] = [
 ]
 const items = entries.map((entry, position) => ({ position, entry })) as unknown as readonly HistoryItem[]
 
-test('a call stands in its reply with all that became of it', () => {
+test('a call is shown in its reply with everything that became of it', () => {
   const reply = conversationOf(items).find(({ type }) => type === 'reply')
   expect(reply).toMatchObject({
     calls: [
@@ -73,7 +73,7 @@ test('an entry of an unknown type is shown as it is', () => {
 const worker = (id: string, parentId: string | null, needs = false) =>
   ({ id, parentId, holdup: needs ? { needsSomebody: true, reason: 'approval' } : null }) as unknown as TreeWorker
 
-test('every worker has a row, also one without its parent, and parents count who waits below them', () => {
+test('every worker has a row, even one without its parent, and parents count the workers that wait below them', () => {
   const workers = [
     worker('root', null),
     worker('a', 'root'),

@@ -98,7 +98,7 @@ test(
 )
 
 test(
-  'an endpoint is added, tested, told again, disabled, given another secret and removed by keyboard',
+  'an endpoint is added, tested, called again, disabled, given another secret and removed by keyboard',
   inBrowser(async (page) => {
     await using receiver = new Receiver()
     const url = await receiver.listen(500)

@@ -83,7 +83,7 @@ test('a gate over two nodes lets as many runs of a key begin as its kind says, a
   await expectInvariants(troupe.redis, troupe.namespace)
 })
 
-test('a rate lets those that wait begin when their time has come, and a conversation asks for each of its runs', async () => {
+test('a rate lets waiting runs begin when their time has come, and a conversation asks for each of its runs', async () => {
   const tenants = new Tenants({ rate: { most: 2, perMs: 150 } })
   await using troupe = await TestTroupe.start({ workers: { work: tenants.kind } })
   const talk = await troupe.create('work', { tenant: 'acme', number: 1 }, { keepOpen: true })
@@ -152,7 +152,7 @@ test.each([
   ['throws', () => JSON.parse('{') as string, 'could not be made from the input'],
   ['is no text', () => ({}) as unknown as string, 'must be a text, a number or null, not an object'],
   ['is too long', () => 'x'.repeat(300), 'has 300 bytes, and may have 256'],
-])('a key that %s fails the run, and says so', async (_, key, message) => {
+])('a gate key that %s fails the run, and says so', async (_, key, message) => {
   const work = defineWorker({ concurrency: { most: 1, key }, receive: (_message, self) => self.reply(1) })
   await using troupe = await TestTroupe.start({ workers: { work } })
   expect(await troupe.run('work', 1)).toMatchObject({
@@ -164,7 +164,7 @@ test.each([
   })
 })
 
-test('a run without a key is not limited, and one that would wait for its own ancestors fails', async () => {
+test('a run without a gate key is not limited, and one that would wait for its own ancestors fails', async () => {
   const work = defineWorker<unknown, number>({
     concurrency: { most: 1, key: (depth) => (depth < 0 ? null : 'all of them') },
     receive(message, self) {

@@ -109,7 +109,7 @@ async function documented(troupe: TestTroupe, name: string) {
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
-test('a producer with the documented rights adds jobs and reads what became of them, and reaches nothing else', async () => {
+test('a producer with the documented rights adds jobs and reads their outcomes, and reaches nothing else', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   await using user = await documented(troupe, 'producer')
   const options = { connection: { url: user.redisUrl }, prefix: `{${troupe.namespace}.0}:q` }
@@ -194,7 +194,7 @@ test('users of two namespaces share no code: neither loads, replaces, flushes or
   }
 })
 
-test('a user of an ACL sends no function, although it may: another could have loaded its code under that name (TRANSPORT-3)', async () => {
+test('a user of an ACL sends no function, even if it may: another user could have loaded its code under that name (TRANSPORT-3)', async () => {
   // Of its own: a monitor sees all commands, also those of tests that run beside this one.
   await using server = await RedisServer.start({ durability: 'none' })
   await using troupe = await TestTroupe.connect({ redisUrl: server.url })

@@ -69,7 +69,7 @@ test('a name alone creates a session whatever its input, and the run says which 
   })
 })
 
-test('a parent spawns by a definition, and knows the results of its children by it', async () => {
+test('a parent spawns by a definition, and knows by it the type of the results of its children', async () => {
   const other = defineWorker({ kind: 'other', receive: (_, self) => self.reply('other') })
   const parent = defineWorker({
     kind: 'parent',
@@ -111,7 +111,7 @@ describe('an output', () => {
     ['with a default', named.extend({ n: z.number().default(3) }), { name: 'a' }, { name: 'a', n: 3 }],
     ['that the schema changes', z.coerce.number(), '7', 7],
     ['of null, where the schema allows it', z.string().nullable(), null, null],
-  ])('%s is recorded as the schema returns it', async (_, output, reply, result) => {
+  ])('an output with %s is recorded as the schema returns it', async (_, output, reply, result) => {
     const worker = defineWorker({ output: output as z.ZodType, receive: (_message, self) => self.reply(reply) })
     await using troupe = await TestTroupe.start({ workers: { worker } })
     expect(await troupe.run('worker')).toMatchObject({ status: 'completed', value: result })
@@ -120,7 +120,7 @@ describe('an output', () => {
   test.each([
     ['that does not fit', { name: 1 }, /^the result of worker does not fit its output schema: name: expected string/],
     ['that was forgotten', undefined, /: expected object, received null\. The run ended without a reply: call self/],
-  ])('%s fails the run at once, and the failure names the field', async (_, reply, message) => {
+  ])('an output with %s fails the run at once, and the failure names the field', async (_, reply, message) => {
     let received = 0
     const worker = defineWorker<number, unknown, unknown, unknown>({
       initial: 0,

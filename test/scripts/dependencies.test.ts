@@ -26,7 +26,7 @@ async function cacheAt(project: Project, home: string): Promise<string> {
 }
 
 describe('installDependencies', () => {
-  test('installs once everything that development needs, and prints nothing to stdout', async () => {
+  test('installDependencies installs once everything that development needs, and prints nothing to stdout', async () => {
     await using project = await Project.make()
     expect(await project.install().end).toEqual({ code: 0, signal: null, stdout: '', stderr: said })
     expect(await readFile(project.path('npm-runs'), 'utf8')).toMatch(/^ci --ignore-scripts --include=dev --include=opt/)
@@ -36,7 +36,7 @@ describe('installDependencies', () => {
   })
 
   test.skipIf(process.platform !== 'linux').each(['/proc', '/dev/null'])(
-    'gives npm another cache where none can be made in the home (%s)',
+    'installDependencies gives npm another cache if none can be made in the home (%s)',
     async (home) => {
       await using project = await Project.make()
       expect(await cacheAt(project, home)).toBe(join(await realpath(project.folder), 'node_modules.lock', 'cache'))
@@ -44,10 +44,13 @@ describe('installDependencies', () => {
     },
   )
 
-  test.skipIf(process.platform === 'win32')('leaves npm its usual cache if the home can hold one', async () => {
-    await using project = await Project.make()
-    expect(await cacheAt(project, project.folder)).toBe('')
-  })
+  test.skipIf(process.platform === 'win32')(
+    'installDependencies leaves npm its usual cache if the home can hold one',
+    async () => {
+      await using project = await Project.make()
+      expect(await cacheAt(project, project.folder)).toBe('')
+    },
+  )
 
   test.each([
     ['what was killed half-way, which has no record', {}, null],
@@ -80,7 +83,7 @@ describe('installDependencies', () => {
     expect(await project.runs()).toBe(0)
   })
 
-  test('quotes the beginning of npm’s output when npm fails, and does not block the next attempt', async () => {
+  test('installDependencies quotes the beginning of npm’s output when npm fails, and does not block the next attempt', async () => {
     await using project = await Project.make()
     await project.write('broken')
     const { code, stderr } = await project.install().end
@@ -89,7 +92,7 @@ describe('installDependencies', () => {
     expect((await project.install().end).code).toBe(0)
   })
 
-  test('reports a failure if npm succeeded without writing all files', async () => {
+  test('installDependencies reports a failure if npm succeeded without writing all files', async () => {
     await using project = await Project.make()
     const torn = 'npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left on device, write'
     await project.write('full', `npm warn old a@1.0.0\n${torn}\n${torn}`)
@@ -112,7 +115,7 @@ describe('installDependencies', () => {
       'make that folder writable, or use a copy in a writable folder',
     ],
     ['is on a full disk', 'writeFile', 'ENOSPC: no space left on device', 'free some disk space and try again'],
-  ])('says what to do if the folder %s, and leaves no lock', async (_, called, why, advice) => {
+  ])('installDependencies says what to do if the folder %s, and leaves no lock', async (_, called, why, advice) => {
     await using project = await Project.make()
     const { code, stderr } = await project.install({ before: fails(called, why) }).end
     const sentence = `The dependencies cannot be installed in ${await realpath(project.folder)} (${why}): ${advice}.`
@@ -120,24 +123,21 @@ describe('installDependencies', () => {
     expect(existsSync(project.path('node_modules.lock'))).toBe(false)
   })
 
-  test.each<NodeJS.Signals>(['SIGINT', 'SIGTERM'])(
-    '%s ends npm also where that would go on to its end',
-    async (signal) => {
-      await using project = await Project.make()
-      await project.write('slow')
-      await project.write('deaf')
-      const { child, printed, end } = project.install({ noteMs: 20 })
-      await waitUntil('npm runs', async () => (await project.runs()) === 1)
-      await waitUntil('a note', () => printed.stderr.includes('still running'))
-      child.kill(signal)
-      expect((await end).signal).toBe(signal)
-      await project.write('go')
-      expect((await project.install().end).code).toBe(0)
-      expect(await project.runs()).toBe(2)
-    },
-  )
+  test.each<NodeJS.Signals>(['SIGINT', 'SIGTERM'])('%s ends npm even if npm would go on to its end', async (signal) => {
+    await using project = await Project.make()
+    await project.write('slow')
+    await project.write('deaf')
+    const { child, printed, end } = project.install({ noteMs: 20 })
+    await waitUntil('npm runs', async () => (await project.runs()) === 1)
+    await waitUntil('a note', () => printed.stderr.includes('still running'))
+    child.kill(signal)
+    expect((await end).signal).toBe(signal)
+    await project.write('go')
+    expect((await project.install().end).code).toBe(0)
+    expect(await project.runs()).toBe(2)
+  })
 
-  test('reports that it is still running, and ends npm before a signal ends it', async () => {
+  test('installDependencies reports that npm is still running, and ends npm before a signal ends it', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const { child, printed, end } = project.install({ noteMs: 20 })

@@ -31,7 +31,7 @@ test('a copy that waits for its next attempt is opened once more when it is to b
 test.each([
   ['a connection', (redis: Redis) => redis],
   ['a copy', (redis: Redis) => redis.duplicate()],
-])('%s that is ended just as it is to be opened anew ends', async (_, open) => {
+])('%s that is ended just as it is opened anew stays ended', async (_, open) => {
   const redis = openRedis(inject('redisUrl'))
   const one = open(redis)
   await one.ping()

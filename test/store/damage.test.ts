@@ -294,7 +294,7 @@ describe('a cancel of a child', () => {
   })
 })
 
-test('a commit that is sent again is answered as recorded, even if its root was written over in between', async () => {
+test('a commit that is sent again is answered as recorded, even if its root was overwritten in between', async () => {
   await using place = await Place.open()
   const { root, child } = await childAndOther(place)
   const request = child.request({ ...completion, inputsConsumed: 1, result: resultOf(child) })
@@ -309,21 +309,24 @@ test.each<[what: string, key: (place: Place, scene: { root: string; child: strin
   ['root', (place, { root }) => place.workerKeys(root).record],
   ['record', (place, { child }) => place.workerKeys(child).record],
   ['lane', (place, { child }) => place.workerKeys(child).inbox],
-])('a claim whose answer was lost holds up no slot when the %s of its worker was written over', async (_, keyOf) => {
-  await using place = await Place.open()
-  const { id: child } = place.child((await place.create()).root, 1, 'child')
-  const node = place.node()
-  const turn = await node.claim()
-  await turn.park('results:1', { spawns: [place.child(turn.worker, 1, 'child')], pendingCalls: [1] })
-  const lost = node.next()
-  expect(await node.turns.claim(lost)).toMatchObject({ kind: 'assigned', assignment: { workerId: child } })
-  const key = keyOf(place, { root: turn.worker, child })
-  await place.redis.del(key)
-  await place.redis.set(key, 'x')
-  expect(await node.turns.claim(lost)).toEqual({ kind: 'empty' })
-  const { root } = await place.create({ label: 'other' })
-  expect((await node.claim()).worker).toBe(root)
-})
+])(
+  'a claim whose answer was lost does not hold up a slot when the %s of its worker was overwritten',
+  async (_, keyOf) => {
+    await using place = await Place.open()
+    const { id: child } = place.child((await place.create()).root, 1, 'child')
+    const node = place.node()
+    const turn = await node.claim()
+    await turn.park('results:1', { spawns: [place.child(turn.worker, 1, 'child')], pendingCalls: [1] })
+    const lost = node.next()
+    expect(await node.turns.claim(lost)).toMatchObject({ kind: 'assigned', assignment: { workerId: child } })
+    const key = keyOf(place, { root: turn.worker, child })
+    await place.redis.del(key)
+    await place.redis.set(key, 'x')
+    expect(await node.turns.claim(lost)).toEqual({ kind: 'empty' })
+    const { root } = await place.create({ label: 'other' })
+    expect((await node.claim()).worker).toBe(root)
+  },
+)
 
 describe('a recipient that somebody wrote over', () => {
   test.each<[what: string, spoil: (scene: { place: Place; root: string }) => Promise<unknown>]>([

@@ -35,7 +35,7 @@ describe.each<[what: string, fields: Record<string, string>, says: string]>([
   })
 })
 
-test('a grandchild of whose path somebody wrote over the root writes to no other session', async () => {
+test('a grandchild in whose path the root was overwritten writes to no other session', async () => {
   await using place = await Place.open()
   const { node, child } = await childAndOther(place)
   await child.park('results:1', { spawns: [place.child(child.worker, 1, 'below')], pendingCalls: [1] })
@@ -50,7 +50,7 @@ test('a grandchild of whose path somebody wrote over the root writes to no other
   expect(changed).toEqual({})
 })
 
-test('a child that has lost its depth alone is no root', async () => {
+test('a child that has lost only its depth is no root', async () => {
   await using place = await Place.open()
   const { child } = await childAndOther(place)
   const { record } = place.workerKeys(child.worker)

@@ -29,7 +29,7 @@ test('every key of a partition begins with its tag and has no other brace', () =
   for (const key of allKeys()) expect(key).toMatch(/^\{troupe\.7\}:[^{}]+$/)
 })
 
-test('no two things share a key', () => {
+test('no two things share a key of Redis', () => {
   expect(new Set(allKeys()).size).toBe(allKeys().length)
 })
 

@@ -223,7 +223,7 @@ const scenes: Record<string, (place: Place) => Promise<() => Promise<unknown>>> 
   'a question about a session that is not there': async (place) => () => place.post(rootIdOf(newId(0)), largeText),
 }
 
-test.each(Object.entries(scenes))('%s keeps Redis for no longer than the bound', async (_, prepare) => {
+test.each(Object.entries(scenes))('the script %s keeps Redis for no longer than the bound', async (_, prepare) => {
   await using place = await Place.open({ redisUrl: server.url })
   const call = await prepare(place)
   expect(await usedBy(place, call)).toBeLessThan(processorMsMax)

@@ -79,7 +79,7 @@ describe('sent twice', () => {
     })
   })
 
-  test('calls go through every script', async () => {
+  test('the repeated calls of these tests go through every script', async () => {
     const seen = new Set<string>()
     for (const call of calls) {
       await using place = await Place.open()
@@ -270,7 +270,7 @@ describe('an old duplicate that arrives much later', () => {
   })
 })
 
-test('wakeups of an answer that never arrived go stale, and the next sweep puts new ones (K2, K12)', async () => {
+test('wake-ups of an answer that never arrived go stale, and the next sweep adds new ones (K2, K12)', async () => {
   await using place = await Place.open()
   const { root } = await place.create({ mode: 'conversation' })
   const node = place.node({ slots: 4 })

@@ -98,16 +98,16 @@ describe('in a running system', () => {
     expect(await fires('TroupeKindWithoutNode', () => troupe.create('ghost'))).toEqual(['ghost'])
   })
 
-  test('a tool call that waits for a person', async () => {
+  test('an alert fires for a tool call that waits for a person', async () => {
     expect(await fires('TroupeApprovalWaits', () => troupe.create('payer', 'go'))).toEqual([''])
   })
 
-  test('a session that may spend no more', async () => {
+  test('an alert fires for a session that may spend no more', async () => {
     const spend = () => troupe.create('spender', 'go', { limits: { modelCalls: 1 } })
     expect(await fires('TroupeBudgetExceeded', spend)).toEqual([''])
   })
 
-  test('a call whose outcome nobody knows, after its node stopped in the middle', async () => {
+  test('an alert fires for a call whose outcome nobody knows, after its node stopped in the middle', async () => {
     const session = await troupe.create('hanging', 'go')
     await held.promise
     await node.stop({ force: true })
@@ -117,19 +117,19 @@ describe('in a running system', () => {
     expect(await session.result()).toMatchObject({ status: 'failed' })
   })
 
-  test('all sessions are paused', async () => {
+  test('an alert fires when all sessions are paused', async () => {
     expect(await fires('TroupePaused', () => troupe.client.pause('test'))).toEqual([''])
     await troupe.client.resume()
   })
 
-  test('a node that stands still', async () => {
+  test('an alert fires for a node that stands still', async () => {
     const { nodes } = partitionKeys(troupe.tag)
     const line = (await troupe.redis.hget(nodes, node.id)) ?? ''
     const old = line.replace(/^\d+/, String(Date.now() - 20_000))
     expect(await fires('TroupeStalledNode', () => troupe.redis.hset(nodes, 'n-still', old))).toEqual([''])
   })
 
-  test('a message that another program removed, once an audit is recorded', async () => {
+  test('an alert fires for a message that another program removed, once an audit is recorded', async () => {
     await fires('TroupeUnaccountedMessages', async () => {
       const { root } = await troupe.create('nobody', 'lost')
       await troupe.redis.del(workerKeys(troupe.tag, root.id).inbox)
@@ -139,7 +139,7 @@ describe('in a running system', () => {
   })
 })
 
-test('a worker that never comes to a commit: leases are lost, then it is quarantined and its message is put aside', async () => {
+test('an alert fires for a worker that never commits: leases are lost, then it is quarantined and its message is put aside', async () => {
   const policy = { leaseMs: 300, renewEveryMs: 100, leaseMarginMs: 50, sweepEveryMs: 50 }
   const { MetricSet } = await import('../../src/telemetry/metric-set.ts')
   const { CountingTelemetry } = await import('../../src/telemetry/counting-telemetry.ts')

@@ -30,7 +30,7 @@ test('counters that alerts watch are 0 from the start (METRICS-2)', () => {
     expect(text).toContain(`\ntroupe_${name}_total 0\n`)
 })
 
-test('the number of series is bounded, and what comes beyond is counted as other (METRIC-SET-1)', () => {
+test('the number of series is bounded, and further ones are counted as other (METRIC-SET-1)', () => {
   const set = new MetricSet()
   for (let number = 0; number < 1_500; number++)
     set.add('troupe_runs_total', 1, { kind: `k${number}`, outcome: 'failed' })

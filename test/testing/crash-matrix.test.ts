@@ -24,7 +24,7 @@ import {
 import { entryFile } from './scenarios/payments.ts'
 
 describe.concurrent('correct workers pass', () => {
-  test('an agent with an idempotent tool, killed at every point', async () => {
+  test('an agent with an idempotent tool passes, killed at every point', async () => {
     const told: Progress[] = []
     const lives = new Map<string | null, readonly number[]>()
     const report = await crashMatrix(
@@ -56,7 +56,7 @@ describe.concurrent('correct workers pass', () => {
     expect(told.at(-1)).toMatchObject({ done: told.length, total: told.length, violations: 0 })
   })
 
-  test('an agent whose tool is a recipe, killed around its steps: no step that has ended is run again (RECIPE-CALLS-1) [2.17]', async () => {
+  test('an agent whose tool is a recipe passes, killed around its steps: no ended step runs again (RECIPE-CALLS-1) [2.17]', async () => {
     const report = await crashMatrix(
       scenario('settler', {
         replies: { settler: [call('settle'), say('settled')] },
@@ -84,7 +84,7 @@ describe.concurrent('correct workers pass', () => {
     )
   })
 
-  test('an agent whose hooks say something else each time, killed around what follows from them: each is recorded once, and its words hold (HOOKS-1) [1.61]', async () => {
+  test('an agent whose hooks answer differently each time passes, killed around their calls: each is recorded once, and its words hold (HOOKS-1) [1.61]', async () => {
     const report = await crashMatrix(
       scenario('guarded', {
         replies: { guarded: [call('note', {}, 'n'), say('noted')] },
@@ -104,7 +104,7 @@ describe.concurrent('correct workers pass', () => {
     expect(report).toMatchObject({ violations: [], missed: [], ...(isLong ? { leftOut: 0 } : {}) })
   })
 
-  test('a handler that spawns, with an effect that its key guards', async () => {
+  test('a handler that spawns, with an effect that its key guards, passes', async () => {
     const report = await crashMatrix(
       scenario('clerk', {
         pointsMax: isLong ? 200 : 5,
@@ -118,7 +118,7 @@ describe.concurrent('correct workers pass', () => {
     expectSurvived(report, 5)
   })
 
-  test('an agent with a task in the background, killed at every point: its end is told once at most (BACKGROUND-2) [1.59]', async () => {
+  test('an agent with a task in the background passes, killed at every point: its end is reported once at most (BACKGROUND-2) [1.59]', async () => {
     const task = { kind: 'stamp', name: 'stamp', input: 2, detached: true }
     const report = await crashMatrix(
       scenario('starter', {
@@ -139,7 +139,7 @@ describe.concurrent('correct workers pass', () => {
     expectSurvived(report, 5)
   })
 
-  test('an agent whose old results are cleared, killed at every point: they are cleared once', async () => {
+  test('an agent whose old results are cleared passes, killed at every point: they are cleared once', async () => {
     const report = await crashMatrix(
       scenario('hoarder', {
         pointsMax: isLong ? 200 : 6,
@@ -157,7 +157,7 @@ describe.concurrent('correct workers pass', () => {
     expectSurvived(report, 5)
   })
 
-  test('a handler whose children wait to start, killed at every point', async () => {
+  test('a handler whose children wait to start passes, killed at every point', async () => {
     const report = await crashMatrix(
       scenario('counter', {
         ...sureLease,
@@ -217,7 +217,7 @@ describe.concurrent('a run is over', () => {
   })
 })
 
-test.concurrent('a point that no further run passes is tried three times, and reported as missed', async () => {
+test.concurrent('a crash point that no further run passes is tried three times, and reported as missed', async () => {
   let runs = 0
   const point = 'before receive of stamp #1'
   const report = await crashMatrix(scenario('moody', { input: () => runs++ === 0, only: [point] }))
@@ -365,7 +365,7 @@ describe.concurrent('a scenario that cannot be run', () => {
 })
 
 // Not beside the others: it looks at the processes that are left.
-test('a fault is found of an agent that keeps in its process what should be a fact, without a check of its own', async () => {
+test('a fault is found in an agent that keeps a fact only in its process, without a check of its own', async () => {
   const point = 'before model of forgetful #3'
   const replies = { forgetful: [call('price'), call('recall'), say('done')] }
   await using redis = Object.assign(new Redis(inject('redisUrl')), {

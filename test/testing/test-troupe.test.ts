@@ -7,7 +7,7 @@ import { say, testTroupe } from '../../src/testing/index.ts'
 const greeter = defineWorker({ receive: (message, self) => self.reply(`hello ${String(message.value)}`) })
 const clerk = defineWorker({ instructions: 'Sell.' })
 
-test('runs workers and scripted agents on a Redis of its own, which ends with the test', async () => {
+test('TestTroupe runs workers and scripted agents on its own Redis, which ends with the test', async () => {
   let url: string
   {
     await using troupe = await testTroupe({ workers: { greeter, clerk }, replies: { clerk: [say('sold')] } })
@@ -23,7 +23,7 @@ test('runs workers and scripted agents on a Redis of its own, which ends with th
   await expect(gone.connect()).rejects.toThrow(/closed|refused/i)
 })
 
-test('leaves no key in a Redis that it was given', async () => {
+test('TestTroupe leaves no key in a given Redis', async () => {
   const redisUrl = inject('redisUrl')
   await using redis = {
     client: new Redis(redisUrl),
@@ -39,7 +39,7 @@ test('leaves no key in a Redis that it was given', async () => {
   expect(await redis.client.keys(`*${namespace}*`)).toEqual([])
 })
 
-test('refuses replies for a kind that is no agent', async () => {
+test('TestTroupe refuses replies for a kind that is no agent', async () => {
   await expect(testTroupe({ workers: { greeter }, replies: { greeter: [say('x')] } })).rejects.toThrow(
     'replies names kind "greeter", which is no agent of these workers.',
   )

@@ -30,7 +30,7 @@ const boss = defineWorker({
 })
 
 describe('testHandler', () => {
-  test('shows timers, state and log of a run that waits', async () => {
+  test('testHandler shows timers, state and log of a run that waits', async () => {
     expect(await testHandler(counter, { message: { kind: 'input', value: '2' } })).toMatchObject({
       status: 'waits',
       reply: undefined,
@@ -42,7 +42,7 @@ describe('testHandler', () => {
     })
   })
 
-  test('begins with the state and the message of the test', async () => {
+  test('testHandler begins with the state and the message of the test', async () => {
     const state = { at: 1, to: 2 }
     const run = await testHandler(counter, { message: { kind: 'timer' }, state })
     expect(run).toMatchObject({ status: 'completed', reply: 'counted to 2', state, timers: [] })
@@ -52,7 +52,7 @@ describe('testHandler', () => {
     })
   })
 
-  test('shows spawns and sends with their values', async () => {
+  test('testHandler shows spawns and sends with their values', async () => {
     const sends = defineWorker({
       receive(message, self) {
         self.send(message.value as string, { n: 1 })
@@ -74,7 +74,7 @@ describe('testHandler', () => {
     })
   })
 
-  test('receives a result, of the last child or of one of several, also of one that failed', async () => {
+  test('testHandler receives a result, of the last child or of one of several, even of one that failed', async () => {
     const message = { kind: 'result', value: 'page' } as const
     expect(await testHandler(boss, { message })).toMatchObject({ status: 'completed', reply: 'page' })
     expect(await testHandler(boss, { message, openChildren: 1 })).toMatchObject({ status: 'waits' })
@@ -103,7 +103,7 @@ describe('testHandler', () => {
     })
   })
 
-  test('tells an attempt that would be retried from a run that fails, as a node would', async () => {
+  test('testHandler tells an attempt that would be retried from a run that fails, as a node would', async () => {
     const broken = defineWorker({
       retries: 1,
       receive(message, self) {
@@ -122,7 +122,7 @@ describe('testHandler', () => {
     })
   })
 
-  test('knows the steps that the run has recorded, and shows those that it records', async () => {
+  test('testHandler knows the steps that the run has recorded, and shows those that it records', async () => {
     const buyer = defineWorker({
       async receive(_, self) {
         const charge = await self.step('charge', () => 'c1')
@@ -139,7 +139,7 @@ describe('testHandler', () => {
     expect(await testHandler(buyer, { steps: { charge: 'c0' } })).toMatchObject({ reply: ['c0', 'm1'] })
   })
 
-  test('shows asks, and receives an answer, also of an ask that expired', async () => {
+  test('testHandler shows asks, and receives an answer, even of an ask that expired', async () => {
     const asker = defineWorker({
       receive(message, self) {
         if (message.kind === 'answer') return self.reply(message)
@@ -181,7 +181,7 @@ describe('testHandler', () => {
     )
   })
 
-  test('holds the limits and permissions of the test', async () => {
+  test('testHandler has the limits and permissions of the test', async () => {
     expect(await testHandler(boss, { limits: { children: 1 } })).toMatchObject({
       status: 'failed',
       failure: { code: 'children_exceeded' },
@@ -206,7 +206,7 @@ describe('testAgent', () => {
   })
   const clerk = defineWorker({ instructions: 'Sell.', tools: [lookUp], spawns: ['helper'] })
 
-  test('runs its tools on scripted replies, and shows reply and history', async () => {
+  test('testAgent runs its tools on scripted replies, and shows reply and history', async () => {
     const replies = [call('look_up', { article: 'tea' }), say('320 cents')]
     const run = await testAgent(clerk, { input: 'How much is the tea?', replies })
     expect(run).toMatchObject({ status: 'completed', reply: { text: '320 cents' }, failure: null })
@@ -214,7 +214,7 @@ describe('testAgent', () => {
     expect(run.history.map(({ type }) => type)).toEqual(['user', 'assistant', 'toolResult', 'assistant', 'completed'])
   })
 
-  test('spawns children, and goes on with their answers', async () => {
+  test('testAgent spawns children, and goes on with their answers', async () => {
     const spawn = call('spawn_workers', { tasks: [{ kind: 'helper', input: 'sort' }] })
     const waiting = await testAgent(clerk, { input: 'x', replies: [spawn] })
     expect(waiting).toMatchObject({ status: 'waits', spawns: [{ kind: 'helper', input: 'sort' }] })
@@ -224,7 +224,7 @@ describe('testAgent', () => {
     expect(JSON.stringify(run.history)).toContain('done: sort')
   })
 
-  test('asks a person, and goes on with the answers', async () => {
+  test('testAgent asks a person, and goes on with the answers', async () => {
     const polite = defineWorker({ instructions: 'Ask.', asks: true })
     const asks = together(
       call('ask_person', { question: 'First?' }, 'a'),
@@ -241,7 +241,7 @@ describe('testAgent', () => {
     expect(results).toEqual(['a test answered: to First?', 'a test answered: to Second?'])
   })
 
-  test('fails with what its model or script lacks', async () => {
+  test('testAgent fails with the name of what its model or script lacks', async () => {
     expect(await testAgent(clerk, { input: 'x', replies: [] })).toMatchObject({
       status: 'failed',
       failure: { message: expect.stringContaining('has 0 replies, but it was asked for number 1') as string },
@@ -254,7 +254,7 @@ describe('testAgent', () => {
   })
 })
 
-test('each refuses a worker of the other sort', async () => {
+test('testHandler and testAgent each refuse a worker of the other type', async () => {
   const agent = defineWorker({ instructions: 'Be.' })
   await expect(testHandler(agent as never)).rejects.toThrow('testHandler takes a handler')
   await expect(testAgent(counter as never, { replies: [] })).rejects.toThrow('testAgent takes an agent')

@@ -108,7 +108,7 @@ test('values that are read-only may be passed on', () => {
   expectTypeOf(copier).toExtend<Definition<unknown, { title: string; tags: string[] }>>()
 })
 
-test('a result is told by its definition, and other results are still seen behind it', () => {
+test('a result is told apart by its definition, and other results are still seen behind it', () => {
   const handle = (message: Message<string>): unknown => {
     if (isResultOf(message, reader)) {
       expectTypeOf(message.name).toEqualTypeOf<string>()

@@ -13,7 +13,7 @@ const stage = WakeStage.forEach()
 /** In the order in which a node takes them. */
 const dataOf = async (queue: Queue) => (await queue.getJobs(['wait'], 0, -1, true)).map(({ data }) => data)
 
-test('adds one job for each wake-up to the queue of its pool and partition, once for each id', async () => {
+test('the waker adds one job for each wake-up to the queue of its pool and partition, once for each id', async () => {
   stage.waker.wake(0, [wakeup('a'), wakeup('b'), wakeup('g', 'gpu')])
   stage.waker.wake(0, [wakeup('a')])
   stage.waker.wake(1, [wakeup('c')])
@@ -27,7 +27,7 @@ test('adds one job for each wake-up to the queue of its pool and partition, once
   ])
 })
 
-test('logs what could not be sent, and does not send it again (WAKE-1)', async () => {
+test('the waker logs what could not be sent, and does not send it again (WAKE-1)', async () => {
   const wrong = `${stage.places[0]?.prefix}:wakeup-default:wait`
   await stage.connection.set(wrong, 'not a list')
   stage.waker.wake(0, [wakeup('a')])
@@ -39,7 +39,7 @@ test('logs what could not be sent, and does not send it again (WAKE-1)', async (
   expect(await stage.connection.llen(wrong)).toBe(0)
 })
 
-test('sends wake-ups that a node has heard, or sent back, a little later', async () => {
+test('the waker sends wake-ups that a node has received, or sent back, a little later', async () => {
   stage.waker.wake(0, [wakeup('p-heard'), wakeup('a')])
   void stage.waker.sendBack(0, 'default', { id: 'sent back', unfit: 1, others: [] })
   stage.waker.wake(0, [wakeup('b')])
@@ -49,7 +49,7 @@ test('sends wake-ups that a node has heard, or sent back, a little later', async
   expect([ids.slice(0, 2), new Set(ids.slice(2))]).toEqual([['a', 'b'], new Set(['p-heard', 'sent back'])])
 })
 
-test('adds one job for all wake-ups of a queue that are sent back at the same time, and one for each queue (WAKE-9)', async () => {
+test('the waker adds one job for all wake-ups of a queue that are sent back at the same time, and one for each queue (WAKE-9)', async () => {
   const sendBack = (partition: number, pool: string, ids: string[]) =>
     ids.map((id) => stage.waker.sendBack(partition, pool, { id, unfit: 0, others: [] }))
   const sent = [
@@ -65,7 +65,7 @@ test('adds one job for all wake-ups of a queue that are sent back at the same ti
   expect(await dataOf(stage.queue('gpu'))).toEqual([{ wakeup: 'e', others: ['f'] }])
 })
 
-test('finishes sending before it stops, because the connection may be closed then', async () => {
+test('the waker finishes sending before it stops, because the connection may be closed then', async () => {
   const own = openRedis(inject('redisUrl'))
   const other = new BullWaker(
     stage.places.map((place) => ({ ...place, connection: own })),
@@ -79,7 +79,7 @@ test('finishes sending before it stops, because the connection may be closed the
   expect(stage.warned).toEqual([])
 })
 
-test('sends delayed wake-ups at once when it stops', async () => {
+test('the waker sends delayed wake-ups at once when it stops', async () => {
   const own = openRedis(inject('redisUrl'))
   const other = new BullWaker(
     stage.places.map((place) => ({ ...place, connection: own })),
@@ -107,7 +107,7 @@ test('a stopping waker does not wait for a Redis that hangs', async () => {
   own.disconnect()
 })
 
-test('opens one queue for each pool, however often it sends, and closes them', async () => {
+test('the waker opens one queue for each pool, however often it sends, and closes them', async () => {
   const before = stage.connection.listenerCount('error')
   stage.waker.wake(0, [wakeup('a')])
   const open = stage.connection.listenerCount('error')

@@ -93,7 +93,7 @@ describe('a published wake-up', () => {
   })
 })
 
-test('a job whose wake-up was answered when it was published sends the others on (WAKE-5)', async () => {
+test('a job whose wake-up was answered when it was published sends its other wake-ups on (WAKE-5)', async () => {
   const asked: string[] = []
   const listener = await stage.listen((id) => {
     asked.push(id)

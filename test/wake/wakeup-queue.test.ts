@@ -14,7 +14,7 @@ test.each([
   [{ bell: 'a' }, null],
   [null, null],
   ['a', null],
-])('job data %j is read as %j', (data, expected) => {
+])('the job data %j are read as %j', (data, expected) => {
   expect(readDelivery(data)).toEqual(expected)
   expect(readDelivery(expected && toJobData(expected))).toEqual(expected)
 })
@@ -34,7 +34,7 @@ test('a job names the newest fifty other wake-ups at most (WAKE-9)', () => {
 })
 
 test.each([0, 1, 2, 3, 7, 50])(
-  'the %i others of a job become at most two jobs that name each of them once',
+  'the %i other wake-ups of a job become at most two jobs that name each of them once',
   (count) => {
     const ids = Array.from({ length: count }, (_, number) => `id ${number}`)
     const halves = halve(ids, 8)

@@ -96,7 +96,7 @@ describe('a model that', () => {
     expect(expected.isComplete).toBe(true)
   })
 
-  test.each(habits)('%s gets the same survey', async (_, options) => {
+  test.each(habits)('a model that %s gets the same survey', async (_, options) => {
     const { outcome } = await byAgents({ folder }, { limits, ...options })
     expect(outcome.status).toBe('completed')
     expect(withoutWorkers(outcome.value as Survey)).toEqual(expected)

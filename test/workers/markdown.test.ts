@@ -14,7 +14,7 @@ test('numbers are grouped', () => {
   expect([plural(0, 'file'), plural(1, 'file'), plural(2, 'copy', 'copies')]).toEqual(['0 files', '1 file', '2 copies'])
 })
 
-test('sizes have a unit', () => {
+test('sizes are written with a unit', () => {
   expect([0, 1, 1_023, 1_024, 1_536, 1_048_575, 1_048_576, 553_755_504, 2 ** 53].map(formatSize)).toEqual([
     '0 bytes',
     '1 byte',

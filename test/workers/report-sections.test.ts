@@ -42,7 +42,7 @@ describe('the sums', () => {
 })
 
 describe('languages', () => {
-  test('count a single file that belongs to no row', () => {
+  test('languages count a single file that belongs to no row', () => {
     const rows = { Go: { files: 1, bytes: 1, lines: 5 } }
     expect(section(reportOf({ rows }), 'Lines by language')).toMatch(/^\| Empty or not read \| +1 \| +0 \|/m)
     expect(section(reportOf({ rows, counts: { files: 1 } }), 'Lines by language')).not.toContain('Empty')

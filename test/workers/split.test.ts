@@ -24,7 +24,7 @@ function readersOf(parts: readonly Part[], folder: Part, entry: ReturnType<typeo
 }
 
 describe('splitting', () => {
-  test('gives each entry of the folder to one part (PART-1), and makes no more parts than allowed', () => {
+  test('splitting gives each entry of the folder to one part (PART-1), and makes no more parts than allowed', () => {
     fc.assert(
       fc.property(
         level,
@@ -47,7 +47,7 @@ describe('splitting', () => {
     )
   })
 
-  test('splits the rest, and a share again, without losing an entry', () => {
+  test('splitting goes on with the rest, and with a part of it, without losing an entry', () => {
     const whole = wholePart('/top', 200)
     const folders = Array.from({ length: 30 }, (_, index) => ({ name: fromText(`f${index}`), weight: 100 }))
     const shares = splitPart(whole, { others: 0, folders, hasOwnFolder: false }, 5, 600).parts
@@ -60,12 +60,12 @@ describe('splitting', () => {
     for (const folder of folders) expect(readersOf(again, whole, folder.name)).toHaveLength(1)
   })
 
-  test('splits a flat folder into shares as long as that is worth the listings', () => {
+  test('splitting divides a flat folder into parts as long as that is worth the listings', () => {
     const flat = { others: 50_000, folders: [], hasOwnFolder: false }
     expect(splitPart(wholePart('/top', 200), flat, 20, 2_500).parts).toHaveLength(4)
   })
 
-  test('divides no more workers than the allowance (PLAN-1)', () => {
+  test('splitting allows no more workers than the allowance (PLAN-1)', () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat({ max: 1_000 }), { minLength: 1, maxLength: 20 }),

@@ -107,7 +107,7 @@ test('a prompt ends when somebody else answers (HERE-2)', async () => {
   expect(did).toEqual([])
 })
 
-test('nobody is asked where a program reads the output, nor about a signal of another system [1.30]', async () => {
+test('nobody is asked if a program reads the output, nor about a signal of another system [1.30]', async () => {
   const json = scene(['y'], { isJson: true })
   const signal = scene(['y'], { kind: 'signal' })
   using _json = json.here

@@ -67,7 +67,7 @@ test('/status, /usage, /context and /workers show how the conversation stands, a
   expect(await session.root.history()).toEqual(before)
 })
 
-test('/compact has a summary written, with what the person types behind it [1.29]', async () => {
+test('/compact has a summary written that follows what the person types behind it [1.29]', async () => {
   const asked: string[] = []
   const model = scriptedModel('test/m', (request) => {
     const text = JSON.stringify(request)

@@ -87,7 +87,7 @@ test('lagging events delay the result only briefly (FOLLOW-1)', async () => {
 test.each([
   ['before the follower starts', true],
   ['while the follower waits', false],
-])('an interrupt %s cancels the run, and waits for that only so long (FOLLOW-2)', async (_, isEarly) => {
+])('an interrupt %s cancels the run, and waits for its end for a limited time (FOLLOW-2)', async (_, isEarly) => {
   if (isEarly) press()
   const { seen, cancelled, cancelledSession } = follow({})
   await vi.advanceTimersByTimeAsync(60_000)

@@ -69,7 +69,7 @@ test('Esc cancels the run, and Ctrl+C while nothing runs leaves the conversation
   await terminal.showsLine(/stays open/)
 })
 
-test('a line that was begun before a call was shown decides nothing (OPEN-ASK-1)', async () => {
+test('a line that the person began before a call was shown decides nothing (OPEN-ASK-1)', async () => {
   const looked = Promise.withResolvers<void>()
   const look = defineTool({
     name: 'look',

@@ -14,7 +14,7 @@ afterEach(() => rm(folder, { recursive: true }))
 const make = (path: string, ...args: string[]) =>
   runCommandLine(['new', join(folder, path), '--yes', '--no-install', '--json', ...args])
 
-test('a folder that holds something is left as it is', async () => {
+test('a folder that is not empty is left as it is', async () => {
   await writeFile(join(folder, 'notes.md'), 'mine')
   expect(await make('')).toBe(2)
   expect(await make('notes.md')).toBe(2)

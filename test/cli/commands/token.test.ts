@@ -62,7 +62,7 @@ test('a wrong option is repeated without the password in it', async () => {
   expect(err).not.toContain('hidden')
 })
 
-test('remove takes the token back, and says which there are if it has another name', async () => {
+test('remove takes the token back, and lists the existing ones if none has this name', async () => {
   expect(await token('remove', ['ci'])).toMatchObject({ code: 2, err: expect.stringMatching(/there is no token file/) })
   const { out } = await token('create', ['ci', '--rights', 'read'])
   expect(await token('remove', ['cj'])).toMatchObject({

@@ -20,7 +20,7 @@ function asked(answer: () => Promise<readonly KindSummary[]>) {
   return { kinds, troupe: { kinds } as unknown as Troupe, lines: [] as string[] }
 }
 
-test('the check for the kind repeats until the command has ended', async () => {
+test('the check whether nodes host a kind repeats until the command has ended', async () => {
   const { kinds, troupe, lines } = asked(() => Promise.resolve(hosted))
   const host = new KindHost('echo', troupe, readConfig({}, {}), { tell: (line) => lines.push(line) })
   expect(await host.start()).toBe(false)
@@ -48,7 +48,7 @@ test('a command can end in the middle of a check', async () => {
   expect(lines).toEqual([])
 })
 
-test('a notice survives an unavailable Redis, reports each kind once until a node hosts it, and ends', async () => {
+test('a notice about an unhosted kind survives an unavailable Redis, comes once until a node hosts the kind, and ends', async () => {
   const answers = [Promise.reject(new Error('away')), Promise.resolve([]), Promise.resolve([]), Promise.resolve(hosted)]
   answers[0]?.catch(() => {})
   const { kinds, troupe, lines } = asked(() => answers.shift() ?? Promise.resolve([]))
@@ -69,7 +69,7 @@ test('a notice survives an unavailable Redis, reports each kind once until a nod
   expect(kinds).toHaveBeenCalledTimes(5)
 })
 
-test('queued workers are counted by kind, without the kind that other code reports', async () => {
+test('queued workers are counted by kind, except the kind that other code reports', async () => {
   const workers = ['queued', 'running', 'queued', 'idle'].map((status, index) => ({
     kind: index === 2 ? 'other' : 'echo',
     status,

@@ -45,7 +45,7 @@ test.each([
   expect(screen.lines).toEqual(['above', ...before])
 })
 
-test('a line above is written in the same frame, without an empty screen in between', () => {
+test('a line above the drawn ones is written in the same frame, without an empty screen in between', () => {
   const { screen, lines } = opened()
   lines.draw(['one', 'two'])
   lines.draw(['one', 'two'], ['told'])
@@ -62,7 +62,7 @@ test('a terminal whose width changed has the old lines wiped with all rows that 
   expect(screen.writes[1]).toContain('\u001b[3A\u001b[J')
 })
 
-test('text that the person types meanwhile, which the terminal shows below, moves no line', () => {
+test('text that the person types while lines are drawn, which the terminal shows below, moves no line', () => {
   const { screen, lines } = opened()
   lines.draw(['one', 'two'])
   screen.stream.write('^C')
@@ -79,7 +79,7 @@ test('nothing is written for an empty frame where nothing is drawn', () => {
   expect(screen.written).toBe('')
 })
 
-test('lines that are left stay, and the next ones come below', () => {
+test('drawn lines can be left where they are, and the next ones come below', () => {
   const { screen, lines } = opened()
   lines.draw(['last state'])
   lines.leave()

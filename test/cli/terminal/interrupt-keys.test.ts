@@ -36,7 +36,7 @@ describe('while a command works', () => {
     expect(log).toEqual(['raw', signal, 'cooked'])
   })
 
-  test('an arrow is not Esc, and what was typed is put back (KEYS-2)', () => {
+  test('an arrow key is not Esc, and typed text is put back (KEYS-2)', () => {
     const { log, keys, type } = terminal()
     {
       using _keys = keys()
@@ -58,7 +58,7 @@ describe('while a command works', () => {
   test.each([
     ['in the background', true, false],
     ['without a terminal', false, true],
-  ])('%s the terminal is left alone (KEYS-3)', (_, isTTY, isForeground) => {
+  ])('%s the terminal stays as it was (KEYS-3)', (_, isTTY, isForeground) => {
     const { log, keys, type } = terminal(isTTY)
     {
       using _keys = keys(isForeground)

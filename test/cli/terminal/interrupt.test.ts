@@ -10,7 +10,7 @@ afterEach(() => {
 
 const press = () => void process.emit('SIGINT', 'SIGINT')
 
-test('a late value is released, and only then the command ends', async () => {
+test('a value that arrives after the signal is released, and only then the command ends', async () => {
   interrupt = new Interrupt(() => {})
   const done: string[] = []
   const { promise, resolve } = Promise.withResolvers<AsyncDisposable>()

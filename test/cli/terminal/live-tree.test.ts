@@ -49,7 +49,7 @@ test('the live tree is drawn below the lines that stay, and its last frame stays
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a flood of text costs one frame in a tenth of a second (LIVETREE-2)', () => {
+test('a flood of text is drawn at most once in a tenth of a second (LIVETREE-2)', () => {
   const { screen, note } = opened()
   note(created, commit('root', 'run.started'))
   vi.advanceTimersByTime(1_000)

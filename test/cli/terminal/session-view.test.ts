@@ -20,7 +20,7 @@ const event = (type: EventType, details: RawEvent['details']): RawEvent => ({
   details,
 })
 
-test('a question stays, with the command that answers it', () => {
+test('a question stays on the screen, with the command that answers it', () => {
   vi.stubEnv('TERM', 'xterm')
   process.stderr.isTTY = true
   const written: string[] = []

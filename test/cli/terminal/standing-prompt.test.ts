@@ -44,7 +44,7 @@ test('the typed text stays whole while lines are written above it (STANDING-1)',
   expect(said).toEqual(['hello'])
 })
 
-test('lines above it are drawn again in place, and lines longer than the terminal are broken', async () => {
+test('lines above the prompt are drawn again in place, and lines longer than the terminal are broken', async () => {
   const { prompt, screen, type, shows } = stand(21)
   prompt.status = () => ['working 1s']
   type('a'.repeat(25))
@@ -85,7 +85,7 @@ test('Esc, Ctrl+C and Alt+Enter are keys; Tab completes the line, or shows how i
   expect(said).toEqual(['escape', 'alt now', 'interrupt'])
 })
 
-test('something else may write in between, and what is typed is shown again', async () => {
+test('other code may write in between, and the typed text is shown again', async () => {
   const { prompt, screen, type, shows } = stand()
   type('later')
   await shows('> later')

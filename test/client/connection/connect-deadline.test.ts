@@ -61,7 +61,7 @@ test.each([400, 1_000, 12_000])(
   },
 )
 
-test('a connection that is ended keeps no process for long, where Redis stands still', async () => {
+test('a connection that ends does not keep a process for long if Redis stands still', async () => {
   const { redisUrl, accepted } = await frozenRedis()
   const redis = openRedis(redisUrl)
   const connected = once(redis, 'connect')

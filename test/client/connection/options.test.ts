@@ -260,7 +260,7 @@ describe('a question', () => {
       /^reason of cancel .* 1000 bytes/,
     ],
   ]
-  test.each(questions)('about %s with a wrong option is refused', async (_, ask, query, told) => {
+  test.each(questions)('a question about %s with a wrong option is refused', async (_, ask, query, told) => {
     await using troupe = await TestTroupe.connect()
     await expect(ask(troupe.client, query as never)).rejects.toMatchObject({
       code: 'input_invalid',

@@ -49,7 +49,7 @@ test('pieces of a reply accumulate by sort, and a call that is made again begins
   ])
 })
 
-test('an approval is pending until it is decided, and an ask of another sort is no state of a call', () => {
+test('an approval is pending until it is decided, and an ask of another type is no state of a call', () => {
   const updates = new ContextUpdates()
   const told = (type: RawEvent['type'], details: object) =>
     updates.of(event(type, details)).map(({ messageUpdate, currentState }) => [messageUpdate, currentState])

@@ -21,7 +21,7 @@ async function clientBehind(proxy: TcpProxy, deadlineMs: number) {
   return client
 }
 
-test('a client that could not listen to events has no connection left of it', async () => {
+test('a client that could not listen to events leaves no connection', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   await using client = await clientBehind(proxy, 2_000)
   const result = client.sessions.get(newId(0)).result()
@@ -36,7 +36,7 @@ test('a client that could not listen to events has no connection left of it', as
   await expect(client.sessions.get(newId(0)).result()).rejects.toMatchObject({ code: 'session_not_found' })
 })
 
-test('a client that is closed while it begins to listen to events leaves no connection, and nobody waiting', async () => {
+test('a client that is closed while it begins to listen to events leaves neither a connection nor a waiter', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   const client = await clientBehind(proxy, 60_000)
   const told = client.sessions

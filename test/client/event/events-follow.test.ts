@@ -47,7 +47,7 @@ test('a live follower ends with the event with which the session ends, and leave
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
-test('the past ends with that event too, not with events of a detached worker behind it', async () => {
+test('the past of a session ends with the event of its end, not with events of a detached worker behind it', async () => {
   const starter = defineWorker({
     receive(_, self) {
       self.spawn('echo', 1, { detached: true })
@@ -116,7 +116,7 @@ test('a follower whose subscription fails follows the stored events after a whil
   proxy.mend()
 })
 
-test('a closed client has no connection left of its followers', async () => {
+test('a closed client leaves no connection of its followers', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace() })
   const session = await client.sessions.create({ kind: 'nobody', input: 1 })
@@ -281,7 +281,7 @@ test('past events do not come again when it turns out that earlier ones were tri
   await hub.stop()
 })
 
-test('a look after silence does not bring past events again either', async () => {
+test('a read after a silence does not bring past events again either', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const session = await troupe.create('echo', 1, { keepOpen: true })
   await session.result({ run: 1 })
@@ -309,7 +309,7 @@ test('a look after silence does not bring past events again either', async () =>
   await hub.stop()
 })
 
-test('a follower that stands still keeps a bounded part of what comes, gets every stored event once, and is told how much it lost (EVENTS-3)', async () => {
+test('a follower that stands still keeps a bounded part of the events, gets every stored event once, and learns how much it lost (EVENTS-3)', async () => {
   await using troupe = await TestTroupe.connect()
   const { redis, namespace, tag } = troupe
   const hub = handHub(troupe)

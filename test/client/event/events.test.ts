@@ -68,7 +68,7 @@ class LateHub extends EventHub implements AsyncDisposable {
 const facts = ({ type, workerId, details }: RawEvent) => JSON.stringify({ type, workerId, details })
 
 describe('session.events', () => {
-  test('tells the whole story, live or afterwards, and ends with the session', async () => {
+  test('session.events gives the whole story, live or afterwards, and ends with the session', async () => {
     await using troupe = await TestTroupe.connect()
     const before = Date.now()
     const session = await troupe.create('parent')
@@ -90,7 +90,7 @@ describe('session.events', () => {
     expect((await all(session)).map(facts)).toEqual(events.map(facts))
   })
 
-  test('resumed after any event continues with the next one: no gap, no duplicate', async () => {
+  test('session.events resumed after any event continues with the next one: no gap, no duplicate', async () => {
     await using troupe = await TestTroupe.start({ workers: { parent, echo } })
     const session = await troupe.create('parent')
     await session.result()
@@ -102,7 +102,7 @@ describe('session.events', () => {
     }
   })
 
-  test('broken off and resumed again and again while the session runs, tells each event once', async () => {
+  test('session.events broken off and resumed again and again while the session runs gives each event once', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('parent')
     const seen: RawEvent[] = []

@@ -58,7 +58,7 @@ test('a state is passed on when it differs, and never after a state of a later c
   ])
 })
 
-test('a call that the follower knows of is not repeated to it, until its end is stored', () => {
+test('a call that a follower knows of is not sent to it again before its end is stored', () => {
   const { filter, pass } = opened()
   const started: LiveNote = ['tool.started', { toolCallId: 'c', toolName: 'look' }]
   const ended = {

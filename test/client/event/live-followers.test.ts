@@ -166,7 +166,7 @@ describe('a follower', () => {
   })
 })
 
-test('nothing is published while nobody follows, nor for one who asks for stored events only', async () => {
+test('nothing is published while nobody follows, nor for a follower of stored events only', async () => {
   const publish = vi.spyOn(RedisLivePublisher.prototype, 'publish')
   const { tool, end } = heldTool('pure')
   end()
@@ -181,7 +181,7 @@ test('nothing is published while nobody follows, nor for one who asks for stored
   expect(publish).not.toHaveBeenCalled()
 })
 
-test('the record shows within a moment that a model was asked, and that it speaks, without waiting for the next renewal', async () => {
+test('the record shows within a moment that a model was asked, and that it replies, without a wait for the next renewal', async () => {
   const held = heldModel()
   const never = { leaseMs: 120_000, renewEveryMs: 100_000 }
   const agent = defineWorker({ instructions: 'x', model: held.model })

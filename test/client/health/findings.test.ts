@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { judge } from '../../../src/client/health/findings.ts'
 import { healthySystem as well } from '../../support/healthy-system.ts'
 
-test('a healthy system has a finding for each thing that was looked at, and all are ok', () => {
+test('a healthy system has an ok finding for each thing that was checked', () => {
   expect(judge(well).map(({ code, level }) => `${code} ${level}`)).toEqual([
     'redis_version ok',
     'eviction ok',
@@ -16,7 +16,7 @@ test('a healthy system has a finding for each thing that was looked at, and all 
   ])
 })
 
-test('a finding about workers names them, the one to look at first in front, and a command that helps', () => {
+test('a finding about workers names them, the most urgent first, and a command that helps', () => {
   const unhosted = [5_000, 90_000, 7_000].map((waitingMs, index) => ({ id: `w${index}`, kind: 'x', waitingMs }))
   const found = judge({ ...well, unhosted }).find(({ code }) => code === 'kind_unhosted')
   expect(found).toEqual({

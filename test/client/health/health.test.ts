@@ -79,7 +79,7 @@ describe('readHealth', () => {
     })
   })
 
-  test('asks about the pools of nodes as well, and about none twice', async () => {
+  test('health asks about the pools of nodes too, and about each once', async () => {
     const kinds = [kind('echo', 'default', true), kind('draw', 'gpu', true)]
     expect((await readHealth([storeOf({})], [node, node], kinds, queues)).pools.map(({ pool }) => pool)).toEqual([
       'default',
@@ -89,7 +89,7 @@ describe('readHealth', () => {
     expect((await readHealth([storeOf({})], [node], [], queues)).pools.map(({ pool }) => pool)).toContain('gpu')
   })
 
-  test('names workers that wait for a node in any partition, also of a kind that was hosted once', async () => {
+  test('health names workers that wait for a node in any partition, even of a kind that was hosted once', async () => {
     const now = 1_000_000
     const first = storeOf({ now, queued: [{ id: 'w1', kind: 'echo', since: now - 10 }] })
     const second = storeOf({ now, queued: [{ id: 'w2', kind: 'gone', since: now - 700 }] })
@@ -98,7 +98,7 @@ describe('readHealth', () => {
     expect(unhosted).toEqual([{ id: 'w2', kind: 'gone', waitingMs: 700 }])
   })
 
-  test('names workers among the unhosted although a node hosts their kind', async () => {
+  test('health names workers among the unhosted even if a node hosts their kind', async () => {
     const now = 1_000_000
     const aside = [
       { id: 'w1', kind: 'echo', since: now - 300 },
@@ -122,14 +122,14 @@ describe('readHealth', () => {
     expect(health.pools[0]).toMatchObject({ pool: 'default', oldestMs: 0 })
   })
 
-  test('names nodes that do not work in the newest partition', async () => {
+  test('health names nodes that do not work in the newest partition', async () => {
     const late = { ...node, id: 'late' }
     const both = await readHealth([storeOf({}), storeOf({})], [late, node], [], queues)
     expect(both.nodesBehind).toEqual([late])
     expect((await readHealth([storeOf({})], [late], [], queues)).nodesBehind).toEqual([])
   })
 
-  test('counts jobs of the first partition, and names queues of others where jobs lie that nobody takes', async () => {
+  test('health counts jobs of the first partition, and names queues of other partitions whose jobs nobody takes', async () => {
     expect(await readHealth([storeOf({}), storeOf({}), storeOf({})], [], [], queues)).toMatchObject({
       submitted: 5,
       submitIsPaused: false,

@@ -73,7 +73,7 @@ test('trust in a tool approves its other open calls, and later ones run without 
   expect(paid.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3])
 })
 
-test('the arguments of a decision are those that run, and must fit the tool', async () => {
+test('the call runs with the arguments of the decision, which must fit the tool', async () => {
   const { troupe, paid, approvals, open, result } = await begin()
   await using _ = troupe
   const [first, ...others] = (await open(3)).toSorted((a, b) => (a.toolCallId < b.toolCallId ? -1 : 1))
@@ -87,7 +87,7 @@ test('the arguments of a decision are those that run, and must fit the tool', as
   expect(paid.toSorted((a, b) => a - b)).toEqual([0, 2, 3, 50])
 })
 
-test('a decision that says what it cannot is refused', async () => {
+test('a decision that contradicts itself is refused', async () => {
   const { troupe, approvals, open } = await begin()
   await using _ = troupe
   const [one] = await open(3)

@@ -17,7 +17,7 @@ const usedBefore =
   'its idempotency key was used before: this is the place of the message that was sent then, and nothing was added.'
 const usedForElse = usedBefore.replace(':', ', for something else:')
 
-test('a message is not lost to the key of a session', async () => {
+test('a message is not lost because a session has its key', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const session = await troupe.create('echo', 1, { keepOpen: true })
   await session.result({ run: 1 })
@@ -26,7 +26,7 @@ test('a message is not lost to the key of a session', async () => {
   expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'hello' })
 })
 
-test('a message is not lost to the key of another, where both were cut within an emoji', async () => {
+test('a message is not lost to the key of another message, even if both keys were cut within an emoji', async () => {
   await using troupe = await TestTroupe.connect()
   const { root } = await troupe.create('nobody', 1, { keepOpen: true })
   const send = (idempotencyKey: string) => root.send('hello', { idempotencyKey })
@@ -36,7 +36,7 @@ test('a message is not lost to the key of another, where both were cut within an
   expect(await send('\ud83d')).toEqual({ position: 1, again: true, steers: false, warning: usedBefore })
 })
 
-test('a session is not lost to the key of a message', async () => {
+test('a session is not lost because a message has its key', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const session = await troupe.create('echo', 1, { keepOpen: true })
   await session.root.send('hello', { idempotencyKey: 'step' })
@@ -72,7 +72,7 @@ test('a key of the caller is known for a day, a key of the library for ten minut
   expect(Math.max(...(await livesMs()))).toBeGreaterThan(23 * 3_600_000)
 })
 
-test('a message that was sent again since its answer was lost was not sent before', async () => {
+test('a message whose answer was lost and that is sent again does not count as sent before', async () => {
   await using troupe = await TestTroupe.connect()
   const { root } = await troupe.create('nobody', 1, { keepOpen: true })
   const { redis, namespace } = troupe
@@ -109,7 +109,7 @@ test.each<[string, Partial<CreateSession>]>([
   ['limit on spending', { limits: { tokens: 7 } }],
   ['permissions', { permissions: { tools: ['look'] } }],
   ['policy for approvals', { approval: 'auto' }],
-])('a key that began something with another %s began something else, and that is said', async (_, more) => {
+])('a key that was used with another %s is reported as used for something else', async (_, more) => {
   await using troupe = await TestTroupe.connect()
   const asked = { kind: 'echo', name: 'echo', input: 1, idempotencyKey: 'k' }
   const first = await troupe.client.sessions.create(asked)
@@ -119,7 +119,7 @@ test.each<[string, Partial<CreateSession>]>([
   expect([other.id, other.warning]).toEqual([first.id, expect.stringContaining('before, for something else: ')])
 })
 
-test('a request under a key is stored in a lasting form: after an upgrade within the schema it is recognised', async () => {
+test('a request under a key is stored in a lasting form: it is recognised after an upgrade within the schema', async () => {
   await using troupe = await TestTroupe.connect()
   const { redis, tag } = troupe
   const asked = { kind: 'echo', name: 'first', input: { a: 1 }, keepOpen: true, permissions: { tools: ['look'] } }

@@ -155,7 +155,7 @@ describe('the report of a worker', () => {
   })
 })
 
-test('the report of a session names a failure only where the session has failed, and not while it goes on', () => {
+test('the report of a session names a failure only if the session has failed, and not while it goes on', () => {
   const failureJson = JSON.stringify({ code: 'run_failed', message: 'no' })
   const workers = [workerReport({ ...row({ status: 'idle' }), failureJson })]
   const failureOf = (fields: RecordFields) => reportOf({ mode: 'conversation', ...fields }, workers).failure
@@ -164,7 +164,7 @@ test('the report of a session names a failure only where the session has failed,
     expect(failureOf(fields)).toBeNull()
 })
 
-test('the report of a session tells the sum over its workers', () => {
+test('the report of a session gives the sum over its workers', () => {
   const workers = [
     row({ data: tally }),
     row({ data: tally }, childId(root, 1, 1)),

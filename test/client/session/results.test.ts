@@ -100,7 +100,7 @@ describe('session.result', () => {
     expect(await second.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'second' })
   })
 
-  test('ends with the reason of its signal', async () => {
+  test('session.result ends with the reason of its signal', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('nobody')
     const controller = new AbortController()
@@ -113,7 +113,7 @@ describe('session.result', () => {
     await expect(session.result({ signal: AbortSignal.abort(new Error('too late')) })).rejects.toThrow('too late')
   })
 
-  test('ends with the reason of its signal while Redis stands still', async () => {
+  test('session.result ends with the reason of its signal while Redis stands still', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs: 600_000 })
     const session = await client.sessions.create({ kind: 'nobody', input: 1 })
@@ -150,7 +150,7 @@ describe('session.result', () => {
     second.resolve()
   })
 
-  test('leaves nobody waiting, however it ends', async () => {
+  test('session.result leaves nobody waiting, however it ends', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const [done, open] = [await troupe.create('echo', 1), await troupe.create('nobody')]
     using waits = vi.spyOn(EventHub.prototype, 'wakeAtEnds')
@@ -222,7 +222,7 @@ describe('session.result', () => {
   })
 })
 
-test('a result of which no event comes is looked for after a while', async () => {
+test('a result for which no event comes is looked for after a while', async () => {
   await using troupe = await TestTroupe.connect()
   const gone = { code: 'session_not_found' }
   // From this call on the client listens to events, and waits to be told how the sessions that it creates end.
@@ -233,7 +233,7 @@ test('a result of which no event comes is looked for after a while', async () =>
   await expect(result).rejects.toMatchObject(gone)
 })
 
-test('a client that follows events learns a result from them alone, also in a conversation', async () => {
+test('a client that follows events learns a result from them alone, even in a conversation', async () => {
   await using troupe = await TestTroupe.connect()
   const { setTimeout: later } = globalThis
   using _ = vi

@@ -26,7 +26,7 @@ describe('sessions.list', () => {
     expect(listed.toSorted()).toEqual(created.map(({ id }) => id).toSorted())
   })
 
-  test('finds all of a state and of a kind behind many others', async () => {
+  test('sessions.list finds all of a state and of a kind behind many others', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const done = await Promise.all(
       [1, 2, 3].map((number) => troupe.create('echo', number, { name: `number ${number}` })),
@@ -90,7 +90,7 @@ describe('sessions that go on', () => {
 })
 
 describe('sessions.page', () => {
-  test('looks at a bounded number of sessions, says where it stopped, and goes on there', async () => {
+  test('sessions.page looks at a bounded number of sessions, says where it stopped, and goes on there', async () => {
     await using troupe = await TestTroupe.connect({ partitions: 2 })
     const wanted = await troupe.create('other')
     const others = await Promise.all(Array.from({ length: 9 }, (_, number) => troupe.create('echo', number)))
@@ -173,7 +173,7 @@ describe('sessions.list over several partitions', () => {
 })
 
 describe('workers.list', () => {
-  test('gives at most as many as asked for, roots first, although one session has more', async () => {
+  test('workers.list gives at most as many as asked for, roots first, even if one session has more', async () => {
     await using troupe = await TestTroupe.start({
       workers: {
         echo,
@@ -198,7 +198,7 @@ describe('workers.list', () => {
     expect(await ids({ sessionId: older.id })).toEqual(all.slice(6))
   })
 
-  test('takes the id of a worker for no session, and tells of one that is gone', async () => {
+  test('workers.list does not take the id of a worker for that of a session, and reports one that is gone', async () => {
     await using troupe = await TestTroupe.connect()
     const { rootId } = await troupe.create('echo')
     await expect(troupe.client.workers.list({ sessionId: rootId })).rejects.toThrow(/id of a worker, whose session/)

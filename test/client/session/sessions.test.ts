@@ -40,7 +40,7 @@ describe('sessions.create', () => {
     expect(await troupe.client.sessions.list()).toHaveLength(1)
   })
 
-  test('says of a session that its key had begun before that nothing was added to it', async () => {
+  test('sessions.create says for a session that its key had begun before that nothing was added to it', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const first = await troupe.create('echo', 'one', { idempotencyKey: 'k' })
     const again = await troupe.create('echo', 'two', { idempotencyKey: 'k' })
@@ -300,7 +300,7 @@ describe('namespaces', () => {
     expect(foreign).toEqual([])
   })
 
-  test('set up with another number of partitions are refused', async () => {
+  test('namespaces that were set up with another number of partitions are refused', async () => {
     await using troupe = await TestTroupe.connect()
     const options = { redisUrl: troupe.redisUrl, namespace: troupe.namespace }
     await expect(connectInternal({ ...options, partitions: 4 })).rejects.toMatchObject({
@@ -323,7 +323,7 @@ describe('namespaces', () => {
 describe('limits of a session', () => {
   const hardest = Object.entries(hardSessionLimits)
 
-  test.each(hardest)('%s may be as high as %d, and no higher', async (name, most) => {
+  test.each(hardest)('a limit %s may be as high as %d, and no higher', async (name, most) => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('echo', 1, { limits: { [name]: most } })
     expect((await session.report()).session.limits).toMatchObject({ [name]: most })
@@ -339,7 +339,7 @@ describe('limits of a session', () => {
 })
 
 describe('health', () => {
-  test('shows Redis, nodes, kinds, how many workers wait and for how long', async () => {
+  test('health shows Redis, nodes, kinds, how many workers wait and for how long', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo }, concurrency: 7 })
     await troupe.create('nobody')
     const asked = Date.now()

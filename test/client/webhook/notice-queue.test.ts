@@ -15,7 +15,7 @@ function held() {
   return { queue, told, open }
 }
 
-test('many notices are told fifty at a time, in their order, and one that fails holds up no other', async () => {
+test('many notices are sent fifty at a time, in their order, and one that fails holds up no other', async () => {
   const { queue, told, open } = held()
   const all = Array.from({ length: 60 }, (_, nth) => queue.add(`${nth}`))
   expect(told).toHaveLength(50)
@@ -26,7 +26,7 @@ test('many notices are told fifty at a time, in their order, and one that fails 
   await expect.poll(() => told).toHaveLength(60)
 })
 
-test('a notice that waits is told once however often it comes, and a notice that is being told is told again (NOTICES-1)', async () => {
+test('a waiting notice is sent once however often it comes, and one that comes again while it is sent is sent again (NOTICES-1)', async () => {
   const { queue, told, open } = held()
   for (let nth = 0; nth < 50; nth++) void queue.add(`${nth}`)
   const [first, again] = [queue.add('x'), queue.add('x')]

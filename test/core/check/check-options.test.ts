@@ -57,7 +57,7 @@ describe('checkOptions', () => {
       expect(check(given)).toThrow(expect.objectContaining({ message: expect.not.stringContaining('s3cret') }))
   })
 
-  test('throws an error of the given class', () => {
+  test('checkOptions throws an error of the class that its caller names', () => {
     expect(() => checkOptions('make', { keys: 1 }, { key: keyRule }, ConfigError)).toThrow(ConfigError)
   })
 })

@@ -18,7 +18,7 @@ describe('closest', () => {
     expect(closest('counter', ['counters', 'mounted'])).toBe('counters')
   })
 
-  test('counts two swapped neighbours as one mistake, but no other two letters', () => {
+  test('closest counts two swapped neighbours as one mistake, but no other two letters', () => {
     expect(closest('sl', ['ls'])).toBe('ls')
     for (const other of ['lx', 'xs']) expect(closest('sl', [other])).toBeUndefined()
     expect(closest('abc', ['cba'])).toBeUndefined()

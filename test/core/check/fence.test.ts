@@ -32,7 +32,7 @@ test.each([
   expect(withoutFence(text)).toBe(text)
 })
 
-test('the only fence within a text is found, and none of several', () => {
+test('the only fence within a text is found, and none if there are several', () => {
   expect(onlyFenceIn(`Here it is:\n\`\`\`json\n${json}\n\`\`\`\nDone.`)).toBe(json)
   expect(onlyFenceIn('```\n1\n```\nor\n```\n2\n```')).toBe(null)
   expect(onlyFenceIn('no fence')).toBe(null)

@@ -213,7 +213,7 @@ test('a definition whose state is never null compiles only with an initial state
     expect(isWorkerDefinition(definition)).toBe(true)
 })
 
-test('messages have the type of the input, and of the way in which a child ended', () => {
+test('messages have the type of the input, and a type for each way in which a child ends', () => {
   const order = defineWorker({
     input: z.object({ price: z.number(), times: z.number().default(1) }),
     initial: { sum: 0, failed: '' },

@@ -39,7 +39,7 @@ const note = fc.constantFrom(...told).chain((type) => fc.tuple(fc.constant(type)
 const notes = fc.array(note.map((one) => one as unknown as EventNote))
 
 describe('events', () => {
-  test('come back unchanged, each with the id, session, worker and time of its entry', () => {
+  test('events come back unchanged, each with the id, session, worker and time of its entry', () => {
     fc.assert(
       fc.property(notes, (written) => {
         const read = decodeEvents('1700000000123-4', about, encodeEvents(written))
@@ -154,7 +154,7 @@ describe('the end of a session', () => {
     ],
     ['[["run.completed",{"value":1}],["session.failed",5]]', 5, null],
     ['[["worker.cancelled"],["session.cancelled"]]', null, null],
-  ])('%s has the status, and the result if it is small', (notes, position, result) => {
+  ])('the event %s has the status of the end, and the result if it is small', (notes, position, result) => {
     const status = /session\.([a-z]+)/.exec(notes)?.[1]
     expect(endIn(notes)).toEqual({ status, position, result })
   })
@@ -164,5 +164,5 @@ describe('the end of a session', () => {
     '[["run.completed",{"value":1}]]',
     '[["session.cancelRequested",{"reason":"\\"session.completed\\""}]]',
     '[["session.cancelRequested",{"reason":"session.completed"}]]',
-  ])('%s does not hold it', (notes) => expect(endIn(notes)).toBeNull())
+  ])('the event %s does not hold the result of the session', (notes) => expect(endIn(notes)).toBeNull())
 })

@@ -11,7 +11,7 @@ describe('events', () => {
       expect(ordered.map((other) => isEventBefore(other, id))).toEqual(ordered.map((_, index) => index < place))
   })
 
-  test('an id is that of an event, of an entry, or a millisecond, and nothing else', () => {
+  test('an event id names an event, an entry or a millisecond, and nothing else', () => {
     for (const id of ['1-0', '1-0.2', '0-0', '1700000000000-12.345', '1700000000000', '0'])
       expect(isEventId(id)).toBe(true)
     for (const id of ['', 'foo', 5, null, undefined, '1-', '-', '+', '(1-0', '1-0.', '1.2', '-1-0', '1-0\n', ' 1-0'])
@@ -58,7 +58,7 @@ describe('history entries', () => {
     expect(decodeEntry(json)).toEqual({ type: 'attemptFailed', v: entryVersion, at: 1_000, run, epoch, retryMs: 5 })
   })
 
-  test('a run or an epoch of 1 is not written (ENTRY-1)', () => {
+  test('a run or an epoch of 1 is not written into an entry (ENTRY-1)', () => {
     expect(entryJson('failed', 1, 1, 5, { failure: null })).toBe('{"type":"failed","v":1,"at":5,"failure":null}')
     expect(completedEntry(1, 1, 5, '{"run":7}')).toBe('{"type":"completed","v":1,"at":5,"value":{"run":7}}')
   })

@@ -208,7 +208,7 @@ describe('an entry of a summary', () => {
     expect(container.isCompacted).toBe(false)
   })
 
-  test('the size is what the provider counted, and an estimate of what came since', () => {
+  test('the size is the number that the provider counted, and an estimate of what came since', () => {
     const container = containerOf(...before)
     expect(container.size.tokens).toBe(120)
     container.apply(said('u3', 'x'.repeat(40)))

@@ -237,7 +237,7 @@ describe('a context container', () => {
     expect(context.run.failure).toBeNull()
   })
 
-  test('the same errors count as the same in any order', () => {
+  test('the same errors in another order count as the same', () => {
     const context = contextOf(user('go'))
     for (const [id, order] of [
       ['a', [0, 1]],

@@ -19,7 +19,7 @@ import { anyJson, anyText, asJson } from '../support/any-text.ts'
 const parent = newId(5)
 const child = { id: childId(parent, 1, 1), name: 'reader-1', kind: 'reader' }
 
-test('each sort of mail has a letter of its own', () => {
+test('each type of mail has its own letter', () => {
   const input = { kind: 'input', id: 'inbox-0', from: null, value: 1 } as const
   const mails = [
     encodeInput(parent, '1'),

@@ -15,7 +15,7 @@ test.each<[Permissions, string]>([
   [{}, ''],
   [{ tools: [] }, 'tools'],
   [{ tools: ['a', 'b/c'], kinds: ['d'], folder: '/e f/g' }, 'tools a b/c\nkinds d\nfolder /e f/g'],
-])('%j is written as %j and read again', (permissions, text) => {
+])('permissions %j are written as %j and read again', (permissions, text) => {
   expect(encodePermissions(permissions)).toBe(text)
   expect(decodePermissions(text)).toEqual(permissions)
   expect(isPermissionsText(text)).toBe(text !== '')
@@ -32,12 +32,12 @@ test.each([
   'folder',
   'folder d',
   'models small',
-])('%j is the text of no permissions', (text) => {
+])('the text %j is no text of permissions', (text) => {
   expect(isPermissionsText(text)).toBe(false)
 })
 
-describe('checkGrant', () => {
-  test('returns permissions that a record can hold', () => {
+describe('checkPermissions', () => {
+  test('checkPermissions returns permissions that a record can hold', () => {
     const permissions = { tools: ['read_file', 'a-b'], kinds: [], folder: '/d' }
     expect(checkPermissions(permissions)).toBe(permissions)
     const largest = { tools: Array.from({ length: 256 }, (_, index) => `t${index}`), folder: `/${'x'.repeat(4_095)}` }
@@ -54,7 +54,7 @@ describe('checkGrant', () => {
     [{ folder: 'relative' }, /permissions\.folder/],
     [{ folder: '/a\ntools' }, /permissions\.folder/],
     [{ tool: ['a'] }, /permissions\.tool is no restriction; there are tools, kinds, folder/],
-  ])('refuses %j and says what is wrong', (permissions, told) => {
+  ])('checkPermissions refuses %j and says what is wrong', (permissions, told) => {
     const check = () => checkPermissions(permissions as Permissions)
     expect(check).toThrow(InputError)
     expect(check).toThrow(told)
@@ -77,8 +77,8 @@ test.each<[string, object, RegExp]>([
   expect(check).toThrow(/^.{1,250}$/)
 })
 
-describe('narrowGrant', () => {
-  test('keeps of a list what both name, and of none the other', () => {
+describe('narrowPermissions', () => {
+  test('narrowPermissions keeps of two lists what both name, and a list that only one side has', () => {
     expect(narrowPermissions({ tools: ['a', 'b'] }, { tools: ['b', 'c'], kinds: ['d'] })).toEqual({
       tools: ['b'],
       kinds: ['d'],
@@ -88,7 +88,7 @@ describe('narrowGrant', () => {
     expect(narrowPermissions(restricted, {})).toEqual(restricted)
   })
 
-  test('takes the narrower folder when there is one', () => {
+  test('narrowPermissions takes the narrower folder if there is one', () => {
     expect(narrowPermissions({ folder: '/d' }, {})).toMatchObject({ folder: '/d' })
     expect(narrowPermissions({ folder: '/d' }, { folder: '/d/e' })).toMatchObject({ folder: '/d/e' })
   })

@@ -18,14 +18,17 @@ describe('refusalError', () => {
       /limits\.children/,
     ],
     ['workers_exceeded', LimitError, 'workers_exceeded', /has had 7 workers/, /limits\.workers/],
-  ] as const)('%s names who may not spawn, the limit, and where to raise it', (reason, type, code, what, advice) => {
-    const error = refusalError({ reason, limit: 7, id }, who)
-    expect(error).toBeInstanceOf(type)
-    expect(error).toMatchObject({ code, retryable: false })
-    expect(error.message).toContain(who)
-    expect(error.message).toMatch(what)
-    expect(error.message).toMatch(advice)
-  })
+  ] as const)(
+    'the refusal %s names who may not spawn, the limit, and where to raise it',
+    (reason, type, code, what, advice) => {
+      const error = refusalError({ reason, limit: 7, id }, who)
+      expect(error).toBeInstanceOf(type)
+      expect(error).toMatchObject({ code, retryable: false })
+      expect(error.message).toContain(who)
+      expect(error.message).toMatch(what)
+      expect(error.message).toMatch(advice)
+    },
+  )
 
   test.each([
     ['mailbox_full', LimitError, 'mailbox_full', /full \(7 messages\)/, /Send again later, or raise limits\.mailbox/],
@@ -40,7 +43,7 @@ describe('refusalError', () => {
     ['session_finished', ConflictError, 'session_finished', /has finished/, /new session/],
     ['ask_ended', ConflictError, 'ask_answered', /has ended/, /answer is in the mailbox/],
     ['terminal', ConflictError, 'worker_terminal', /was cancelled for good/, /new session|another worker/],
-  ] as const)('%s names the recipient and says what to do', (reason, type, code, what, advice) => {
+  ] as const)('the refusal %s names the recipient and says what to do', (reason, type, code, what, advice) => {
     const error = refusalError(decodeRefusal(reason, '7', id), who)
     expect(error).toBeInstanceOf(type)
     expect(error).toMatchObject({ code, retryable: false })

@@ -18,6 +18,6 @@ test('the event of a completed run carries a value of up to 256 bytes as JSON', 
   expect(completedNote(job, 1, json('é'.repeat(128)))).toEqual(['run.completed'])
 })
 
-test('nobody waits for the value of a child, or of one run of a conversation, by events', () => {
+test('events do not carry the value of a child, nor of one run of a conversation, because nobody waits for it', () => {
   expect(completedNote(assignmentByHand({ isJob: false }), 1, '7')).toEqual(['run.completed'])
 })

@@ -39,7 +39,7 @@ describe('a wait', () => {
     [forRetry, [], [input, timer, result(1)]],
     [forResult(child), [timer, result(1)], [input, result(1, newId(0))]],
     [forResults(3), [timer, result(3), result(4)], [input, result(2)]],
-  ] as const)('%j is ended by %j, and not by %j', (wait, ends, others) => {
+  ] as const)('a wait for %j is ended by %j, and not by %j', (wait, ends, others) => {
     for (const arrival of ends) expect(endsWait(wait, arrival)).toBe(true)
     for (const arrival of others) expect(endsWait(wait, arrival)).toBe(false)
   })

@@ -59,7 +59,7 @@ test('`troupe --help` names the commands, and `troupe --version` the version', a
   expect((await project.troupe(['--version'])).stdout.trim()).toBe(manifest.version)
 })
 
-test('each of its entries can be imported, and has types', async () => {
+test('each entry of the package can be imported, and has types', async () => {
   const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json')
   const names = entries.map((entry) => entry.replace('.', 'troupe'))
   const imports = names.map((name, at) => `import * as entry${at} from '${name}'`)

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => project?.[Symbol.asyncDispose]())
 
 describe('README.md', () => {
-  test('the library program prints what its comments say', async () => {
+  test('the library program of the README prints what its comments say', async () => {
     const { code, stdout, stderr } = await project.node(['use.ts'])
     expect(stderr).toBe('')
     expect(code).toBe(0)
@@ -35,7 +35,7 @@ describe('README.md', () => {
     expect(stdout.trim().split('\n').at(-1)).toBe('session.completed')
   })
 
-  test('the counter and the clerk run with the commands that are shown', async () => {
+  test('the counter and the clerk of the README run with the commands that are shown', async () => {
     for (const command of ['npx troupe run counter 3', `npx troupe run clerk '{"article":"lamp"}'`]) {
       expect(readme).toContain(`$ ${command}\n`)
       const args = command
@@ -48,7 +48,7 @@ describe('README.md', () => {
     }
   })
 
-  test('the BullMQ program gets the ids of the session that its job became', async () => {
+  test('the BullMQ program of the README gets the ids of the session that its job became', async () => {
     const node = project.troupe(['node', '--json'])
     try {
       const { code, stdout } = await project.node(['submit.ts'])

@@ -69,7 +69,7 @@ beforeAll(async () => {
 afterAll(() => project?.[Symbol.asyncDispose]())
 
 describe('docs/sagas.md', () => {
-  test('keeps what is booked together, and releases all of it when a part fails or is cancelled, or the trip is', async () => {
+  test('a saga keeps bookings together, and releases all of them when a part fails or is cancelled, or the trip is', async () => {
     const { code, stdout, stderr } = await project.node(['prove.ts'])
     expect(stderr).toBe('')
     expect(code).toBe(0)

@@ -269,7 +269,7 @@ test.concurrent.for([
   ['an outcome that is unknown', 'double-fail', 'double-fail/once/before', 'tool_outcome_unknown'],
   ['a tool that failed for good', 'broken', '', 'run_failed'],
 ] as [string, string, string, string][])(
-  '%s fails the run, though the node dies before its other calls have ended',
+  '%s fails the run, even if the node dies before its other calls have ended',
   async ([_what, kind, plan, code], { expect }) => {
     await using stage = await Stage.open(1)
     const session = await stage.create(kind, { n: 0, plan })

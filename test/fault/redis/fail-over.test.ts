@@ -8,7 +8,7 @@ import { SentinelGroup } from '../../support/redis/sentinel-group.ts'
 testRow(failOverRow)
 
 test.concurrent.each(['away', 'standing still'])(
-  'a node and a client can be told to stop while all is %s',
+  'a node and a client can be stopped while all of Redis is %s',
   async (how) => {
     await using group = await SentinelGroup.start()
     await using harness = await Harness.open({ redisUrl: group.url })

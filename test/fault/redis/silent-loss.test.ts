@@ -9,7 +9,7 @@ const echo = defineWorker({ receive: (message, self) => self.reply(message.value
 const msMax = 120_000
 
 describe('when all connections were lost without a word', { concurrent: true, timeout: 2 * msMax }, () => {
-  test('a node opens each of them again, and works', async () => {
+  test('a node opens each connection again after a silent loss, and works', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()
     await troupe.startNode({ echo }, { redisUrl: proxy.url })
@@ -21,7 +21,7 @@ describe('when all connections were lost without a word', { concurrent: true, ti
     await waitUntil('each was opened again', () => proxy.opened >= before + lost, msMax)
   })
 
-  test('a follower of events goes on, and ends', async () => {
+  test('a follower of events goes on after a silent loss, and ends', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()
     const options = { redisUrl: proxy.url, namespace: troupe.namespace, deadlineMs: msMax }

@@ -128,7 +128,7 @@ describe('OFFLINE-3: arguments', () => {
   })
 })
 
-test('OFFLINE-4: after a failed call the next step follows', async () => {
+test('OFFLINE-4: the next step follows after a failed call', async () => {
   const messages = [user('go'), ...called('split', new Error('no such folder'))]
   expect(await next(steps, tools, messages)).toEqual(['report', {}])
 })

@@ -47,7 +47,7 @@ test.each<[string, object, string]>([
   ],
   ['a wrong request', { ...said('invalid_request_error'), statusCode: 400 }, 'model_refused'],
   ['a page that is not there', { message: 'Rate limits: see /docs', statusCode: 404 }, 'model_refused'],
-])('%s is classed by what it means', (_what, thrown, code) => {
+])('an error %s is classed by its meaning', (_what, thrown, code) => {
   expect(toModelError(thrown, context)).toMatchObject({ code })
 })
 

@@ -69,7 +69,7 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(seen?.headers['idempotency-key']).toBe('sess%20%C3%BC/3/1')
   })
 
-  test('a provider that can hold a reply to a schema is told to, and beside tools where both go together', async () => {
+  test('a provider that can hold a reply to a schema is asked to do so, also beside tools where both are allowed', async () => {
     await using raw = await rawProvider((response) => void response.writeHead(400).end('{}'))
     const name = surface.provider === 'anthropic' ? 'claude-sonnet-4-5' : 'test-model'
     const held = openAt(surface, raw.url, name)
@@ -91,7 +91,7 @@ describe.each(surfaces)('$provider', (surface) => {
     "Invalid schema for response_format 'output': In context=(), 'tags' is not permitted.",
     'output_config: Extra inputs are not permitted',
     'Structured outputs are not supported by this model.',
-  ])('a provider that takes no schema is asked again without one, and from then on: %s', async (message) => {
+  ])('a provider that takes no schema is asked again without one, and asked without one later: %s', async (message) => {
     await using raw = await rawProvider((response) => {
       response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }))
     })
@@ -269,7 +269,7 @@ test('a provider that could not be loaded is loaded again by the next call', asy
 
 describe('reasoning', () => {
   test.each(surfaces.filter(({ provider }) => provider !== 'openai-chat'))(
-    '$provider: it comes as a block of its own, before the text',
+    '$provider: reasoning comes as its own block, before the text',
     async (surface) => {
       fake.onMessage('think', { content: 'Four.', reasoning: 'Two and two.', reasoningSignature: 'c2ln' })
       const heard = listener()

@@ -30,7 +30,7 @@ describe('a role', () => {
     ['planner', ['look']],
     ['actor', ['look', 'write', 'mark', 'burn']],
     [undefined, ['look', 'write', 'mark', 'burn']],
-  ] as const)('%s leaves the tools %j to the model [3.22]', async (role, names) => {
+  ] as const)('a role %s leaves the tools %j to the model [3.22]', async (role, names) => {
     const model = recordedModel('test/m', [say('ok')])
     const agent = defineWorker({ instructions: 'x', model, tools: [look, write, mark, burn], ...(role && { role }) })
     await using troupe = await TestTroupe.start({ workers: { agent } })
@@ -38,7 +38,7 @@ describe('a role', () => {
     expect(offered(model)).toEqual(names)
   })
 
-  test('planner runs nothing that writes, even if its model calls it or a resolver names it [3.22]', async () => {
+  test('the role planner runs nothing that writes, even if its model calls it or a resolver names it [3.22]', async () => {
     ran.length = 0
     const model = recordedModel('test/m', (request) =>
       request.messages.length > 1 ? say('ok') : call('write', {}, 'c1'),

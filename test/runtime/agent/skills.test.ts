@@ -51,7 +51,7 @@ test.each([
   [{ skills: [{ ...refunds, description: 'a\nb' }] }, /needs a description of one line/],
   [{ skills: [{ ...refunds, text: ' ' }] }, /has no text/],
   [{ skills: [refunds, refunds] }, /two skills have the name "refunds"/],
-])('a definition with %o is refused', (more, message) => {
+])('a definition with the skills %o is refused', (more, message) => {
   expect(() => defineWorker({ instructions: 'x', ...(more as object) })).toThrow(ConfigError)
   expect(() => defineWorker({ instructions: 'x', ...(more as object) })).toThrow(message)
 })
@@ -61,16 +61,16 @@ test.each([
   ['no description', '---\nname: a\n---\ntext', /needs a description/],
   ['no text', '---\nname: a\ndescription: b\n---\n', /has no text/],
   ['a bad name', '---\nname: a b\ndescription: b\n---\nc', /is no name of a skill/],
-])('a file with %s is refused by its path', async (_what, text, message) => {
+])('a skill file with %s is refused by its path', async (_what, text, message) => {
   await using files = await folderWith({ 'bad.md': text })
   expect(() => kindSkills([{ file: join(files.folder, 'bad.md') }])).toThrow(message)
 })
 
-test('a file that is not there is refused when the kind is opened', () => {
+test('a skill file that is not there is refused when the kind is opened', () => {
   expect(() => kindSkills([{ file: '/nowhere/skill.md' }])).toThrow(/the file of a skill cannot be read/)
 })
 
-test('a file may have Windows line ends and more fields', async () => {
+test('a skill file may have Windows line ends and more fields', async () => {
   const text = "---\r\nname: 'a'\r\nversion: 2\r\ndescription: b: c\r\n---\r\nOne.\r\nTwo."
   await using files = await folderWith({ 'x.md': text })
   expect(kindSkills([{ file: join(files.folder, 'x.md') }])?.prompt).toMatch(/- a: b: c$/)

@@ -219,7 +219,7 @@ describe('tool calls', () => {
 })
 
 describe('a tree of agents', () => {
-  test('shares its limits: a child cannot use what its siblings have used', async () => {
+  test('a tree of agents shares its limits: a child cannot use what its siblings have used', async () => {
     const model = recordedModel('test/child', (_, number) => (number % 3 === 0 ? say('done') : call('count')))
     await using troupe = await TestTroupe.start({ workers: parentWithChildren(model, 5), concurrency: 1 })
     const session = await troupe.create('parent', 'go', { limits: { modelCalls: 8 } })
@@ -285,7 +285,7 @@ describe('limit', () => {
     await expect(troupe.client.sessions.get(newId(0)).limit(limits as never)).rejects.toThrow(why)
   })
 
-  test('refuses a session that does not exist or has ended', async () => {
+  test('a limit is refused for a session that does not exist or has ended', async () => {
     await using troupe = await TestTroupe.start({
       workers: { echo: defineWorker({ receive: (message, self) => self.reply(message.value) }) },
     })

@@ -46,7 +46,7 @@ test('a blank reply counts as a model call of its run but not as an iteration', 
   expect(await session.root.report()).toMatchObject({ iterations: 1, usage: { modelCalls: 2 } })
 })
 
-test('a node that stops ends the turn of an agent at its next step, and another goes on (NODE-1)', async () => {
+test('a node that stops ends the turn of an agent at its next step, and another node goes on (NODE-1)', async () => {
   const begun = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   let runs = 0

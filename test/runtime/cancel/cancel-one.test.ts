@@ -79,7 +79,7 @@ function noting(late: string[], stopped: ReadonlySet<string>, parents: ReadonlyM
 }
 
 describe('worker.cancelRun', () => {
-  test('stops the run at once, receives its message no more, and the next message starts the next run [4.13]', async () => {
+  test('worker.cancelRun stops the run at once, its message is not received again, and the next message starts the next run [4.13]', async () => {
     const begun: string[] = []
     await using troupe = await TestTroupe.start({ workers: { patient: patient(begun) } })
     const session = await troupe.create('patient', 'wait one', { keepOpen: true })
@@ -106,7 +106,7 @@ describe('worker.cancelRun', () => {
 })
 
 describe('worker.cancel', () => {
-  test('ends the child for good, its parent gets one cancelled result, and its sibling goes on [1.14]', async () => {
+  test('worker.cancel ends the child for good, its parent gets one cancelled result, and its sibling goes on [1.14]', async () => {
     const begun: string[] = []
     await using troupe = await TestTroupe.start({ workers: { patient: patient(begun), parent } })
     const session = await troupe.create('parent', ['wait here', 'answer'])

@@ -24,7 +24,7 @@ function endless(log: { begun: string[]; aborted: unknown[] }, onAbort: 'throw' 
 const newLog = () => ({ begun: [] as string[], aborted: [] as unknown[] })
 
 describe('session.cancel', () => {
-  test('fires the signal of a running worker at once, and the result is cancelled', async () => {
+  test('session.cancel fires the signal of a running worker at once, and the result is cancelled', async () => {
     const log = newLog()
     // Renewals are far apart: only the hint can be this fast.
     await using troupe = await TestTroupe.start({
@@ -53,7 +53,7 @@ describe('session.cancel', () => {
     expect(await session.result()).toEqual({ status: 'cancelled', run: 1 })
   })
 
-  test('reaches queued, running, parked and idle workers at all depths', async () => {
+  test('session.cancel reaches queued, running, parked and idle workers at all depths', async () => {
     const log = newLog()
     await using troupe = await TestTroupe.start({
       concurrency: 3,
@@ -164,7 +164,7 @@ describe('session.cancel', () => {
     expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual(['cancelled'])
   })
 
-  test('later sends are refused with an error that names the worker', async () => {
+  test('sends after a cancel are refused with an error that names the worker', async () => {
     const log = newLog()
     await using troupe = await TestTroupe.start({ workers: { endless: endless(log) } })
     const session = await troupe.create('endless', 'x')
@@ -216,7 +216,7 @@ describe('session.cancel', () => {
     expect((await session.root.mailbox()).map(({ message }) => message.value)).toEqual(['kept'])
   })
 
-  test('a session is cancelled whole although it has more workers than one batch and cancels overlap', async () => {
+  test('a session is cancelled whole even if it has more workers than one batch and cancels overlap', async () => {
     const log = newLog()
     // Batches of two: a run that ends and a cancel of the session come between the batches of another pass.
     await using troupe = await TestTroupe.start({

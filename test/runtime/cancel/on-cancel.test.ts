@@ -213,23 +213,29 @@ describe('onCancel of a handler', () => {
     ['that takes too long', () => new Promise(() => {}), 'took longer than 50 ms'],
     ['that sends to nobody', (self) => self.send('01890000-0000-8000-8000-000000000000', 1), 'is not known'],
   ]
-  test.each(faults)('%s fails, which is recorded and changes nothing', async (_what, onCancel, message) => {
-    const begun: string[] = []
-    const both: Undo = (self, reason) => {
-      self.setState({ booked: 'must not be recorded' })
-      return onCancel(self, reason)
-    }
-    await using troupe = await TestTroupe.start({ workers: { kind: booking(begun, both, 50), sink } })
-    const session = await troupe.create('kind', 'hotel', { keepOpen: true })
-    await waitUntil('it waits', () => begun.length === 1)
-    await session.root.cancelRun('enough')
-    expect(await session.result({ run: 1 })).toEqual({ status: 'cancelled', run: 1 })
-    const [entry] = await cancelledOf(troupe, session.rootId)
-    expect(entry?.onCancel).toMatchObject({ reason: 'enough', failure: { message: expect.stringContaining(message) } })
-    const [root] = (await session.report()).workers
-    expect(root).toMatchObject({ lastFailure: null })
-    await settled(troupe)
-  })
+  test.each(faults)(
+    'an onCancel that %s fails, which is recorded and changes nothing',
+    async (_what, onCancel, message) => {
+      const begun: string[] = []
+      const both: Undo = (self, reason) => {
+        self.setState({ booked: 'must not be recorded' })
+        return onCancel(self, reason)
+      }
+      await using troupe = await TestTroupe.start({ workers: { kind: booking(begun, both, 50), sink } })
+      const session = await troupe.create('kind', 'hotel', { keepOpen: true })
+      await waitUntil('it waits', () => begun.length === 1)
+      await session.root.cancelRun('enough')
+      expect(await session.result({ run: 1 })).toEqual({ status: 'cancelled', run: 1 })
+      const [entry] = await cancelledOf(troupe, session.rootId)
+      expect(entry?.onCancel).toMatchObject({
+        reason: 'enough',
+        failure: { message: expect.stringContaining(message) },
+      })
+      const [root] = (await session.report()).workers
+      expect(root).toMatchObject({ lastFailure: null })
+      await settled(troupe)
+    },
+  )
 })
 
 describe('onCancel of an agent', () => {

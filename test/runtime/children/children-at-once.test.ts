@@ -81,7 +81,7 @@ describe.each(['each', 'all'] as const)('a parent that awaits %s', (how) => {
   })
 })
 
-test('a child starts when any of those before it has ended, not only the first', async () => {
+test('a child starts when any child before it has ended, not only the first', async () => {
   const held = new Held()
   await using troupe = await TestTroupe.start({ workers: { parent: parentOf(2), child: held.child } })
   const session = await troupe.create('parent', { children: 4 })
@@ -140,7 +140,7 @@ test('a kind may spawn more children than the session lets run, if they wait to 
   await expectInvariants(troupe.redis, troupe.namespace)
 })
 
-test('an agent has so many children at once, and its model is told what its kind does not allow', async () => {
+test('an agent has as many children at once as its kind says, and its model learns what its kind does not allow', async () => {
   const held = new Held()
   const tasks = (count: number) => ({
     tasks: Array.from({ length: count }, (_, at) => ({ kind: 'child', input: at + 1 })),
@@ -247,7 +247,7 @@ test('a paused session starts none of the children that wait before it is resume
   await expectInvariants(troupe.redis, troupe.namespace)
 })
 
-test('a parent that replies while children wait leaves none behind, and its next run counts anew', async () => {
+test('a parent that replies while children wait leaves none of them behind, and its next run counts anew', async () => {
   const held = new Held()
   const parent = defineWorker({
     childrenAtOnce: 1,

@@ -27,7 +27,7 @@ const whole = [
   ['text/plain', 900_000, 'longl'],
 ]
 
-test('a handler reads the bytes of media, whether its message holds them or names a blob, and of no other session', async () => {
+test('a handler reads the bytes of media, whether its message holds them or names a blob, but no blob of another session', async () => {
   await using troupe = await TestTroupe.start({ workers: { reader } })
   const [session, other] = [
     await troupe.create('reader', { content: [short, long] }, { keepOpen: true }),
@@ -47,12 +47,12 @@ test('a handler reads the bytes of media, whether its message holds them or name
   expect(await readBy(other)).toMatchObject({ value: { read: [null, null] } })
 })
 
-test('a handler fetches nothing from elsewhere: an address fails its run with what can be read', async () => {
+test('a handler fetches nothing from elsewhere: an address fails its run, and the error says what can be read', async () => {
   const run = await testHandler(reader, { message: { kind: 'input', value: { names: ['https://example.org/a.png'] } } })
   expect(run.failure).toMatchObject({ code: 'input_invalid', message: expect.stringContaining('self.blob takes') })
 })
 
-test('a handler is tested with media as it is sent them, without Redis', async () => {
+test('a handler can be tested with media in the form in which it receives them, without Redis', async () => {
   const run = await testHandler(reader, { message: { kind: 'input', value: { content: [short, long] } } })
   expect(run.reply).toMatchObject({
     read: whole,

@@ -74,7 +74,7 @@ describe('receive', () => {
     ])
   })
 
-  test('logs with the ids of its worker, also with fields before the message', async () => {
+  test('self.log writes with the ids of its worker, even with fields before the message', async () => {
     const told: unknown[] = []
     const logger = pino({ level: 'info' }, { write: (line: string) => void told.push(JSON.parse(line)) })
     const workers = {
@@ -169,7 +169,7 @@ describe('receive', () => {
     expect(seen).toEqual([])
   })
 
-  test('the history entry of a message holds all that receive asked for, and nothing else', async () => {
+  test('the history entry of a message holds everything that receive asked for, and nothing else', async () => {
     await using troupe = await TestTroupe.start({
       workers: {
         quiet: defineWorker({ receive: () => {} }),
@@ -215,7 +215,7 @@ describe('receive', () => {
     expect(await session.result({ run: 2 })).toMatchObject({ value: 0 })
   })
 
-  test('a state that nobody has set is null, where its definition has no first one', async () => {
+  test('a state that nobody has set is null if its definition has no initial one', async () => {
     const seen: unknown[] = []
     const fresh = defineWorker({ receive: (_, self) => void seen.push(self.state) })
     await using troupe = await TestTroupe.start({ workers: { fresh } })

@@ -71,7 +71,7 @@ describe('next', () => {
 describe('wait', () => {
   const results = [result(2, 0)]
 
-  test('names the message that would be next (HANDLER-INBOX-3)', () => {
+  test('a wait names the message that would be next (HANDLER-INBOX-3)', () => {
     expect(inboxOf({}).wait(between)).toEqual(forAny)
     expect(inboxOf({}).wait(waiting())).toEqual(forSignal)
     expect(inboxOf({ resultsSeen: 5 }).wait(waiting(3, 4))).toEqual(forResult(childId(workerId, 1, 3)))

@@ -87,7 +87,7 @@ test.each<[string, (self: Self) => unknown]>([
   ['a message', (self) => self.send(self.id, null)],
   ['a timer', (self) => self.after(1_000, null)],
   ['an ask', (self) => self.ask('may I?')],
-])('a step that gives others %s does not wait for the next message of its turn', async (_, ask) => {
+])('a step that gives other workers %s does not wait for the next message of its turn', async (_, ask) => {
   const definition = defineWorker({
     receive(message, self) {
       if (message.value === 0) ask(self)
@@ -99,14 +99,14 @@ test.each<[string, (self: Self) => unknown]>([
   expect(commits.map(({ outcome }) => outcome)).toEqual([undefined, 'completed'])
 })
 
-test('a run that is quarantined says how often it was started, as does its dead letter, this claim not counted', async () => {
+test('a quarantined run and its dead letter say how often it was started, without this claim', async () => {
   const definition = defineWorker({ receive: (_, self) => self.reply(null) })
   const [commit] = await commitsOf(definition, { purpose: 'poison', starts: 6 })
   expect(commit?.failure).toMatchObject({ code: 'poison', message: expect.stringContaining('was started 5 times') })
   expect(JSON.parse(commit?.dead ?? '{}')).toMatchObject({ starts: 5 })
 })
 
-test('a run that fails at the last result it awaited awaits none', async () => {
+test('a run that fails at the last awaited result awaits none', async () => {
   const definition = defineWorker({
     receive() {
       throw new TerminalError('no')

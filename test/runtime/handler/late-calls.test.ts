@@ -84,7 +84,7 @@ describe('after receive has returned', () => {
     ['replies with null', { receive: (_, self) => self.reply(null) }, null],
     ['fails', { receive: (_, self) => self.fail('no') }, null],
   ])(
-    'a receive that %s: a warning in log and event if nobody set its result (HANDLER-6)',
+    'a receive that %s brings a warning in log and event if nobody set its result (HANDLER-6)',
     async (_, worker, warning) => {
       const lines: { msg: string; worker?: string; level: number }[] = []
       const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })

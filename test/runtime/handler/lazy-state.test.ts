@@ -28,7 +28,7 @@ test('the state is checked once for a receive that reads it, however often, and 
   expect(await session.result({ run: 3 })).toMatchObject({ value: [0, 1] })
 })
 
-test('a self that set nothing reads, after its receive, the state before what later receives set', async () => {
+test('a self that set nothing reads, after its receive, the state before later receives change it', async () => {
   const kept: Self<number>[] = []
   const keeper = defineWorker<number>({
     initial: 1,

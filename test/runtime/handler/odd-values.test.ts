@@ -15,7 +15,7 @@ test.each([-1, -0.4, Number.NEGATIVE_INFINITY])('a timer after %d ms fires at on
 })
 
 test.each([['1000'], [Number.NaN], [null], [{ ms: 1 }]])(
-  'retryAfterMs: %j is refused by name',
+  'the value %j of retryAfterMs is refused by name',
   async (retryAfterMs) => {
     let received = 0
     const busy = defineWorker({

@@ -144,7 +144,7 @@ describe('a receive that throws', () => {
     ['TerminalError', () => new TerminalError('no'), 'run_failed'],
     ['InputError', () => new InputError('no'), 'input_invalid'],
     ['CancelledError', () => new CancelledError('no'), 'cancelled'],
-  ])('a %s is not tried again', async (_, make, code) => {
+  ])('a receive that throws a %s is not tried again', async (_, make, code) => {
     let tries = 0
     await using troupe = await TestTroupe.start({
       workers: {

@@ -37,7 +37,7 @@ describe('schemas', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('the schema of inputs says nothing of results and timers', async () => {
+  test('the schema of inputs does not apply to results and timers', async () => {
     const strict = defineWorker<unknown[]>({
       input: z.object({ n: z.number() }),
       initial: [],
@@ -180,7 +180,7 @@ describe.each(checks)('a schema that %s finds a value wrong, and nothing is trie
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('the arguments of a tool', async () => {
+  test('the arguments of a tool are checked by its schema', async () => {
     const ran: unknown[] = []
     const tool = defineTool({
       name: 'act',

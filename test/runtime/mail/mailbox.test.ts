@@ -61,7 +61,7 @@ describe.each(['handler', 'agent'] as const)('a turn of an %s that has much to d
 })
 
 describe('the mailbox', () => {
-  test('input that comes while the worker is busy waits, and is received in the order it was sent [1.18]', async () => {
+  test('an input that comes while the worker is busy waits, and inputs are received in the order they were sent [1.18]', async () => {
     const begun = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     const seen: unknown[] = []
@@ -117,7 +117,7 @@ describe('the mailbox', () => {
     expect(await session.root.mailbox()).toEqual([])
   })
 
-  test('input that comes while a run waits for a child is not received before that run has ended', async () => {
+  test('an input that comes while a run waits for a child is not received before that run has ended', async () => {
     const gate = Promise.withResolvers<void>()
     const seen: string[] = []
     await using troupe = await TestTroupe.start({
@@ -249,7 +249,7 @@ describe('the mailbox', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('a message to a worker that does not exist fails the run, and nothing else of that step leaves', async () => {
+  test('a message to a worker that does not exist fails the run, and nothing else of that step is sent', async () => {
     await using troupe = await TestTroupe.start({
       workers: {
         lost: defineWorker({

@@ -90,7 +90,7 @@ test('messages that two nodes bring at the same time, and again later, come once
   ])
 })
 
-test('messages for a partition of which a node has not learned wait until it has (OUTBOX-4)', async () => {
+test('messages for a partition that a node does not know yet wait until it does (OUTBOX-4)', async () => {
   await troupe.startNode({ sender })
   await troupe.client.partitions.raise(partitions + 1)
   await using client = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace })
@@ -111,7 +111,7 @@ test('messages for a partition of which a node has not learned wait until it has
   expect(await there.result({ run: 3 })).toMatchObject({ value: [1, 2] })
 })
 
-test('a message that its recipient does not take is an event of its sender', async () => {
+test('a message that its recipient does not take becomes an event of its sender', async () => {
   await troupe.startNode({ sender, collector })
   const there = await createIn(1, 'collector')
   await there.result({ run: 1 })
@@ -126,7 +126,7 @@ test('a message that its recipient does not take is an event of its sender', asy
   expect(events).toEqual([{ to: there.rootId, why: 'terminal' }])
 })
 
-test('messages are brought once more if that is asked for in the moment in which bringing them ends (CARRIER-1)', async () => {
+test('messages are brought once more if a request for it comes just as the last round ends (CARRIER-1)', async () => {
   for (let moments = 0; moments < 10; moments++) {
     let carried = 0
     const store = {

@@ -130,7 +130,7 @@ describe('self.after', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('a timer wakes a run that waits for a child, and the child is waited for still', async () => {
+  test('a timer wakes a run that waits for a child, and the run goes on waiting for the child', async () => {
     const gate = Promise.withResolvers<void>()
     await using troupe = await TestTroupe.start({
       workers: {
@@ -159,7 +159,7 @@ describe('self.after', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('a timer that comes while something else is received is received after it', async () => {
+  test('a timer that comes while another message is received is received after it', async () => {
     const seen: string[] = []
     await using troupe = await TestTroupe.connect()
     const busy = defineWorker({
@@ -182,7 +182,7 @@ describe('self.after', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('a time that cannot be is an error at the call', async () => {
+  test('an impossible time is an error at the call', async () => {
     await using troupe = await TestTroupe.start({
       workers: { waiter: defineWorker({ receive: (message, self) => self.after(message.value as number, null) }) },
     })

@@ -11,7 +11,7 @@ import { Connections } from '../../../src/store/redis/connections.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-test('a node whose first try to listen failed hears of followers and cancels after the next one', async () => {
+test('a node whose first attempt to listen failed hears of followers and cancels after the next one', async () => {
   const namespace = newNamespace()
   const connections = await Connections.open(inject('redisUrl'), { deadlineMs: 5_000 })
   const places = new Places(connections, namespace, 2)

@@ -11,7 +11,7 @@ const kind = (pool: string) =>
     receive: (message, self) => (message.kind === 'input' ? self.after(1_500, null) : self.reply('done')),
   })
 
-test('a worker that was parked is run when it wakes', async () => {
+test('a worker that was parked before its kind moved to another pool runs when it wakes', async () => {
   await using troupe = await TestTroupe.connect()
   const first = await troupe.startNode({ moved: kind('old') })
   const session = await troupe.create('moved')
@@ -21,7 +21,7 @@ test('a worker that was parked is run when it wakes', async () => {
   expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'done' })
 })
 
-test('a session that a client creates just after the move is run', async () => {
+test('a session that a client creates just after its kind moved to another pool runs', async () => {
   await using troupe = await TestTroupe.connect()
   const first = await troupe.startNode({ moved: kind('old') })
   expect(await troupe.run('moved')).toMatchObject({ value: 'done' })
@@ -33,7 +33,7 @@ test('a session that a client creates just after the move is run', async () => {
   expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'done' })
 })
 
-test('a client that created sessions before learns where a kind is hosted now', async () => {
+test('a client that created sessions before a kind moved learns where it is hosted now', async () => {
   await using troupe = await TestTroupe.connect()
   expect((await troupe.create('moved')).warning).not.toBeNull()
   await troupe.startNode({ moved: kind('new') })
@@ -41,7 +41,7 @@ test('a client that created sessions before learns where a kind is hosted now', 
   expect(await waitUntil('a session waits for no node', isHosted)).toBe(true)
 })
 
-test('a worker that stands in the run queue of its former pool, while no node is live, is no finding of audit or doctor', async () => {
+test('a worker in the run queue of its former pool, while no node is live, is no finding of audit or doctor', async () => {
   await using troupe = await TestTroupe.connect()
   const echo = (pool: string) => defineWorker({ pool, receive: (message, self) => self.reply(message.value) })
   const first = await troupe.startNode({ moved: echo('old') })

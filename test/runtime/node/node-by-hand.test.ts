@@ -67,7 +67,7 @@ test.each([
   ['finds an empty queue', none, false],
   ['can run nothing of the queue', { kind: 'unfit' }, true],
 ] as const)(
-  'a wake-up without a free slot hears of the slot that comes to its queue and %s',
+  'a wake-up without a free slot learns of the slot that comes to its queue and %s',
   async (_, found, isUnfit) => {
     const { node, claims } = nodeByHand(1)
     const first = node.wake(0, wakeup('a'))
@@ -118,7 +118,7 @@ test('a node that drains wakes no slot, and no wake-up waits for one', async () 
   expect(claims).toHaveLength(2)
 })
 
-test('a node that drains tells of no free slot, so that nothing waits for it', async () => {
+test('a node that drains reports no free slot, so that nothing waits for it', async () => {
   const gate = Promise.withResolvers<void>()
   const slow = defineWorker({ receive: () => gate.promise })
   await using troupe = await TestTroupe.connect()

@@ -48,7 +48,7 @@ async function looked(ceiling: Permissions, input: string | null, permissions: P
   return entry?.type === 'toolResult' ? entry.output.value : undefined
 }
 
-test('a folder of a node bounds what its kinds and its sessions name, by text, by link or not at all', async () => {
+test('a folder of a node bounds the folders of its kinds and sessions, by text, by link or not at all', async () => {
   const { inside, outside, base } = await folders()
   const node = { folder: inside }
   expect(await looked(node, inside, {})).toBe(inside)
@@ -88,7 +88,7 @@ test.each([
 })
 
 test.each(['/proc', '/proc/self', '/sys/kernel', '/dev', '/dev/shm', '//proc', '/srv/../proc/1', '/./dev'])(
-  'no session is given the folder %s',
+  'no session may use the folder %s',
   (folder) => {
     expect(() => checkPermissions({ folder })).toThrow(/no worker may use/)
   },

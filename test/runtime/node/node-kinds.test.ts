@@ -37,7 +37,7 @@ test.each([
   ['a default is set', { models: { default: 'openai/gpt-5', env: { OPENAI_API_KEY: 'k1234567' } } }],
   ['the offline model was chosen', { models: { default: 'offline/rules', env: { OPENAI_API_KEY: 'k1234567' } } }],
   ['there are no agents', { workers: { echo }, models: { env: {} } }],
-] as const)('a node says nothing of the offline model where %s', async (_, options) => {
+] as const)('a node does not mention the offline model if %s', async (_, options) => {
   expect((await logOf(options)).lines).toEqual([])
 })
 

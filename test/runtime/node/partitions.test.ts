@@ -44,7 +44,7 @@ describe('with three partitions', () => {
     expect(pruned).toBe(3)
   })
 
-  test('a node runs the workers of all of them, and no more at once than it has slots', async () => {
+  test('a node runs the workers of all partitions, and no more at once than it has slots', async () => {
     let running = 0
     let most = 0
     const parent = defineWorker({
@@ -73,7 +73,7 @@ describe('with three partitions', () => {
     await expectSound()
   })
 
-  test('a session is in one of them, found again under its key, and takes messages there', async () => {
+  test('a session is in one of several partitions, is found again under its key, and takes messages there', async () => {
     await troupe.startNode({ echo })
     for (const partition of all) {
       const session = await createIn(partition, 'echo', partition)
@@ -155,7 +155,7 @@ describe('with three partitions', () => {
     await expectSound()
   })
 
-  test('a dead letter whose id another partition has as well is put back with its worker alone', async () => {
+  test('a dead letter whose id another partition has too is put back only with its worker named', async () => {
     const sessions = await Promise.all([0, 1].map((partition) => createIn(partition, 'echo', `of ${partition}`)))
     const letter = `${Date.now() + 60_000}-0`
     for (const [partition, { id, rootId }] of sessions.entries()) {

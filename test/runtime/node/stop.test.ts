@@ -19,7 +19,7 @@ const quick = defineWorker({ receive: (message, self) => self.reply(message.valu
 test.each([
   [{}, 'a turn is released, and goes on elsewhere: the drain time of 0.05 s is over'],
   [{ force: true }, 'a turn is released, and goes on elsewhere: this node is to stop at once'],
-])('a node that stops with %j names each worker that it gives back', async (options, msg) => {
+])('a node that stops with %j names each worker that it releases', async (options, msg) => {
   const told: { level: number; worker: unknown }[] = []
   const logger = pino({ level: 'warn' }, { write: (line: string) => void told.push(JSON.parse(line)) })
   await using troupe = await TestTroupe.connect()
@@ -34,7 +34,7 @@ test.each([
   )
 })
 
-test('a node that stops receives no message of a worker that it was assigned at that moment (NODE-1)', async () => {
+test('a node that stops receives no message of a worker that was assigned to it at that moment (NODE-1)', async () => {
   const received: unknown[] = []
   const notes = defineWorker({
     receive(message, self) {
@@ -160,7 +160,7 @@ test('a node that stops while BullMQ alone has lost its connection leaves none o
   expect(closed).toBeGreaterThan(0)
 })
 
-test('a node that Redis gives no further connections does not start, and says so', async () => {
+test('a node to which Redis gives no further connections does not start, and says so', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   await using troupe = await TestTroupe.connect()
   const starting = troupe.startNode(

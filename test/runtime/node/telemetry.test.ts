@@ -88,7 +88,7 @@ test('a run of an agent is reported as spans of its turn, model calls and tool c
   ])
 })
 
-test('each end of a run of an agent is counted, with its iterations and calls: a failure and a cancel too', async () => {
+test('each end of a run of an agent is counted, with its iterations and calls: failures and cancels too', async () => {
   const telemetry = new Recording()
   const look = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => 'seen' })
   const failing = defineWorker({

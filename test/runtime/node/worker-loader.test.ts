@@ -24,12 +24,12 @@ async function inFolder(files: Record<string, string>, look: (folder: string) =>
 }
 
 describe('loadWorkers', () => {
-  test('takes the path of a file below the folder as its kind [2.20]', () =>
+  test('loadWorkers takes the path of a file below the folder as its kind [2.20]', () =>
     inFolder({ 'reader.ts': worker, 'team/lead.mts': worker, 'team/deep/member_1.ts': worker }, async (folder) => {
       expect([...(await loadWorkers(folder)).keys()].sort()).toEqual(['reader', 'team/deep/member_1', 'team/lead'])
     }))
 
-  test('takes CommonJS files, as they are written and as a compiler writes them', () => {
+  test('loadWorkers takes CommonJS files, as they are written and as a compiler writes them', () => {
     const made = `require(${JSON.stringify(source)}).defineWorker({ receive(m, self) { self.reply(m.value) } })`
     const compiled = `Object.defineProperty(exports, '__esModule', { value: true })\nexports.default = ${made}`
     return inFolder({ 'written.cjs': `module.exports = ${made}`, 'compiled.cjs': compiled }, async (folder) => {
@@ -37,7 +37,7 @@ describe('loadWorkers', () => {
     })
   })
 
-  test('passes over helpers, tests, declarations and other files', () =>
+  test('loadWorkers passes over helpers, tests, declarations and other files', () =>
     inFolder(
       {
         'reader.ts': worker,
@@ -70,7 +70,7 @@ describe('loadWorkers', () => {
       { 'odd.ts': worker.replace('receive', 'timeout: 1, receive') },
       'does not know the field "timeout"',
     ],
-  ] as [string, Record<string, string>, string][])('refuses %s and names it', (_, files, named) =>
+  ] as [string, Record<string, string>, string][])('loadWorkers refuses %s and names it', (_, files, named) =>
     inFolder(files, async (folder) => {
       await expect(loadWorkers(folder)).rejects.toMatchObject({
         code: 'config_invalid',
@@ -79,7 +79,7 @@ describe('loadWorkers', () => {
     }),
   )
 
-  test('names a file that waits at its top level for what never comes', () =>
+  test('loadWorkers names a file that waits at its top level for something that never comes', () =>
     inFolder({ 'a.ts': worker }, async (folder) => {
       // The file and its imports are loaded before: now only the second file takes long.
       await loadWorkers(folder)
@@ -89,7 +89,7 @@ describe('loadWorkers', () => {
       )
     }))
 
-  test('leaves nothing behind of the time that a file may take', () =>
+  test('loadWorkers leaves no timer for the time that a file may take', () =>
     inFolder({ 'reader.ts': worker }, async (folder) => {
       // Tests before this one in the same process may have left timers, which end at any time.
       using set = vi.spyOn(globalThis, 'setTimeout')
@@ -100,14 +100,14 @@ describe('loadWorkers', () => {
       expect(cleared.mock.calls.flat()).toContain(begun[0])
     }))
 
-  test('says where a package is looked for that is not there', () =>
+  test('loadWorkers says where a missing package is looked for', () =>
     inFolder({ 'a.mjs': "import 'no-such-package'\nexport default 1" }, async (folder) => {
       await expect(loadWorkers(folder)).rejects.toThrow(
         /a\.mjs cannot be loaded: .*Cannot find package 'no-such-package'.* Type `npm install no-such-package` in the folder of the worker files, or in one above it\.$/,
       )
     }))
 
-  test('says of a folder that is not there, or is a file, what to give instead', () =>
+  test('loadWorkers says for a missing folder, or a file in its place, what to give instead', () =>
     inFolder({ 'reader.ts': worker }, async (folder) => {
       const advice = 'name a folder of worker files: --workers or TROUPE_WORKERS (workers in code).'
       await expect(loadWorkers(join(folder, 'none'))).rejects.toMatchObject({
@@ -123,7 +123,7 @@ describe('loadWorkers', () => {
       })
     }))
 
-  test('refuses a folder that is not there and names it', async () => {
+  test('loadWorkers refuses a missing folder and names it', async () => {
     await expect(loadWorkers('/no/such/folder')).rejects.toMatchObject({
       code: 'config_invalid',
       message: expect.stringContaining('/no/such/folder'),
@@ -132,7 +132,7 @@ describe('loadWorkers', () => {
 })
 
 describe('readWorkers', () => {
-  test('loads what can be loaded, and says of each other file what is wrong', () =>
+  test('readWorkers loads every file that can be loaded, and says for each other file what is wrong', () =>
     inFolder({ 'fine.ts': worker, 'wrong.ts': 'export default {{{', 'none.ts': '' }, async (folder) => {
       const { kinds, broken, skipped } = await readWorkers(folder)
       expect([...kinds.keys()]).toEqual(['fine'])
@@ -141,7 +141,7 @@ describe('readWorkers', () => {
       expect(skipped).toEqual([])
     }))
 
-  test('follows links to folders and files, and passes over a link to a folder that it lies in', () =>
+  test('readWorkers follows links to folders and files, and passes over a link to a folder that it lies in', () =>
     inFolder(
       { 'elsewhere/_shared/reader.ts': worker, 'elsewhere/one.ts': worker, 'own.ts': worker },
       async (folder) => {
@@ -158,7 +158,7 @@ describe('readWorkers', () => {
       },
     ))
 
-  test.each(['view.tsx', 'view.jsx'])('names %s as passed over', (name) =>
+  test.each(['view.tsx', 'view.jsx'])('readWorkers names %s as passed over', (name) =>
     inFolder({ [name]: worker, 'own.ts': worker, 'view.test.tsx': '' }, async (folder) => {
       const { kinds, skipped } = await readWorkers(folder)
       expect([...kinds.keys()]).toEqual(['own'])
@@ -168,7 +168,7 @@ describe('readWorkers', () => {
     }),
   )
 
-  test('opens only regular files: not a pipe, a device or a link to nothing', () =>
+  test('readWorkers opens only regular files: not a pipe, a device or a link to nothing', () =>
     inFolder({ 'own.ts': worker }, async (folder) => {
       execFileSync('mkfifo', [join(folder, 'pipe.ts')])
       await symlink('/dev/zero', join(folder, 'device.ts'))

@@ -28,7 +28,7 @@ const deep = defineWorker({
 })
 
 describe('limits', () => {
-  test('children: as many as allowed are spawned, one more fails the run and none is born', async () => {
+  test('children: as many as allowed are spawned; one more fails the run and none is created', async () => {
     await using troupe = await TestTroupe.start({ workers: { spawner, echo } })
     expect(await troupe.run('spawner', { children: 3 }, { limits: { children: 3 } })).toMatchObject({ value: 3 })
     const session = await troupe.create('spawner', { children: 4 }, { limits: { children: 3 } })
@@ -84,7 +84,7 @@ describe('limits', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('workers of a session: exactly as many as allowed are born, also when many ask at once', async () => {
+  test('workers of a session: exactly as many as allowed are created, even if many ask at once', async () => {
     await using troupe = await TestTroupe.start({ workers: { spawner, echo, deep: spawner } })
     const results = await troupe.run('spawner', { children: 9 }, { limits: { workers: 10 } })
     expect(results).toMatchObject({ status: 'completed', value: 9 })
@@ -164,7 +164,7 @@ describe('limits', () => {
     ['timers', 2_000, (self, number) => self.after(3_600_000, number)],
   ]
   test.each(parts)(
-    'parts of a step: as many as allowed are %s, %i, one more is refused at the call',
+    'parts of a step: as many as allowed are %s, %i; one more is refused at the call',
     async (...part) => {
       const [what, most, ask] = part
       const many = defineWorker({
@@ -193,7 +193,7 @@ describe('limits', () => {
     },
   )
 
-  test('open timers and asks: so many at once in one run, however many steps set them', async () => {
+  test('open timers and asks: one run may have a limited number at once, however many steps set them', async () => {
     const waiting = defineWorker({
       receive(message, self) {
         for (let number = 0; number < 1_000; number++) self.after(3_600_000, null)
@@ -208,7 +208,7 @@ describe('limits', () => {
     })
   })
 
-  test('parts of a step: what costs Redis more counts more, and a mix has one limit', async () => {
+  test('parts of a step: a part that costs Redis more counts more, and a mix has one limit', async () => {
     const mixed = defineWorker({
       receive(message, self) {
         for (let number = 0; number < 250; number++) self.send(self.id, number)
@@ -229,7 +229,7 @@ describe('limits', () => {
     })
   })
 
-  test('bytes of a step: all that a receive passes counts towards one limit, of the states the last', async () => {
+  test('bytes of a step: everything that a receive passes counts towards one limit; of several states only the last', async () => {
     const text = 'ä'.repeat(500_000)
     const many = defineWorker({
       initial: '',
@@ -256,7 +256,7 @@ describe('limits', () => {
     })
   })
 
-  test('message size: refused at the call that gives it, from outside and from within (SELF-1)', async () => {
+  test('message size: a message that is too large is refused at the call, from outside and from within (SELF-1)', async () => {
     const big = 'x'.repeat(1_048_577)
     await using troupe = await TestTroupe.start({
       workers: {

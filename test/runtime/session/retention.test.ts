@@ -13,7 +13,7 @@ async function said(troupe: TestTroupe): Promise<string | null> {
   return troupe.redis.hget(partitionKeys(troupe.tag).meta, 'retentionMs')
 }
 
-test('a node sets it for its namespace, and a node that says nothing keeps to that', async () => {
+test('a node sets the retention of its namespace, and a node without a setting keeps to that', async () => {
   await using troupe = await TestTroupe.connect()
   const { namespace } = troupe
   const start = (own: { retentionMs?: number }) =>

@@ -311,21 +311,18 @@ test('a handler whose failure cancelled other children is not retried, and the e
 test.each([
   ['timer', (self: Self) => self.after(600_000, 'late'), 'its failure dropped 1 timer'],
   ['ask', (self: Self) => self.ask('Anybody?'), 'its failure withdrew 1 ask'],
-] as const)(
-  'a run whose end took an open %s with it cannot go on, and the error says so',
-  async (_what, wait, words) => {
-    const worker = defineWorker({
-      retries: 0,
-      receive(message, self) {
-        if (message.kind !== 'input') throw new TerminalError('not yet')
-        wait(self)
-        self.after(0, 'now')
-      },
-    })
-    await using troupe = await TestTroupe.start({ workers: { worker } })
-    const session = await troupe.create('worker')
-    expect(await resultOf(session)).toMatchObject({ status: 'failed' })
-    await expect(session.retry()).rejects.toThrow(words)
-    await expectSound(troupe)
-  },
-)
+] as const)('a run whose end closed an open %s cannot go on, and the error says so', async (_what, wait, words) => {
+  const worker = defineWorker({
+    retries: 0,
+    receive(message, self) {
+      if (message.kind !== 'input') throw new TerminalError('not yet')
+      wait(self)
+      self.after(0, 'now')
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { worker } })
+  const session = await troupe.create('worker')
+  expect(await resultOf(session)).toMatchObject({ status: 'failed' })
+  await expect(session.retry()).rejects.toThrow(words)
+  await expectSound(troupe)
+})

@@ -199,16 +199,16 @@ describe('offered to a slot are', () => {
     })
   })
 
-  test('no kind that this node does not host, and none of another pool', () => {
+  test('children of a kind that this node does not host, or of another pool, are not offered to a slot', () => {
     expect(offered([spawn('far'), spawn('gpu', 'gpu'), spawn('gpu')])).toBeUndefined()
   })
 
-  test('no more than one wake-up may be expected to serve', () => {
+  test('no more children are offered to a slot than one wake-up may be expected to serve', () => {
     const three = [1, 2, 3].map(() => spawn('quick'))
     expect(offered(three, { most: 2 })).toMatchObject({ takes: [true, true, false] })
   })
 
-  test('no children of a run that ends with the step that spawns them', () => {
+  test('children of a run that ends with the step that spawns them are not offered to a slot', () => {
     expect(offered([spawn('quick')], { outcome: 'completed' })).toBeUndefined()
   })
 })

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { ClaimNonces } from '../../../src/runtime/slot/nonces.ts'
 
-test('each claim has a nonce of its own, once the one before was answered (NONCE-1)', () => {
+test('each claim has its own nonce, once the claim before was answered (NONCE-1)', () => {
   const nonces = new ClaimNonces(2)
   const seen = Array.from({ length: 2_000 }, (_, number) => {
     const nonce = nonces.next(number % 2)

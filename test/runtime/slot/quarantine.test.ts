@@ -61,7 +61,7 @@ const words = (step: string) =>
 test.each([
   ['a handler', defineWorker({ receive: (message, self) => self.reply(message.value) })],
   ['an agent', defineWorker({ instructions: 'x', model: recordedModel('test/m', () => say('fine')) })],
-])('the input that %s was given is put aside, and not in its history', async (_, worker) => {
+])('the input that a %s received is put aside, and is not in its history', async (_, worker) => {
   await using troupe = await TestTroupe.start({ workers: { worker } })
   const session = await troupe.create('worker', 'one', { keepOpen: true })
   await session.result({ run: 1 })
@@ -118,30 +118,33 @@ test('a handler that had no message is quarantined with evidence that names none
 test.each([
   [['a', 'b', 'c', 'd', 'e', 'f', 'g'], ' and 2 more'],
   [['a', 'b', 'c', 'd', 'e'], ''],
-])('an agent within a run is told by the tool calls %j that were next, and each is answered', async (ids, more) => {
-  const flaky = defineTool({
-    name: 'flaky',
-    description: 'x',
-    effect: 'idempotent',
-    run() {
-      throw new TransientError('not yet', { retryAfterMs: hourMs })
-    },
-  })
-  const model = recordedModel('test/m', () => together(...ids.map((id) => call('flaky', {}, id))))
-  const worker = defineWorker({ instructions: 'x', model, tools: [flaky] })
-  await using troupe = await TestTroupe.start({ workers: { worker } })
-  const session = await troupe.create('worker', 'one', { keepOpen: true })
-  await poison(troupe, session, 'parked')
-  await wake(troupe)
-  const { failure, letter, entries, told } = await endOf(troupe, session, 1)
-  const step = `tool call flaky (a), flaky (b), flaky (c), flaky (d), flaky (e)${more}`
-  expect(failure).toMatchObject({ code: 'poison', origin: 'runtime', attempt: 2, message: words(step) })
-  expect(letter).toMatchObject({ killedBy: step, message: null })
-  expect(letter?.evidence).toEqual(evidenceOf('worker', 1, step, 2))
-  const results = entries.flatMap((entry) => (entry.type === 'toolResult' ? [[entry.toolCallId, entry.status]] : []))
-  expect(results).toEqual(ids.map((id) => [id, 'cancelled']))
-  expect(told).toEqual([])
-})
+])(
+  'a quarantined agent within a run names the tool calls %j that were next, and each is answered',
+  async (ids, more) => {
+    const flaky = defineTool({
+      name: 'flaky',
+      description: 'x',
+      effect: 'idempotent',
+      run() {
+        throw new TransientError('not yet', { retryAfterMs: hourMs })
+      },
+    })
+    const model = recordedModel('test/m', () => together(...ids.map((id) => call('flaky', {}, id))))
+    const worker = defineWorker({ instructions: 'x', model, tools: [flaky] })
+    await using troupe = await TestTroupe.start({ workers: { worker } })
+    const session = await troupe.create('worker', 'one', { keepOpen: true })
+    await poison(troupe, session, 'parked')
+    await wake(troupe)
+    const { failure, letter, entries, told } = await endOf(troupe, session, 1)
+    const step = `tool call flaky (a), flaky (b), flaky (c), flaky (d), flaky (e)${more}`
+    expect(failure).toMatchObject({ code: 'poison', origin: 'runtime', attempt: 2, message: words(step) })
+    expect(letter).toMatchObject({ killedBy: step, message: null })
+    expect(letter?.evidence).toEqual(evidenceOf('worker', 1, step, 2))
+    const results = entries.flatMap((entry) => (entry.type === 'toolResult' ? [[entry.toolCallId, entry.status]] : []))
+    expect(results).toEqual(ids.map((id) => [id, 'cancelled']))
+    expect(told).toEqual([])
+  },
+)
 
 test('a quarantined agent within a run names the model call that was next', async () => {
   const look = defineTool({ name: 'look', description: 'x', effect: 'pure', run: () => 1 })
@@ -162,7 +165,7 @@ test('a quarantined agent within a run names the model call that was next', asyn
 })
 
 test.each(['job', 'conversation'])(
-  'the input of a %s that was put aside before it was received is retried',
+  'the input of a %s that was put aside before it was received can be retried',
   async (mode) => {
     const worker = defineWorker({ receive: (message, self) => self.reply(message.value) })
     await using troupe = await TestTroupe.connect()
@@ -192,7 +195,7 @@ async function jobPutAside(troupe: TestTroupe): Promise<Session> {
   return session
 }
 
-test('an input that was put aside after a failed attempt is retried', async () => {
+test('an input that was put aside after a failed attempt can be retried', async () => {
   const worker = defineWorker({
     receive(message, self) {
       if (self.run === 1) throw new TransientError('not yet', { retryAfterMs: hourMs })
@@ -206,7 +209,7 @@ test('an input that was put aside after a failed attempt is retried', async () =
   await expectInvariants(troupe.redis, troupe.namespace)
 })
 
-test('an input that was put aside after its run had recorded a step is not retried: another run would do it again', async () => {
+test('an input that was put aside after its run had recorded a step is not retried, because another run would repeat the step', async () => {
   const worker = defineWorker({
     async receive(_, self) {
       await self.step('charge', () => 1)

@@ -341,7 +341,7 @@ describe('a node of short turns', () => {
   })
 })
 
-test('a node of long turns leaves children to the slots of all', async () => {
+test('a node of long turns leaves children to the slots of all nodes', async () => {
   const long = defineWorker({
     async receive(message, self) {
       await new Promise((resolve) => setTimeout(resolve, 110))

@@ -14,7 +14,7 @@ const inOther = defineWorker({ pool: 'other', receive: (message, self) => self.r
 const endless = defineWorker({ receive: (_, self) => self.send(self.id, null) })
 const quick = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
-test('a run queue that got a slot after it found none waits for no other', () => {
+test('a run queue that got a slot after it found none does not wait for another one', () => {
   const slots = new Slots(1)
   const [first, second] = ['a', 'b'].map((pool) => ({ partition: 0, wakeup: { id: pool, pool } })) as [
     RunQueue,
@@ -145,7 +145,7 @@ test('a slot whose partition always has work serves another partition (SLOTS-2)'
   expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
 })
 
-test('a slot whose partition always has work serves another one, also where no wake-up comes from there (SLOTS-2)', async () => {
+test('a slot whose partition always has work serves another one, even if no wake-up comes from there (SLOTS-2)', async () => {
   await using troupe = await TestTroupe.connect({ partitions: 2 })
   await troupe.startNode({ endless, quick }, { concurrency: 1, policy: { turnSliceSteps: 5, wakeupMs: 300 } })
   const keys = Array.from({ length: 100 }, (_, number) => `key ${number}`)
@@ -164,7 +164,7 @@ test.each([
   ['a wake-up there would be stale', { wakeupJobMs: 600_000, wakeupMs: 100 }],
   ['its own wake-up has lasted its bound', { wakeupJobMs: 100, wakeupMs: 600_000 }],
 ])(
-  'a slot that went where another line waited as %s comes back, though no wake-up calls it (SLOTS-2)',
+  'a slot that went to another queue which waited as %s comes back, even if no wake-up calls it (SLOTS-2)',
   async (_, bounds) => {
     const wakerMade = Promise.withResolvers<Waker>()
     await using troupe = await TestTroupe.connect()

@@ -19,7 +19,7 @@ test('one slot at a time may run a suspect (SUSPECT-1)', () => {
   expect(gate.ask(2)).toBe(true)
 })
 
-test('no slot has it while a behaviour goes on after the end of its turn (SUSPECT-2)', async () => {
+test('no slot may run a suspect while a behaviour goes on after the end of its turn (SUSPECT-2)', async () => {
   const gate = new SuspectGate(60_000)
   const [one, two] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   expect(gate.ask(1)).toBe(true)
@@ -45,7 +45,7 @@ test('a behaviour that never ends blocks suspects for a limited time (SUSPECT-2)
   expect(gate.ask(1)).toBe(true)
 })
 
-test('no slot has it while a cancelled behaviour goes on, unless that is about to return (SUSPECT-2)', async () => {
+test('no slot may run a suspect while a cancelled behaviour goes on, unless that is about to return (SUSPECT-2)', async () => {
   const gate = new SuspectGate(60_000)
   await gate.noteOverrunIfDeaf(Promise.resolve().then(() => {}))
   expect(gate.ask(1)).toBe(true)
@@ -88,7 +88,7 @@ test('a slot that claimed an innocent worker lets another slot claim a suspect',
   await expectInvariants(troupe.redis, troupe.namespace)
 })
 
-test('a node claims no suspect while a cancelled handler goes on, not even with the cancelling end, and claims others', async () => {
+test('a node claims no suspect while a cancelled handler goes on, not even for the cancelling end, and claims others', async () => {
   const begun = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<void>()
   const deaf = defineWorker({
@@ -113,7 +113,7 @@ test('a node claims no suspect while a cancelled handler goes on, not even with 
   await expectInvariants(troupe.redis, troupe.namespace)
 })
 
-test('a node claims no suspect while a handler goes on whose turn was taken from it, and claims others', async () => {
+test('a node claims no suspect while a handler goes on whose turn was taken away, and claims others', async () => {
   const ended = Promise.withResolvers<void>()
   let starts = 0
   const deaf = defineWorker({

@@ -24,7 +24,7 @@ test('a long turn among many short ones gives every worker a wake-up of its own 
   expect(workersPerWakeAfter(...Array.from({ length: 1_000 }, () => 0.1), 100)).toBe(1)
 })
 
-test('a period without turns says nothing, and pools are kept apart', () => {
+test('a period without turns reports nothing, and pools are kept apart', () => {
   const times = new TurnTimes()
   times.note('default', 1)
   expect(times.endPeriod('gpu')).toBe(0)

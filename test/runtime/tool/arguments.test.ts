@@ -27,7 +27,7 @@ test('the tool gets the value that the schema returned, without unknown properti
   expect(check(person, { name: 'Ada', more: 1 })).toEqual(accepted({ name: 'Ada', age: 1 }))
 })
 
-test('the model reads which property is wrong, and why', () => {
+test('the model reads which property of its arguments is wrong, and why', () => {
   expect(check(person, { age: 'x' })).toEqual(
     refused('name: expected string, received undefined', 'age: expected number, received string'),
   )
@@ -41,7 +41,7 @@ test('the model reads which property is wrong, and why', () => {
   )
 })
 
-test('the error is short, however many problems there are', () => {
+test('the error about wrong arguments is short, however many problems there are', () => {
   const result = check(
     z.array(z.number()),
     Array.from({ length: 100 }, () => 'x'),

@@ -67,7 +67,7 @@ test('the model may leave out a field with a default, because the schema describ
   })
 })
 
-test('a schema that is not an object stands under `arguments`', () => {
+test('a schema that is not an object is put under `arguments`', () => {
   const wrapped = (inner: object) => ({
     type: 'object',
     properties: { arguments: inner },

@@ -245,7 +245,7 @@ test('a path that is too long for any system is refused without reading the disk
   await expect(workspace.resolve('no/'.repeat(1_365))).rejects.toThrow(/does not exist|ENAMETOOLONG/)
 })
 
-test('no combination of these parts leads outside', async () => {
+test('no combination of these path parts leads outside', async () => {
   const workspace = await openWorkspace(root)
   const names = [
     '..',

@@ -64,7 +64,7 @@ test.each([
     { name: 'mine', keepOpen: true },
     { kind: 'echo', name: 'mine', mode: 'conversation' },
   ],
-])('a session of %j begins with what it is', async (more, details) => {
+])('a session of %j begins with an event that says what it is', async (more, details) => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('echo', 1, more)
   const { value } = await session.events({ after: '0-0' }).next()
@@ -150,7 +150,7 @@ test.each([
     'iterations_exceeded',
   ],
   ['no reply', 'no object', [], 'input_invalid'],
-])('an agent that fails at once tells that its run began, and %s', async (_, input, replied, code) => {
+])('an agent that fails at once reports that its run began, and %s', async (_, input, replied, code) => {
   const model = scriptedModel('test/one', [call('look', {}, 'a')])
   const agent = defineWorker({
     instructions: 'x',

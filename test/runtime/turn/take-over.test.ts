@@ -28,7 +28,7 @@ async function interrupted(troupe: TestTroupe, kind: string, starts: number, las
 const notes = (entries: readonly Entry[]) => entries.map(({ takenOver }) => takenOver ?? null)
 
 test.each(['handler', 'agent'])(
-  'the first entry of the turn of %s names the start and the node, and no other does',
+  'the first entry of the turn of %s names the start and the node, and no other entry does',
   async (kind) => {
     await using troupe = await TestTroupe.connect()
     const session = await interrupted(troupe, kind, 1)
@@ -43,7 +43,7 @@ test.each(['handler', 'agent'])(
   },
 )
 
-test('a worker whose start did not count has the last words of the other node', async () => {
+test('a worker whose start did not count has the last words of the node that died', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await interrupted(troupe, 'handler', 0, 'node n-1 (host, pid 1) ended: "x"')
   const { id: node } = await troupe.startNode({ handler })
@@ -53,7 +53,7 @@ test('a worker whose start did not count has the last words of the other node', 
   expect(entryLine(0, first as Entry)).toContain('(start 1; last words: node n-1 (host, pid 1) ended: "x"): received')
 })
 
-test('a worker that nobody interrupted has no such note', async () => {
+test('a worker that nobody interrupted has no entry about an interruption', async () => {
   await using troupe = await TestTroupe.start({ workers: { handler } })
   const session = await troupe.create('handler')
   await session.result()

@@ -127,7 +127,7 @@ describe('a turn', () => {
       return { store, turn }
     }
 
-    test('the next message is received when the one before is recorded; else at once (TURN-5)', async () => {
+    test('a worker whose earlier start came to nothing receives a message only once the one before is recorded; others at once (TURN-5)', async () => {
       const { store, turn } = await begun(noting, 2)
       expect(seen).toEqual([1])
       store.commits[0]?.answer(ok({ kind: 'none' }))
@@ -138,7 +138,7 @@ describe('a turn', () => {
       first.turn.abandon('fenced')
     })
 
-    test('a tool without effects runs when the reply that calls it is recorded; else at once (TURN-5)', async () => {
+    test('a worker whose earlier start came to nothing runs a tool without effects only once the reply that calls it is recorded; others at once (TURN-5)', async () => {
       const { store, turn } = await begun(looking(), 2)
       expect(store.commits[0]?.request.entries.join()).not.toContain('"assistant"')
       store.commits[0]?.answer(ok({ kind: 'none' }))

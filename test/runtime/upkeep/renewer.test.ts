@@ -109,7 +109,7 @@ describe('which turns are renewed', () => {
     expect(scene.renewer.turns).toEqual([over])
   })
 
-  test('all of a session that is named, however short they are', async () => {
+  test('all turns of a named session are renewed, however short they are', async () => {
     const session = newId(0)
     const mine = [
       scene.turn({ startedAt: performance.now(), sessionId: session }),
@@ -120,7 +120,7 @@ describe('which turns are renewed', () => {
     expect(scene.workersAsked).toEqual([mine.map(({ assignment }) => assignment.workerId)])
   })
 
-  test('a hundred at a time at most', async () => {
+  test('turns are renewed at most a hundred at a time', async () => {
     for (let number = 0; number < 250; number++) scene.turn()
     await scene.renewer.runOnce()
     expect(scene.asked.map(({ length }) => length)).toEqual([100, 100, 50])

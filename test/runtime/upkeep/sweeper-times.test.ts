@@ -147,7 +147,7 @@ describe('a timer that is due in a month', () => {
   })
 })
 
-test('a sweep that found nothing to do is followed by looks alone, ever more rarely, until there is something (SWEEP-5)', async () => {
+test('a sweep that found nothing to do is followed only by short looks, ever more rarely, until there is work (SWEEP-5)', async () => {
   await using place = await Place.open({ policy: { sweepEveryMs: 20 } })
   const { upkeep } = place.node()
   await upkeep.announce(1, [])

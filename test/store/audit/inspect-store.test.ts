@@ -56,7 +56,7 @@ describe('sessions', () => {
     expect(await behind(2_001, '0')).toEqual(made)
   })
 
-  test('say whether they were cancelled, and how they ended', async () => {
+  test('sessions say whether they were cancelled, and how they ended', async () => {
     const status = await Place.open()
     const node = status.node()
     const done = await status.create({ label: 'done' })
@@ -121,7 +121,7 @@ describe('workers', () => {
     expect(most).toBeLessThan(40)
   })
 
-  test('show the failure, the history and its last growth, the waiting mail of each lane, and the node', async () => {
+  test('workers show the failure, the history and its last growth, the waiting mail of each lane, and the node', async () => {
     const status = await Place.open()
     const { root } = await status.create()
     const node = status.node()
@@ -198,7 +198,7 @@ test('a mailbox shows large results, which stand beside their lane', async () =>
   ])
 })
 
-test('a mailbox that changes while it is read is read again: no mail appears under the number of another', async () => {
+test('a mailbox that changes while it is read is read again, so that no mail appears under the number of another', async () => {
   await using status = await Place.open()
   const { root } = await status.create()
   await status.post(root, 'b')
@@ -219,7 +219,7 @@ test('a mailbox that changes while it is read is read again: no mail appears und
 })
 
 describe('nodes, kinds, dead letters, queues', () => {
-  test('nodes are as they said last', async () => {
+  test('nodes in a list are as they described themselves last', async () => {
     const status = await Place.open()
     const node = status.node({ slots: 3, kinds: { default: ['echo', 'reader'], gpu: ['paint'] } })
     await node.sweep({ free: 0 })
@@ -338,7 +338,7 @@ describe('nodes, kinds, dead letters, queues', () => {
     expect((await status.inspect.queuedKinds('default', 10)).map(({ kind }) => kind)).toEqual(['echo', 'other'])
   })
 
-  test('wake-ups that are stale are not out, and leases count as expired when their time is over', async () => {
+  test('stale wake-ups do not count as out, and leases count as expired when their time is over', async () => {
     const status = await Place.open()
     const now = await status.inspect.now()
     await status.redis.zadd(status.keys.wakeups('default'), now - 1_000, 'stale', now + 60_000, 'out')

@@ -81,7 +81,7 @@ describe('a listener', () => {
     ])
   })
 
-  test('shares one connection and one subscription, which go when the last one leaves', async () => {
+  test('a live listener shares one connection and one subscription, which go when the last one leaves', async () => {
     await using scene = await opened()
     const { tail, session, followers } = scene
     const other = newId(0)

@@ -123,7 +123,7 @@ describe('a message under a known key', () => {
     expect(await place.post(root, 'hello', 'key')).toEqual({ ...first, kind: 'again' })
   })
 
-  test('sent by ten at once is accepted once', async () => {
+  test('a message sent by ten clients at once under one key is accepted once', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     const answers = await Promise.all(Array.from({ length: 10 }, () => place.post(root, 'hello', 'key')))

@@ -57,7 +57,7 @@ describe('a redrive', () => {
     expect(await place.changed(again)).toEqual({})
   })
 
-  test('several at once put it back once', async () => {
+  test('several redrives at once put a message back once', async () => {
     await using place = await Place.open()
     const { redrive, root } = await quarantined(place)
     await Promise.all(Array.from({ length: 10 }, redrive))

@@ -23,7 +23,7 @@ test('the policy is written once, and a session at its default has no field for 
   expect(await set({ policy: 'auto' })).toEqual({})
 })
 
-test('a record whose policy another program wrote over is named, and not changed', async () => {
+test('a record whose policy another program overwrote is named, and not changed', async () => {
   await using place = await Place.open()
   const { id, root } = await place.create({ approval: 'auto wait 0' })
   await place.redis.hset(`${place.keys.tag}:w:${root}`, 'approval', 'yes')

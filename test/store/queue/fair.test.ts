@@ -20,7 +20,7 @@ function numbers(seed: number): () => number {
 const longestMs = 4000
 
 test.each([1, 2, 3])(
-  'a session that comes waits for one turn of each other at most, beside any floods (%i)',
+  'a new session waits for at most one turn of each other session, whatever work they bring (%i)',
   async (seed) => {
     await using place = await Place.open()
     const next = numbers(seed)
@@ -58,7 +58,7 @@ test.each([1, 2, 3])(
   },
 )
 
-test('two sessions that always have work share by their weights and the length of their turns', async () => {
+test('two sessions that always have work share slots by their weights and the length of their turns', async () => {
   await using place = await Place.open()
   const node = place.node()
   const sessions = [

@@ -6,7 +6,7 @@ import { GateLives } from '../support/queue/gate-lives.ts'
 const steps = 60
 
 test.each([1, 2, 3])(
-  'no gate lets too many in, and everybody begins, whatever ends, dies and is cancelled (seed %i)',
+  'no gate lets too many runs in, and everybody begins, whatever ends, dies and is cancelled (seed %i)',
   async (seed) => {
     await using place = await Place.open()
     const lives = new GateLives(place, seed)

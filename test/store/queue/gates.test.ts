@@ -14,7 +14,7 @@ test.each([
   await expect(check(place)).resolves.toBeUndefined()
 })
 
-test('a commit of a worker without gates touches no key of them', async () => {
+test('a commit of a worker without gates touches no key of gates', async () => {
   await using place = await Place.open()
   await place.create()
   const turn = await place.node().claim()
@@ -22,7 +22,7 @@ test('a commit of a worker without gates touches no key of them', async () => {
   expect(Object.keys(changed).filter((key) => key.includes('gate'))).toEqual([])
 })
 
-test('beginnings that another program wrote over hold nobody', async () => {
+test('overwritten times of beginnings hold nobody at a gate', async () => {
   await using place = await Place.open()
   await place.create({ label: 'a' })
   const node = place.node({ slots: 2 })

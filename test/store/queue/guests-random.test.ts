@@ -6,7 +6,7 @@ import { randomOf } from '../support/queue/gate-lives.ts'
 import { GuestLives } from '../support/queue/guest-lives.ts'
 
 test.each([1, 2, 3, 4])(
-  'no gate lets too many of all partitions in, and everybody begins, whatever is lost, comes twice or late (seed %i)',
+  'no gate lets too many runs of all partitions in, and everybody begins, whatever is lost, comes twice or late (seed %i)',
   async (seed) => {
     await using home = await Place.open()
     const gates = seed % 2 === 0 ? [atOnce(2)] : [atOnce(2), within(1_000)]

@@ -21,7 +21,7 @@ test('a worker whose kind does not say how many children run at once has no such
   expect(await place.redis.exists(place.workerKeys(root).waiting)).toBe(0)
 })
 
-test('another program that wrote over the numbers stops no child from reporting', async () => {
+test('an overwritten number of children does not stop any child from reporting', async () => {
   await using place = await Place.open()
   const { root } = await place.create()
   const node = place.node({ slots: 8 })

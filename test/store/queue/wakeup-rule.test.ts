@@ -68,7 +68,7 @@ const scenes: readonly Scene[] = [
 
 describe('the wake-up rule', () => {
   test.each(scenes)(
-    '$queued queued, $slots slots, $busy busy, $out out, $stale stale, $workersPerWake in a row: $added added',
+    'the rule with $queued queued, $slots slots, $busy busy, $out out, $stale stale, $workersPerWake in a row: $added added',
     async (scene) => {
       await using place = await Place.open()
       const { root } = await place.create({ mode: 'conversation' })
@@ -123,7 +123,7 @@ describe('wakeups', () => {
     expect(wakeups).toEqual([expect.stringMatching(/^w[\w.]{12,}-default-1$/)])
   })
 
-  test('a claim sends none, or a wake-up that no node can answer would be sent again without end', async () => {
+  test('a claim sends no wake-up, or one that no node can answer would be sent again without end', async () => {
     await using place = await Place.open()
     await place.create({ kind: 'other' })
     await place.redis.del(place.keys.wakeups('default'))
@@ -131,7 +131,7 @@ describe('wakeups', () => {
     expect(await place.dump()).not.toHaveProperty('wakeups:default')
   })
 
-  test('the end of a turn that claims the last worker sends none', async () => {
+  test('the end of a turn that claims the last worker sends no wake-up', async () => {
     await using place = await Place.open()
     await place.create({ label: 'a' })
     await place.create({ label: 'b' })
@@ -155,7 +155,7 @@ describe('wakeups', () => {
     expect(await place.redis.zrange(place.keys.wakeups('default'), 0, '-1')).toEqual(answer.wakeups.map(({ id }) => id))
   })
 
-  test('the end of a turn that finds only what its node cannot run sends wake-ups for others', async () => {
+  test('the end of a turn that finds only workers its node cannot run sends wake-ups for other nodes', async () => {
     await using place = await Place.open()
     await place.create({ label: 'a' })
     await place.create({ label: 'b', kind: 'other' })

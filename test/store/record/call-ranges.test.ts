@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeCalls, encodeCalls } from '../../../src/store/record/call-ranges.ts'
 
-test('any ascending list comes back as it went', () => {
+test('any ascending list comes back unchanged', () => {
   const calls = fc
     .uniqueArray(fc.integer({ min: 1, max: 2_000 }), { maxLength: 500 })
     .map((list) => list.sort((a, b) => a - b))
@@ -22,6 +22,6 @@ test('neighbouring calls are one range', () => {
   expect(decodeCalls('2')).toEqual([2])
 })
 
-test('a thousand open calls stay short', () => {
+test('the text of a thousand open calls stays short', () => {
   expect(encodeCalls(Array.from({ length: 1_000 }, (_, index) => index + 1))).toBe('1-1000')
 })

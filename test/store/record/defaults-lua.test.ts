@@ -11,7 +11,7 @@ const names = new Set([...table.map(({ name }) => name), ...scriptFields, ...roo
 const folder = new URL('../../../src/store/lua/', import.meta.url)
 const scripts = globSync('**/*.lua', { cwd: folder }).map((file) => readFileSync(new URL(file, folder), 'utf8'))
 
-test('scripts and readers take an absent field for the same', async () => {
+test('scripts and readers take an absent field for the same value', async () => {
   const redis = openRedis(inject('redisUrl'))
   const all = [...names]
   const said = await runLua<string | null>(redis, ['record/defaults'], 'atStart[case]', all)
@@ -24,7 +24,7 @@ test('scripts and readers take an absent field for the same', async () => {
   redis.disconnect()
 })
 
-test('scripts spell no default beside the table', () => {
+test('scripts contain no default of a record field: the table has them', () => {
   const spelled = scripts.flatMap((text) =>
     [...text.matchAll(/\b(?:record|fields|root)\.(\w+) or ('[^']*'|\d+)/g)]
       .filter(([, name]) => names.has(name as string) && name !== 'commit')

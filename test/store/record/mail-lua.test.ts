@@ -5,7 +5,7 @@ import { decodeHead, decodeMail, signalLetters } from '../../../src/core/worker/
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import { runLua } from '../support/run-lua.ts'
 
-test('each sort of signal that scripts make is read as such', async () => {
+test('each type of signal that scripts make is read as such', async () => {
   const redis = openRedis(inject('redisUrl'))
   const kinds = Object.keys(signalLetters) as (keyof typeof signalLetters)[]
   const mails = await runLua<string>(
@@ -23,7 +23,7 @@ test('each sort of signal that scripts make is read as such', async () => {
   redis.disconnect()
 })
 
-test('scripts tell the record of an agent from that of a handler as everyone else does', async () => {
+test('scripts tell the record of an agent from that of a handler by the same rule as everyone else', async () => {
   const redis = openRedis(inject('redisUrl'))
   const all = [encodeTally(emptyTally), '', '@', '{}', '"a 1"', 'a']
   expect(await runLua(redis, ['session/spending'], 'isTally(case)', all)).toEqual(all.map(isTally))

@@ -75,7 +75,7 @@ test('scripts know which waits are for results of children, and for which', asyn
   redis.disconnect()
 })
 
-test('a wait that nobody can read is ended by every result, so that the worker is looked at', async () => {
+test('an unreadable wait is ended by every result, so that somebody looks at the worker', async () => {
   const redis = openRedis(inject('redisUrl'))
   expect(await runLua(redis, ['record/waits'], "endsWait(case, 'results', '', 1)", ['results:', 'results:x'])).toEqual([
     true,

@@ -119,7 +119,7 @@ describe('a Redis that is full', () => {
     await turn.complete()
   })
 
-  test('still shows the waiting messages of a mailbox', async () => {
+  test('a full Redis still shows the waiting messages of a mailbox', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     const { root } = await place.create()
     await place.redis.config('SET', 'maxmemory', '1')

@@ -130,7 +130,7 @@ describe('a Redis that may not be used', () => {
     expect(await checkRedis(redis, namespace, undefined)).toBe(2)
   })
 
-  test('a process that sets up a namespace without a number of partitions keeps to those that nodes swept', async () => {
+  test('a process that sets up a namespace without a number of partitions keeps to the partitions that nodes swept', async () => {
     await using place = await Place.open()
     const { redis, namespace } = place
     for (const partition of [0, 1, 2]) await redis.hset(partitionKeys(tagOf(namespace, partition)).meta, 'sweptAt', '1')

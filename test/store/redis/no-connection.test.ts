@@ -16,7 +16,7 @@ const certificates: readonly [reason: string, advice: RegExp][] = [
   ["Hostname/IP does not match certificate's altnames: IP: 127.0.0.2 is not in the cert's list", /name it in the URL/],
 ]
 
-test.each(certificates)('a certificate is no reason to start Redis: %s', (reason, advice) => {
+test.each(certificates)('a wrong certificate does not lead to the advice to start Redis: %s', (reason, advice) => {
   const told = Object.assign(new Error(reason), { reason: 'less than that' })
   const error = noConnection(url, told, undefined)
   expect(error).toMatchObject({ code: 'config_invalid', message: expect.stringMatching(advice) })
@@ -40,7 +40,7 @@ test('a Redis that wants client certificates is reported in the words of TLS, wi
   })
 })
 
-test('a port that speaks TLS, and is not asked to, hangs up: that is said', () => {
+test('a port that speaks TLS to a client without TLS hangs up, and the error says so', () => {
   const told = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
   expect(noConnection('redis://host', told, undefined)).toMatchObject({
     code: 'store_unavailable',
@@ -48,7 +48,7 @@ test('a port that speaks TLS, and is not asked to, hangs up: that is said', () =
   })
 })
 
-test('a port that is asked to speak TLS, and does not, keeps silent: that is said', async () => {
+test('a port without TLS keeps silent to a client with TLS, and the error says so', async () => {
   const asked = connectTo(inject('redisUrl').replace('redis:', 'rediss:'), { deadlineMs: 1_500 })
   await expect(asked).rejects.toMatchObject({
     code: 'store_unavailable',
@@ -109,11 +109,16 @@ test.each([
   expect(error).toMatchObject({ message: expect.stringMatching(/^what listens at redis:\S+ is no Redis \(/) })
 })
 
-test.each(busy)('a Redis that %s is not to be started: why it does not answer is said', async (_, serve, why) => {
-  const error: unknown = await connectTo(await standIn(serve), { deadlineMs: 1_500 }).catch((thrown: unknown) => thrown)
-  expect(error).toMatchObject({ code: 'store_unavailable', message: expect.stringMatching(why) })
-  expect(inspect(error, { depth: 9 })).not.toContain('secret')
-})
+test.each(busy)(
+  'a Redis that %s brings no advice to start it: the error says why it does not answer',
+  async (_, serve, why) => {
+    const error: unknown = await connectTo(await standIn(serve), { deadlineMs: 1_500 }).catch(
+      (thrown: unknown) => thrown,
+    )
+    expect(error).toMatchObject({ code: 'store_unavailable', message: expect.stringMatching(why) })
+    expect(inspect(error, { depth: 9 })).not.toContain('secret')
+  },
+)
 
 test.each([
   ['NOAUTH Authentication required.', /; put user and password into the URL\.$/],

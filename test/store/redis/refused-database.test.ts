@@ -19,7 +19,7 @@ test.each([
       return [redis.duplicate(), redis]
     },
   ],
-])('%s writes nothing before it has its database again', async (_, open) => {
+])('a connection (%s) writes nothing before it has its database again', async (_, open) => {
   await using server = await RedisServer.start({ durability: 'none' })
   const admin = openRedis(server.url)
   await admin.acl('SETUSER', 'some', 'on', '>secret', '~*', '&*', '+@all')

@@ -82,7 +82,7 @@ test('the silence of a connection that was closed is not counted against the nex
   expect(connection.isLost).toBe(false)
 })
 
-test('time in which nothing but this process went on does not count (SILENCE-3)', () => {
+test('time in which nothing but this process went on does not count as silence (SILENCE-3)', () => {
   const connection = connected()
   connection.commandQueue.push('get')
   vi.setSystemTime(Date.now() + 60_000)
@@ -90,7 +90,7 @@ test('time in which nothing but this process went on does not count (SILENCE-3)'
   expect(connection.isLost).toBe(false)
 })
 
-test('nothing is looked at any more when all connections are closed', () => {
+test('no connection is checked any more when all are closed', () => {
   const connection = connected()
   pass(connection, 3)
   connection.emit('close')

@@ -26,7 +26,7 @@ test('a Redis that may evict is refused, with the command that mends it', () => 
   expect(unfit(says('7.0.15', 'allkeys-lru'))).toMatch(/allkeys-lru.*redis-cli config set maxmemory-policy noeviction/)
 })
 
-test('a Sentinel is refused, with where to go', () => {
+test('a Sentinel is refused, and the error says where to go', () => {
   const info = '# Server\r\nredis_version:7.0.15\r\nredis_mode:sentinel\r\n'
   expect(unfit(info)).toMatch(/is a Redis Sentinel, .* let the URL be like redis\+sentinel:/)
 })
@@ -70,7 +70,7 @@ test.each(refusals)('a refusal by the set-up of Redis is no bug of troupe: %s', 
   expect(storeError(new Error(reply), 'post.lua')).toMatchObject({ code: 'config_invalid', message: told })
 })
 
-test('a Redis whose configuration took INFO away is refused, and not to be started', async () => {
+test('a Redis whose configuration removed INFO is refused, without the advice to start it', async () => {
   await using server = await RedisServer.start({ durability: 'none', settings: ['rename-command INFO ""'] })
   await expect(connectTo(server.url)).rejects.toMatchObject({
     code: 'config_invalid',
@@ -78,7 +78,7 @@ test('a Redis whose configuration took INFO away is refused, and not to be start
   })
 })
 
-test('the Redis of these tests is taken by its own words', async () => {
+test('the Redis of these tests is accepted by its own description', async () => {
   const redis = openRedis(inject('redisUrl'))
   expect(unfit(await redis.info())).toBeNull()
   redis.disconnect()

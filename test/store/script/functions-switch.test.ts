@@ -16,7 +16,7 @@ test.each([
   ['another user', 'guest:secret@', '', false],
   ['another user, whose address says yes', 'guest:secret@', '?functions=yes', true],
   ['another user, whose address says no', 'guest:secret@', '?functions=no', false],
-])('%s: functions are used as they may be', async (_, login, query, isUsed) => {
+])('%s uses functions only as allowed', async (_, login, query, isUsed) => {
   await using server = await RedisServer.start({ durability: 'none' })
   const admin = new Redis(server.url)
   onTestFinished(() => admin.disconnect())

@@ -30,12 +30,12 @@ describe('the header that is sent has no field that its descriptor does not name
   })
 })
 
-test('a field that is undefined is left out, and so is what the header does not name', () => {
+test('a field that is undefined is left out, and so is a field that the header does not name', () => {
   const values = { c: { d: undefined, e: [] }, b: undefined, a: 1, other: 2 }
   expect(encodeHeader(['a', 'b', 'c'], values)).toBe('{"a":1,"c":{"e":[]}}')
 })
 
-test('half of a character pair becomes the sign that any other argument has in its place', () => {
+test('half of a character pair becomes the sign that it becomes in any other argument', () => {
   expect(encodeHeader(['name'], { name: 'x\ud83d' })).toBe('{"name":"x\ufffd"}')
   expect(encodeHeader(['name'], { name: '\ud83d\ude00' })).toBe('{"name":"\ud83d\ude00"}')
 })

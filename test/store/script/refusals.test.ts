@@ -21,7 +21,7 @@ const began = 'Redis takes no writes now; refused calls are made again until it 
 const over = 'Redis takes writes again'
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
-test('a refusal is said once, however many scripts are refused, and its end when all of them are taken (REFUSALS-1)', () => {
+test('a refusal is reported once, however many scripts are refused, and its end when all of them are taken (REFUSALS-1)', () => {
   const { lines, logger } = linesOf()
   const say =
     (level: 'info' | 'warn') =>
@@ -43,7 +43,7 @@ test.each([
   // Without replicas it refuses as a primary whose replicas have gone.
   ['without its replicas', /NOREPLICAS .*Too few of its replicas/, 'min-replicas-to-write', '1', '0'],
 ])(
-  'a node and a client say that Redis is %s while their call still waits, and go on when it is not',
+  'a node and a client report that Redis is %s while their call still waits, and go on when it is not',
   async (_, why, setting, bad, good) => {
     await using server = await RedisServer.start({ durability: 'none' })
     await using troupe = await TestTroupe.start({ workers: { echo }, redisUrl: server.url })

@@ -14,7 +14,7 @@ test('a key of another type is read as the default, and a Redis that is away is 
   await expect(orElse(Promise.reject(away), null)).rejects.toBe(away)
 })
 
-test('a pipeline tells which command met a key of another sort, and fails where any failed otherwise', async () => {
+test('a pipeline tells which command met a key of another type, and fails if any command failed otherwise', async () => {
   expect(await repliesOf(giving([null, 'a'], [wrongSort, undefined], [null, 'c']))).toEqual(['a', wrongSort, 'c'])
   await expect(repliesOf(giving([null, 'a'], [away, undefined]))).rejects.toBe(away)
 })

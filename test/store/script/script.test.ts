@@ -62,7 +62,7 @@ describe('storeError', () => {
     })
   })
 
-  test('a key of another sort was written by another program, and audit names it', () => {
+  test('a key of another type was written by another program, and audit names it', () => {
     const wrong = new Error('WRONGTYPE Operation against a key holding the wrong kind of value')
     const error = storeError(wrong, 'reading kinds')
     expect(error).toBeInstanceOf(InvariantError)

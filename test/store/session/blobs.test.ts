@@ -30,14 +30,14 @@ test('any bytes come back as they were, whole and in parts', async () => {
   expect(await blobs.list(id)).toHaveLength(3)
 })
 
-test('a part of a larger buffer is kept alone', async () => {
+test('a part of a larger buffer is kept without the rest', async () => {
   await using place = await Place.open()
   const { id } = await place.create()
   const kept = await blobsOf(place).keep(id, { mediaType: 'text/plain', bytes: Buffer.from('xxabcxx').subarray(2, 5) })
   expect(await blobsOf(place).read(id, kept.kind === 'kept' ? kept.ref.id : '')).toEqual(Buffer.from('abc'))
 })
 
-test('a blob of another session, one that nobody kept and a name that is none are not found', async () => {
+test('a blob of another session, one that nobody kept and a wrong name are not found', async () => {
   await using place = await Place.open()
   const { id } = await place.create({ label: 'one' })
   const other = await place.create({ label: 'two' })

@@ -174,7 +174,7 @@ describe('the cost of a cancel', () => {
     expect(seen.entries).toBeLessThan(60)
   })
 
-  test('handlers, and agents between two runs, cost no second call', async () => {
+  test('handlers, and agents between two runs, cost a cancel no second call', async () => {
     await using scene = await started()
     const { node, turn, cancel, place } = scene
     const spawns = [place.child(turn.worker, 1, 'child')]
@@ -188,7 +188,7 @@ describe('the cost of a cancel', () => {
     expect(await place.record(child.worker)).toMatchObject({ status: 'terminal', data: tally })
   })
 
-  test('a turn that ends between the two calls of a batch does not hold the cancel up', async () => {
+  test('a turn that ends between the two calls of a batch does not delay the cancel', async () => {
     await using scene = await started()
     const { place, turn, node, cancel, session } = scene
     const spawns = [place.child(turn.worker, 1, 'child')]

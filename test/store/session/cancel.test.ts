@@ -162,7 +162,7 @@ describe('the cancelling end of a turn', () => {
 })
 
 describe('after all', () => {
-  test('a session that was cancelled while many of its turns ran ends with nothing left of it anywhere', async () => {
+  test('a session that was cancelled while many of its turns ran leaves nothing anywhere', async () => {
     await using scene = await tree()
     const { place, session, node, first } = scene
     const others: HandTurn[] = [await node.claim(), await node.claim(), await node.claim()]

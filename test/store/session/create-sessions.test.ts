@@ -53,7 +53,7 @@ describe('creating a session', () => {
     expect(changed).not.toHaveProperty('run:default')
   })
 
-  test('a worker of a kind that nobody hosts waits without a wake-up', async () => {
+  test('a worker of a kind that no node hosts waits without a wake-up', async () => {
     await using place = await Place.open()
     const changed = await place.changed(() => place.create({ pool: 'unhosted', kind: 'later' }))
     expect(changed['run:unhosted']).toEqual(['<one.root> now'])
@@ -61,7 +61,7 @@ describe('creating a session', () => {
     expect(changed['s:<one>']).toEqual({})
   })
 
-  test('a second session of a pool without slots brings no second wake-up: one slot that is awake takes both', async () => {
+  test('a second session of a pool without slots brings no second wake-up: one awake slot takes both', async () => {
     await using place = await Place.open()
     await place.create()
     const changed = await place.changed(() => place.create({ label: 'two' }))

@@ -121,7 +121,7 @@ describe('the permissions of a child', () => {
     ['folder /', 'folder /d'],
     ['folder C:\\d', 'folder C:\\d\\e'],
     ['folder /d\ntools a', 'tools a\nfolder /d/e'],
-  ])('%j may give %j', async (own, given) => {
+  ])('permissions %j may give %j', async (own, given) => {
     await using scene = await started(own)
     const { place, turn } = scene
     const spawns = [place.child(turn.worker, 1, 'child', { permissions: given })]
@@ -148,7 +148,7 @@ describe('the permissions of a child', () => {
     ['folder /d', 'folder /d\\e'],
     // An older troupe cannot give what a newer one restricts.
     ['models small', 'tools a'],
-  ])('%j may not give %j', async (own, given) => {
+  ])('permissions %j may not give %j', async (own, given) => {
     await using scene = await started(own)
     const { place, turn } = scene
     const child = place.child(turn.worker, 1, 'child', { permissions: given })
@@ -187,7 +187,7 @@ describe('the permissions of a child', () => {
   })
 })
 
-test('the script and the node hold the same folders to be within', async () => {
+test('the script and the node agree which folders are inside of another', async () => {
   const folders = [
     '/',
     '/d',

@@ -60,7 +60,7 @@ test('keys of sessions are looked for in the partitions to which each earlier nu
   expect(found).toEqual([...one, ...two].map(({ id }) => id))
 })
 
-test('a raise that ended half way is finished by the same, and no other is begun meanwhile (RAISE-3)', async () => {
+test('a raise that ended half way is finished by the same raise, and no other begins before (RAISE-3)', async () => {
   await using troupe = await TestTroupe.connect({ partitions: 2 })
   const { redis, namespace, client } = troupe
   const metaOf = (partition: number) => partitionKeys(tagOf(namespace, partition)).meta
@@ -77,7 +77,7 @@ test('a raise that ended half way is finished by the same, and no other is begun
   expect(await client.partitions.raise(4)).toBe(4)
 })
 
-test('a pause of all sessions and endpoints hold in new partitions', async () => {
+test('a pause of all sessions and endpoints hold in new partitions too', async () => {
   await using troupe = await TestTroupe.connect()
   await troupe.client.pause('works')
   const { id } = await troupe.client.webhooks.add({ url: 'https://example.com/hook' })

@@ -289,7 +289,7 @@ describe('poison', () => {
     return answer
   }
 
-  test('two starts without a commit make a suspect, which runs only where no other suspect does', async () => {
+  test('a worker with two starts without a commit is a suspect, which runs only where no other suspect does', async () => {
     await using place = await Place.open()
     await place.create()
     expect(assigned(await crash(place))).toMatchObject({ starts: expect.any(Number), suspect: false, crashes: 0 })
@@ -298,7 +298,7 @@ describe('poison', () => {
     expect(assigned(await crash(place))).toMatchObject({ suspect: true, purpose: 'run', crashes: 2 })
   })
 
-  test('three starts alone end in quarantine (I14)', async () => {
+  test('a worker with three isolated starts is quarantined (I14)', async () => {
     await using place = await Place.open()
     await place.create()
     for (let start = 0; start < 5; start++) expect(assigned(await crash(place)).purpose).toBe('run')
@@ -306,7 +306,7 @@ describe('poison', () => {
     expect(assigned(await crash(place, false)).purpose).toBe('poison')
   })
 
-  test('a commit clears the suspicion', async () => {
+  test('a commit ends the suspicion', async () => {
     await using place = await Place.open()
     await place.create()
     for (let start = 0; start < 4; start++) await crash(place)
@@ -328,7 +328,7 @@ describe('poison', () => {
     expect((await place.node().claim({ maySuspect: false })).assignment.name).toBe('good')
   })
 
-  test("a dead node's many innocents are no suspects: each has one start", async () => {
+  test('many innocent workers of a dead node are no suspects: each has one start', async () => {
     await using place = await Place.open()
     const node = place.node()
     for (let number = 0; number < 10; number++) await place.create({ label: `w${number}` })

@@ -104,17 +104,20 @@ describe('the run of a root', () => {
     ['of a conversation', { mode: 'conversation' }, false, false],
     ['with input waiting', {}, true, false],
     ['that sends itself input', {}, false, true],
-  ] as const)('%s changes nothing where its result cannot be kept', async (_, options, waiting, sending) => {
-    await using scene = await started(options)
-    const { place, turn, session } = scene
-    if (waiting) await place.post(turn.worker, 'second')
-    await place.redis.set(place.sessionKeys(session.id).runResults, 'not what it was')
-    const sends = sending ? [{ workerId: turn.worker, mail: encodeInput(turn.worker, '"more"') }] : []
-    const changed = await place.changed(() =>
-      expect(turn.complete({ sends })).rejects.toThrow('results is a string and should be a hash'),
-    )
-    expect(changed).toEqual({})
-  })
+  ] as const)(
+    'the run of a root that has %s changes nothing if its result cannot be kept',
+    async (_, options, waiting, sending) => {
+      await using scene = await started(options)
+      const { place, turn, session } = scene
+      if (waiting) await place.post(turn.worker, 'second')
+      await place.redis.set(place.sessionKeys(session.id).runResults, 'not what it was')
+      const sends = sending ? [{ workerId: turn.worker, mail: encodeInput(turn.worker, '"more"') }] : []
+      const changed = await place.changed(() =>
+        expect(turn.complete({ sends })).rejects.toThrow('results is a string and should be a hash'),
+      )
+      expect(changed).toEqual({})
+    },
+  )
 
   test('the run of a root may end in the middle of a turn; the next run goes on under the same token', async () => {
     await using scene = await started({ mode: 'conversation' })
@@ -301,7 +304,7 @@ describe('what still belongs to a run that ends', () => {
     })
   })
 
-  test('children whose results are awaited are cancelled from that instant; detached ones and other runs are not', async () => {
+  test('children whose results are awaited are cancelled as soon as a run ends; detached ones and other runs are not', async () => {
     await using scene = await parentWithChildren((first) => `result:${first}`, { mode: 'conversation' })
     const { place, node, turn, children } = scene
     await children.first.complete({ result: result(children.first) })

@@ -37,7 +37,7 @@ describe('between runs', () => {
     expect(await scene.place.dump()).toMatchObject({ 'w:<one.root>': { status: 'idle', wait: 'any', holder: '' } })
   })
 
-  test('input that came before the end queues the worker again, in the same script', async () => {
+  test('an input that came before the end queues the worker again, in the same script', async () => {
     await using scene = await started()
     const { place, turn } = scene
     await place.post(turn.worker, 'second')
@@ -87,7 +87,7 @@ describe('parked on a result', () => {
     })
   })
 
-  test('the result that came during the turn queues it again', async () => {
+  test('the awaited result that came during the turn queues its parent again', async () => {
     await using scene = await withChildren()
     const { place, turn, first, open } = scene
     await first.complete({ result: resultOf(first) })
@@ -95,7 +95,7 @@ describe('parked on a result', () => {
     expect(await place.dump()).toMatchObject({ 'w:<one.root>': { status: 'queued' } })
   })
 
-  test('the result of another child that came during the turn does not', async () => {
+  test('the result of another child that came during the turn does not queue the parent', async () => {
     await using scene = await withChildren()
     const { place, turn, first, second, open } = scene
     await second.complete({ result: resultOf(second) })
@@ -123,7 +123,7 @@ describe('parked on a result', () => {
     expect(await place.dump()).not.toHaveProperty('w:<one.root>:mail:results')
   })
 
-  test('a result of the next run is found, though this turn has dropped results of the run before', async () => {
+  test('a result of the next run is found, even if this turn has dropped results of the run before', async () => {
     await using scene = await withChildren()
     const { place, node, turn, first, second, open } = scene
     // A turn of run 1 that has seen one result, while another comes unseen.
@@ -210,7 +210,7 @@ describe('parked for the next attempt', () => {
     entries: ['{"type":"attemptFailed"}'],
   } as const
 
-  test('the message stays at the head, and the worker is queued when the time has come', async () => {
+  test('a message that waits for its next attempt stays first, and the worker is queued when the time has come', async () => {
     await using scene = await started()
     const { place, node, turn } = scene
     const changed = await place.changed(() =>

@@ -90,7 +90,7 @@ describe('state', () => {
   })
 
   test.each(['"short"', JSON.stringify('long '.repeat(100)), '""', '"@"'])(
-    '%j comes back with the next assignment',
+    'the state %j comes back with the next assignment',
     async (json) => {
       await using scene = await started({ mode: 'conversation' })
       const { place, node, turn } = scene

@@ -158,7 +158,7 @@ describe("a long turn's wake-up", () => {
     expect(await place.redis.get(place.keys.workersPerWake('default'))).toBeNull()
   })
 
-  test('a turn that answers no wake-up is kept without one', async () => {
+  test('a turn that answers no wake-up is renewed without one', async () => {
     await using place = await Place.open()
     const node = place.node()
     await place.create()
@@ -167,7 +167,7 @@ describe("a long turn's wake-up", () => {
     expect(await place.dump()).not.toHaveProperty('busy:default')
   })
 
-  test('a hundred turns are one call', async () => {
+  test('a hundred turns are renewed by one call', async () => {
     await using place = await Place.open()
     const node = place.node()
     const turns: HandTurn[] = []

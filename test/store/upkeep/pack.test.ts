@@ -162,7 +162,7 @@ describe('packing', () => {
     await expect(check(place)).resolves.toBeUndefined()
   })
 
-  test('lasts no longer than a sweep may pack, and goes on where it was', async () => {
+  test('packing lasts no longer than a sweep may pack, and goes on where it was', async () => {
     await using place = await Place.open()
     const long = await rested(place, oldEntries(6, 'x'.repeat(70_000)))
     const short = await rested(place, oldEntries(3), 'two')
@@ -180,7 +180,7 @@ describe('packing', () => {
     expect(await entriesOf(place, long)).toEqual([...long.entries, ...oldEntries(2)])
   })
 
-  test('finds all workers of a session, in batches that are smaller than it', async () => {
+  test('packing finds all workers of a session, in batches that are smaller than the session', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 3 } })
     const one = await rested(place)
     const children = Array.from({ length: 8 }, (_, index) => `${one.root.slice(0, -2)}${10 + index}`)

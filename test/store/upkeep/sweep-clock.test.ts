@@ -11,7 +11,7 @@ import { timersMoveWithTheClock } from '../support/queue/line-checks.ts'
 const line = `now 2 default echo {"host":"here"}`
 
 describe('after the clock has stepped back', () => {
-  test('a lease that would end too late is set to a lease from now; one in its bounds is left', async () => {
+  test('a lease that would end too late gets the time of a new lease; one within its bounds stays', async () => {
     await using place = await Place.open()
     const node = place.node()
     for (const label of ['far', 'near']) await place.create({ label })
@@ -34,7 +34,7 @@ describe('after the clock has stepped back', () => {
     })
   })
 
-  test('a node that was seen in the future is seen now, and keeps its assignments', async () => {
+  test('a node that was seen in the future counts as seen now, and keeps its assignments', async () => {
     await using place = await Place.open()
     const [a, b] = [place.node(), place.node({ id: 'node-b' })]
     await place.create()
@@ -76,7 +76,7 @@ describe('after the clock has stepped back', () => {
     expect(await place.redis.zcount(place.keys.timers, now, now + 3_600_000 + 15_000)).toBe(5_001)
   })
 
-  test('the time of a sweep after which more is left is kept too', async () => {
+  test('the time of a sweep that leaves more to do is kept too', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 1 } })
     for (const label of ['a', 'b']) await place.create({ label })
     const node = place.node()

@@ -17,7 +17,7 @@ describe('RedisServer', () => {
     expect(await askRedis(server, 'STRLEN greeting')).toEqual({ kind: 'answer', text: '5' })
   })
 
-  test('nothing survives a restart where nothing is to be kept', async () => {
+  test('a server that keeps nothing starts empty again', async () => {
     await using server = await RedisServer.start({ durability: 'none', settings: ['maxmemory 50mb'] })
     await askRedis(server, 'SET greeting hello')
     await server.restart()

@@ -85,7 +85,7 @@ describe('a packed list of contents', () => {
   })
 })
 
-test('copies are added up', () => {
+test('copies of a content are added up', () => {
   const totals = totalCopies(
     pack([
       ...Array.from({ length: 3 }, () => ({ size: 100, seed: 1 })),

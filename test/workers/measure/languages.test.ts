@@ -25,7 +25,7 @@ test.each([
   ['video.ts', 'G\0\0', binary],
   ['constructor', 'a', otherText],
   ['x.constructor', 'a', otherText],
-])('%s that begins with %j is %s', (name, head, language) => {
+])('a file %s that begins with %j is %s', (name, head, language) => {
   expect(languageOf(fromText(name), Buffer.from(head))).toBe(language)
 })
 

@@ -31,7 +31,7 @@ describe('manifests', () => {
   test.each([
     ['go.mod', `${'/'.repeat(500_000)}\rx`],
     ['requirements.txt', `${' #'.repeat(250_000)}\rx`],
-  ])('%s with endless comments is read in linear time', (name, text) => {
+  ])('a manifest %s with endless comments is read in linear time', (name, text) => {
     expect(within(() => declared(name, text))).toEqual({})
   })
 
@@ -164,7 +164,7 @@ describe('manifests', () => {
     )
   })
 
-  test('keep a few names and count all', () => {
+  test('manifests keep a few names and count all', () => {
     const text = JSON.stringify({
       dependencies: Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`d${index}`, '1'])),
     })
@@ -173,7 +173,7 @@ describe('manifests', () => {
     expect(JSON.stringify(reading).length).toBeLessThan(1_000)
   })
 
-  test('keep a few names of all groups together', () => {
+  test('manifests of all groups together keep a few names', () => {
     const some = (prefix: string) =>
       Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`${prefix}${index}`, '1']))
     const text = JSON.stringify({ dependencies: some('a'), devDependencies: some('b'), peerDependencies: some('c') })

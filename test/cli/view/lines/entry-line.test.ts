@@ -49,7 +49,7 @@ describe('entryLine', () => {
     expect(entryLine(12, entry)).toBe(`  12  12:00:01  run 3  ${text}`)
   })
 
-  it('shows a summary with its model and from where on it counts', () => {
+  it('entryLine shows a summary with its model and the position from which it counts', () => {
     const summary = { type: 'compacted', text: 'They\ncounted.', firstKept: 'm7', model: 'test/m', usage: {} } as const
     expect(entryLine(0, { ...head, ...summary } as unknown as Entry)).toBe(
       '   0  12:00:01  run 3  compacted: before m7 prompts hold a summary by test/m: They\\ncounted.',

@@ -19,7 +19,7 @@ test.each([
   ['is recorded', ['model.replied', { iteration: 1 }]],
   ['is blank', ['model.blanked', {}]],
   ['fails', ['turn.retried', {}]],
-] as const)('the text is gone once the reply %s', (_, [type, details]) => {
+] as const)('the text of a reply is gone once the reply %s', (_, [type, details]) => {
   expect(after(delta('Hello'), [type, details])).toBe('')
 })
 

@@ -147,7 +147,7 @@ describe('a summary that is taken back', () => {
   })
 })
 
-test('a worker that is at work, a handler, and a session that is over are not changed, and the error says why', async () => {
+test('a worker that is at work, a handler, and an ended session are not changed, and the error says why', async () => {
   const release = Promise.withResolvers<void>()
   const model = recordedModel('test/m', () => say('done'))
   const waiting = {

@@ -31,7 +31,7 @@ async function talked(questions: number, permissions = {}) {
 }
 
 describe('sessions.fork', () => {
-  test('begins another conversation where the worker was at a position, and both go on [1.57, 1.58, 3.18]', async () => {
+  test('sessions.fork begins another conversation where the worker was at a position, and both go on [1.57, 1.58, 3.18]', async () => {
     const { troupe, session, model, client } = await talked(3)
     await using _ = troupe
     const secondAnswer = (await session.root.history()).filter(({ entry }) => entry.type === 'assistant')[1]

@@ -193,7 +193,7 @@ test('an order is gone when its session is cancelled while the summary is writte
   expect(await asked).toMatchObject({ compacted: false, reason: expect.stringContaining('was cancelled meanwhile') })
 })
 
-test('an order that ends while somebody looks whether its worker has ended is told by its end (CLIENT-ORDERS-1)', async () => {
+test('an order that ends while a client checks whether its worker has ended is reported by its end (CLIENT-ORDERS-1)', async () => {
   const talk = await conversation({ turns: 1 })
   await using _ = talk.troupe
   await talk.session.cancel()

@@ -33,6 +33,6 @@ test.each([
   [{ providerOptions: { openai: true } }, /^settings.providerOptions must hold an object for each provider/],
   [{ providerOptions: [] }, /settings.providerOptions/],
   [{ providerOptions: { openai: { n: 1n } } }, /settings.providerOptions/],
-] as const)('%# is refused with a sentence', (settings, sentence) => {
+] as const)('call setting %# is refused with a sentence', (settings, sentence) => {
   expect(withSettings(settings)).toThrow(sentence)
 })

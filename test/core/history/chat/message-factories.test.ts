@@ -23,7 +23,7 @@ const made = [
   chat.assistant('Three files.', { id: 'b', at: 5, model: 'test/m' }),
 ]
 
-test('each fits the schema of stored messages and loses nothing by it', () => {
+test('each message that the factories make fits the schema of stored messages and loses nothing by it', () => {
   for (const message of made) expect(chatMessageSchema.parse(JSON.parse(JSON.stringify(message)))).toEqual(message)
 })
 
@@ -36,7 +36,7 @@ test('a message other than a result names no call (FACTORY-1) [0.4]', () => {
   ])
 })
 
-test('a history accepts them', () => {
+test('a history accepts the messages that the factories make', () => {
   const history = new ConversationHistory()
   for (const message of made) history.push(message)
   expect(history.messages).toEqual(made)
@@ -53,7 +53,7 @@ test('a message that is made without an id has its position in the conversation 
   expect(JSON.stringify(history.prompt())).not.toContain('alice')
 })
 
-test('helpers tell the sorts of messages apart, and say when a message was said [4.1]', () => {
+test('helpers tell the types of messages apart, and say when a message was said [4.1]', () => {
   const summary = { type: 'summary', id: 'm', at: 5, text: 'before', messagesCompacted: 2 } as const
   const all: ChatMessage[] = [...made, summary]
   expect(all.filter(isSystem)).toEqual([made[0]])

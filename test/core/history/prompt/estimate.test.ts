@@ -52,7 +52,7 @@ describe('bytes', () => {
     expect(estimatedBytes(message)).toBe(bytes)
   })
 
-  test('reasoning: its text and its signed or encrypted data, without ids [4.2]', () => {
+  test('the bytes of reasoning are its text and its signed or encrypted data, without ids [4.2]', () => {
     const providerOptions = { openai: { itemId: 'rs_1', reasoningEncryptedContent: 'blob' } }
     expect(estimatedBytes(assistant({ type: 'reasoning', text: 'plan', providerOptions }))).toBe(8)
     expect(estimatedBytes(assistant({ type: 'text', text: 'plan', providerOptions }))).toBe(4)
@@ -64,11 +64,11 @@ describe('bytes', () => {
 describe('tokens', () => {
   const tools = [{ name: 'look', description: 'Looks.', inputSchema: { type: 'object' } }]
 
-  test('87 bytes are 21 [4.3]', () => {
+  test('an estimate counts 87 bytes as 21 tokens [4.3]', () => {
     expect(estimatedTokens([system('x'.repeat(80)), user({ type: 'text', text: '1234567' })], [])).toBe(21)
   })
 
-  test('the sum is divided, not its parts', () => {
+  test('an estimate divides the sum, not its parts', () => {
     expect(estimatedTokens([system('xx'), system('xx')], [])).toBe(1)
   })
 

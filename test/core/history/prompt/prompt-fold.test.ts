@@ -298,7 +298,7 @@ describe('messages of the assistant', () => {
     ['what is no JSON', { input: null, inputText: '{"pa' }, { arguments: '{"pa' }],
     ['null', { input: null }, { arguments: null }],
     ['an object', { input: { a: 1 } }, { a: 1 }],
-  ])('send %s as input within an object', (_, given, input) => {
+  ])('messages of the assistant send %s as input within an object', (_, given, input) => {
     const [, part] = of(user('a'), assistant([call('c1', given)])).prompt()
     expect(part).toEqual({ role: 'assistant', model: 'a/one', content: [call('c1', { input })] })
   })

@@ -22,7 +22,7 @@ const result = (run: number, approval?: 'denied') =>
     ...(approval && { approval }),
   })
 
-test('a call that uses the id of a call that was undone does not inherit the decision about it', () => {
+test('a call that uses the id of an undone call does not inherit the decision about that call', () => {
   const denied = [
     reply(1),
     entry(1, 'asked', { toolCallId: 'pay', asks: [{ id: 'a1', sort: 'approval', question: 'May it?' }] }),

@@ -32,7 +32,7 @@ describe('arguments', () => {
     [{ query: 'x' }, 'json'],
     [null, 'json'],
     [7, 'json'],
-  ] as const)('%j are of the sort %s', (given, sort) => expect(sortOfArguments(given as string)).toBe(sort))
+  ] as const)('arguments %j are of the type %s', (given, sort) => expect(sortOfArguments(given as string)).toBe(sort))
 })
 
 describe('toolCallRequests', () => {
@@ -57,7 +57,7 @@ describe('contextStateOf', () => {
     expect(contextStateOf({ run, lastFailure: null })).toMatchObject({ state: run })
   })
 
-  test('carries with a failure what failed, how often, and where the run goes on', () => {
+  test('contextStateOf gives with a failure what failed, how often, and where the run goes on', () => {
     expect(contextStateOf({ run: 'TransientFailure', lastFailure: failure })).toEqual({
       state: 'TransientFailure',
       error: 'the provider is down',
@@ -71,7 +71,7 @@ describe('contextStateOf', () => {
     })
   })
 
-  test('carries with open calls their requests, and with an error of a tool its text', () => {
+  test('contextStateOf gives with open calls their requests, and with an error of a tool its text', () => {
     const context = new ContextContainer({
       sessionId: 's',
       workerId: 'w',

@@ -26,7 +26,7 @@ test.each([
   },
 )
 
-test('a run of a handler whose message became a dead letter after a step is not begun anew: the step would be repeated', () => {
+test('a run of a handler whose message became a dead letter after a step does not begin anew, because it would repeat the step', () => {
   expect(verdictOf(['attemptFailed', 'step', 'failed'])).toMatchObject({
     kind: 'impossible',
     why: expect.stringContaining('pay'),

@@ -36,7 +36,7 @@ describe('RunMetadataFold', () => {
     ['a cancelled run', [received('input'), asked('a'), ended('cancelled')], { [tool]: 'a' }],
     ['the next input', [received('input'), asked(), ended('completed'), received('input')], {}],
     ['a summary', [compacted], { 'compact.last_run_timestamp': '2026-11-25T00:00:00.000Z' }],
-  ])('says after %s what it left behind [1.7]', (_, entries, metadata) => {
+  ])('RunMetadataFold keeps after %s what it left behind [1.7]', (_, entries, metadata) => {
     const fold = new RunMetadataFold()
     for (const entry of entries) fold.apply(entry)
     expect(fold.metadata).toEqual(metadata)

@@ -98,7 +98,7 @@ describe('globs over names of tools', () => {
     ['Act', 'act', false],
     ['act', 'act', true],
     ['act', 'action', false],
-  ])('%s and %s: %s', (glob, name, applies) => {
+  ])('the glob %s and the name %s: %s', (glob, name, applies) => {
     expect(decide({ tool: { name }, rules: { deny: [glob] } }).do).toBe(applies ? 'deny' : 'ask')
   })
 })

@@ -37,4 +37,4 @@ test.each([
   'auto wait -1',
   'auto wait 0 a b',
   'auto wait 0\n',
-])('%j is no such text', (text) => expect(decodeApproval(text)).toBeNull())
+])('%j is no text of a policy', (text) => expect(decodeApproval(text)).toBeNull())

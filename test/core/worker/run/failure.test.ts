@@ -140,7 +140,7 @@ describe('toFailure', () => {
     expect(toFailure(new Error('x'.repeat(failureMessageCharsMax)), 'tool', 1, 0).message).not.toContain('cut')
   })
 
-  test('survives JSON whatever its message holds', () => {
+  test('toFailure survives JSON whatever its message holds', () => {
     fc.assert(
       fc.property(anyText, (message) => {
         const failure = toFailure(new TransientError(message), 'model', 1, 0)

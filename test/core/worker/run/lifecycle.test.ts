@@ -128,7 +128,7 @@ describe('the machine', () => {
     )
   })
 
-  test('a run with a tool, a retry and an answer goes all the way', () => {
+  test('a run with a tool, a retry and an answer goes all the way to its end', () => {
     const machine = new RunMachine()
     const way: RunEvent[] = [
       'inputReceived',

@@ -51,7 +51,7 @@ function times(type: string, number: number): Promise<boolean> {
   return waitUntil(`${number} times ${type}`, () => happened(type).length === number)
 }
 
-test('says which kinds run, and which variable a kind lacks', () => {
+test('troupe dev says which kinds run, and which variable a kind lacks', () => {
   expect(happened('loaded')).toMatchObject([
     {
       kinds: [{ kind: 'greeter', sort: 'handler', description: 'Greets.' }],
@@ -60,7 +60,7 @@ test('says which kinds run, and which variable a kind lacks', () => {
   ])
 })
 
-test('reloads what changes under a living session, and keeps the code that runs when the new code cannot be loaded', async () => {
+test('troupe dev reloads changed files under a living session, and keeps the running code if the new code cannot be loaded', async () => {
   const session = await troupe.sessions.create({ kind: 'greeter', input: 'Ada', keepOpen: true })
   expect(await session.result()).toMatchObject({ value: 'hello Ada' })
 
@@ -97,7 +97,7 @@ test('a key in .env and a new worker file are enough: the kinds run without a re
   expect(await session.result()).toMatchObject({ status: 'completed' })
 })
 
-test('a node that dies is replaced, and what it ran goes on', async () => {
+test('a node that dies is replaced, and its work goes on', async () => {
   const session = await troupe.sessions.create({ kind: 'greeter', input: 'Barbara', keepOpen: true })
   await session.result()
   await session.root.send('leave')
@@ -107,7 +107,7 @@ test('a node that dies is replaced, and what it ran goes on', async () => {
   await session.cancel()
 })
 
-test('a folder that has no worker file any more changes nothing: what runs goes on', async () => {
+test('a folder without worker files any more changes nothing: the running kinds go on', async () => {
   const workers = join(project.folder, 'workers')
   await Promise.all((await readdir(workers)).map((file) => rm(join(workers, file))))
   await times('kept', 2)
@@ -118,7 +118,7 @@ test('a folder that has no worker file any more changes nothing: what runs goes 
   expect(await session.result()).toMatchObject({ value: 'good morning Donald' })
 })
 
-test('--chaos kills the node while it works, and says what was taken up again', async () => {
+test('--chaos kills the node while it works, and says which work another node took up', async () => {
   const slow = `import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineWorker } from 'troupe'
@@ -151,7 +151,7 @@ export default defineWorker({ async receive(message, self) {
   expect(await command.ended).toMatchObject({ code: 143 })
 })
 
-test('a signal ends all of it', async () => {
+test('a signal ends troupe dev and its nodes', async () => {
   const nodes = await troupe.nodes()
   dev.kill('SIGINT')
   expect(await dev.ended).toMatchObject({ code: 130 })

@@ -6,7 +6,7 @@ import { CliProject } from '../../../cli/cli-project.ts'
 
 const cli = new CliProject('times', { withNode: false })
 
-it('a node respects both times', async () => {
+it('a node respects the retention and the drain time that it was started with', async () => {
   const worker = `{ async receive(message, self) { self.log.info('stays'); await new Promise(() => {}) } }`
   const source = `import { defineWorker } from 'troupe'\nexport default defineWorker(${worker})\n`
   const path = await cli.project.write('slow/stays.ts', source)

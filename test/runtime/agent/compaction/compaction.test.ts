@@ -148,7 +148,7 @@ test.each([
   [{ instructions: 'x' }, /compaction does not know "instructions".* Did you mean instruction/],
   [{ clearResults: 1 }, /compaction\.clearResults must be true or false, not 1/],
   [true, /compaction must be false or an object, not true/],
-])('compaction: %j is refused by its name', (compaction, message) => {
+])('the compaction %j is refused by its name', (compaction, message) => {
   expect(() => defineWorker({ instructions: 'x', compaction: compaction as never })).toThrow(ConfigError)
   expect(() => defineWorker({ instructions: 'x', compaction: compaction as never })).toThrow(message)
 })

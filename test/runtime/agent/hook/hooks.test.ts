@@ -89,7 +89,7 @@ describe('toolBefore', () => {
       () => ({ do: 'change', arguments: {} }),
       /invalid arguments for 'greet'/,
     ],
-  ])('%s refuses the call (HOOKS-2)', async (_what, toolBefore, text) => {
+  ])('a toolBefore hook that %s refuses the call (HOOKS-2)', async (_what, toolBefore, text) => {
     await using made = await run({ toolBefore }, [greet('Ada'), say('Done.')])
     expect(made.ran).toEqual([])
     expect(told(made.model)).toEqual([expect.stringMatching(text)])
@@ -195,7 +195,7 @@ describe('toolAfter', () => {
       /no ink.*hooks\.toolAfter of clerk failed; nothing is added to the result/,
     ],
     ['that returns no text', () => ({}) as never, /hooks\.toolAfter returned an object, which is no text/],
-  ])('%s adds nothing, and is logged (HOOKS-2)', async (_what, toolAfter, line) => {
+  ])('a toolAfter hook that %s adds nothing, and is logged (HOOKS-2)', async (_what, toolAfter, line) => {
     const lines: string[] = []
     const model = scripted(greet('Ada'), say('Done.'))
     const clerk = defineWorker({ instructions: 'x', model, tools: [nameTool([])], hooks: { toolAfter } })
@@ -206,7 +206,7 @@ describe('toolAfter', () => {
     expect(lines.join('')).toMatch(line)
   })
 
-  test('adds at most 10 KiB for a result [1.61]', async () => {
+  test('toolAfter adds at most 10 KiB for a result [1.61]', async () => {
     await using made = await run({ toolAfter: () => 'é'.repeat(10_000) }, [greet('Ada'), say('Done.')])
     const text = JSON.stringify(made.model.requests[1]?.messages.at(-1))
     expect(text).toMatch(/é\\n\[Output cut: it has 20000 bytes; only the first 10240 are shown\.\]/)
@@ -234,7 +234,7 @@ describe('stop', () => {
     await expectSound(made.troupe)
   })
 
-  test('asks for nothing behind the last model call that a run may make', async () => {
+  test('the stop hook asks for nothing behind the last model call that a run may make', async () => {
     await using made = await run({ stop: () => 'More.' }, [say('One'), say('Two'), say('Three')], {
       limits: { iterations: 2 },
     })
@@ -245,7 +245,7 @@ describe('stop', () => {
     ['that throws', () => Promise.reject(new Error('no clock'))],
     ['that says nothing', () => ' '],
     ['that returns no text', () => true as never],
-  ])('%s lets the answer stand (HOOKS-2)', async (_what, stop) => {
+  ])('a stop hook that %s lets the answer stand (HOOKS-2)', async (_what, stop) => {
     await using made = await run({ stop }, [say('One')])
     expect(made.result).toMatchObject({ status: 'completed', value: { text: 'One' } })
     expect(types(made.history)).toEqual(['user', 'assistant', 'completed'])
@@ -269,11 +269,11 @@ describe('stop', () => {
   })
 })
 
-test.each([1, { after: () => 1 }, { stop: 'no' }])('hooks: %j throws a ConfigError', (hooks) => {
+test.each([1, { after: () => 1 }, { stop: 'no' }])('the hooks %j throw a ConfigError', (hooks) => {
   expect(() => defineWorker({ instructions: 'x', hooks: hooks as never })).toThrow(ConfigError)
 })
 
-test('a hook that goes on when its run was cancelled changes nothing', async () => {
+test('a hook that goes on after its run was cancelled changes nothing', async () => {
   const asked = Promise.withResolvers<AbortSignal>()
   const answer = Promise.withResolvers<undefined>()
   const hooks: AgentHooks = {

@@ -150,7 +150,7 @@ describe('onIteration', () => {
     },
   )
 
-  test('gets a context that it cannot change', async () => {
+  test('onIteration gets a context that it cannot change', async () => {
     const problems: unknown[] = []
     const model = recordedModel('test/m', [call('look'), say('ok')])
     const { troupe, result } = await runOnce({
@@ -210,7 +210,7 @@ describe('onIteration', () => {
     expect(seen.map(({ decision }) => decision.type)).toEqual(['continue', 'done'])
   })
 
-  test('gets the number of the run, also for the iteration that ended it', async () => {
+  test('onIteration gets the number of the run, even for the iteration that ended it', async () => {
     const runs: number[] = []
     const model = recordedModel('test/m', [call('look'), say('ok')])
     const onIteration = (_context: IterationContext, { run }: { run: number }) => void runs.push(run)

@@ -55,7 +55,7 @@ describe('a text that was cut off at its length', () => {
   })
 })
 
-test.each([-1, 1.5, 101, '3'])('continues: %j is no number of pieces', (continues) => {
+test.each([-1, 1.5, 101, '3'])('%j is no number of pieces that an answer may be continued for', (continues) => {
   expect(() => defineWorker({ instructions: 'x', continues: continues as number })).toThrow(ConfigError)
 })
 

@@ -26,7 +26,7 @@ describe('a reply', () => {
   test.each([
     ['without anything', []],
     ['of white space', [text(' \n')]],
-  ])('%s is blank at any iteration', (_, content) => {
+  ])('a reply of %s is blank at any iteration', (_, content) => {
     const blank = { decision: 'blank', error: null, calls: [], checked: [], trace: ['parse_blank_stop'] }
     expect(stagesOf(content)).toMatchObject(blank)
     expect(stagesOf(content, 3, 3)).toMatchObject(blank)

@@ -121,7 +121,7 @@ test('media that are too long for a message are blobs of their session, and the 
   )
 })
 
-test('the first message of a session may have media that are too long for a message, and a bound holds', async () => {
+test('the first message of a session may have media that are too long for a message, up to a bound', async () => {
   const large = Buffer.concat([png, Buffer.alloc(2_000_000)])
   const model = recordedModel('scripted/eyes', () => say('seen'))
   const { troupe } = await conversation(model)

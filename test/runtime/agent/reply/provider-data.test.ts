@@ -91,7 +91,7 @@ const oddIds = [
 ]
 
 describe.each([chat, anthropic, responses])('$model', (surface) => {
-  test('gets its ids of calls back unchanged; another model gets short, plain and different ones', async () => {
+  test('a provider gets its ids of calls back unchanged; another model gets short, plain and different ones', async () => {
     const { results, bodies } = await talkToProvider({
       surface,
       models: [surface.model, surface.model, `${surface.model}-next`],

@@ -24,21 +24,24 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       'model_unavailable',
       'could not take it',
     ],
-  ])('%s fails its run alone; later prompts hold a note in its place', async (_what, bad, refusal, code, note) => {
-    const isBad = (body: string) => body.includes('BADBAD') || body.includes('YmFk')
-    const { results, bodies } = await talkToProvider({
-      surface,
-      inputs: ['I am Ada.', bad, 'hello', bad, bad, 'And now?'],
-      worker: { retries: 0 },
-      answer: (body) => (isBad(body) ? refusal : { text: 'Fine.' }),
-    })
-    const failed = { status: 'failed', failure: { code } }
-    const fine = { status: 'completed', value: { text: 'Fine.' } }
-    expect(results).toMatchObject([fine, failed, fine, failed, failed, fine])
-    const last = bodies.at(-1) ?? ''
-    expect(last).toContain('I am Ada.')
-    expect(last.split(note)).toHaveLength(4)
-  })
+  ])(
+    'a prompt refused for %s fails only its run; later prompts hold a note in its place',
+    async (_what, bad, refusal, code, note) => {
+      const isBad = (body: string) => body.includes('BADBAD') || body.includes('YmFk')
+      const { results, bodies } = await talkToProvider({
+        surface,
+        inputs: ['I am Ada.', bad, 'hello', bad, bad, 'And now?'],
+        worker: { retries: 0 },
+        answer: (body) => (isBad(body) ? refusal : { text: 'Fine.' }),
+      })
+      const failed = { status: 'failed', failure: { code } }
+      const fine = { status: 'completed', value: { text: 'Fine.' } }
+      expect(results).toMatchObject([fine, failed, fine, failed, failed, fine])
+      const last = bodies.at(-1) ?? ''
+      expect(last).toContain('I am Ada.')
+      expect(last.split(note)).toHaveLength(4)
+    },
+  )
 
   test('a wrong key leaves the input in the conversation, because the input is not to blame', async () => {
     const { results, bodies } = await talkToProvider({
@@ -70,7 +73,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
   })
 })
 
-test('another node leaves out the same, from the history alone', async () => {
+test('another node leaves out the same parts, from the history alone', async () => {
   const refused = new TerminalError('too long', { code: 'context_overflow' })
   const model = recordedModel('test/m', [refused, refused, say('Fine.')])
   const agent = defineWorker({ instructions: 'x', model })

@@ -18,7 +18,7 @@ const grown = {
 } as const
 const cases = Object.entries(grown) as [keyof typeof grown, readonly number[]][]
 
-test.each(cases)('%s waits grow as they should, up to the cap [3.5]', (strategy, waits) => {
+test.each(cases)('the waits of the strategy %s grow up to the cap [3.5]', (strategy, waits) => {
   const backOff = { strategy, retryBackoffMs: 8, retryBackoffMsMax: 30 }
   expect([1, 2, 3, 4].map((attempt) => retryDelayMs(attempt, 1, backOff))).toEqual(waits)
   expect(retryDelayMs(1_000_000, 1, backOff)).toBe(strategy === 'fixed' ? 8 : 30)
@@ -86,7 +86,7 @@ test.each([
   [{ capMs: '5' }, /retry\.capMs/],
   [{ base: 5 }, /retry does not know "base"/],
   [5, /retry must be an object/],
-])('retry: %j is refused for kinds and tools', (retry, message) => {
+])('the retry settings %j are refused for kinds and tools', (retry, message) => {
   const given = retry as RetrySettings
   expect(() => defineWorker({ instructions: 'x', retry: given })).toThrow(message)
   expect(() => defineWorker({ receive: () => {}, retry: given })).toThrow(ConfigError)
@@ -94,6 +94,6 @@ test.each([
   expect(() => defineTool({ ...tool, retry: given })).toThrow(message)
 })
 
-test('retries and retry.most say the same, so one of them is refused', () => {
+test('a kind with both retries and retry.most is refused, because they say the same', () => {
   expect(() => defineWorker({ instructions: 'x', retries: 1, retry: { most: 2 } })).toThrow(/say the same/)
 })

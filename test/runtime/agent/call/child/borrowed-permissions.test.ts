@@ -21,7 +21,7 @@ const asker = defineWorker({
   },
 })
 
-test('a run that began with a message of a restricted worker has no tool that this worker lacks, and the next run has it again', async () => {
+test('a run that began with a message of a restricted worker lacks the tools that this worker lacks, and the next run has them again', async () => {
   ran.length = 0
   const model = recordedModel('test/clerk', [say('ready'), call('pay'), say('no'), call('pay'), say('paid')])
   const clerk = defineWorker({ instructions: 'x', model, tools: [pay] })

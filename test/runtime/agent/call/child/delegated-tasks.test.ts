@@ -192,7 +192,7 @@ describe('tasks', () => {
   const orders = (tasks: readonly SpawnTask[], facts = {}) =>
     delegate(tasks, assignment, 3, 4, facts, null, (kind) => `pool of ${kind}`)
 
-  test('become children with ids, names, permissions and mail that troupe sets (DELEGATION-1)', () => {
+  test('tasks become children with ids, names, permissions and mail that troupe sets (DELEGATION-1)', () => {
     const made = orders([
       { kind: 'reader', input: { a: 1 }, tools: ['b', 'c'] },
       { kind: 'writer', input: 'x', name: 'own name', detached: true },
@@ -216,7 +216,7 @@ describe('tasks', () => {
     ])
   })
 
-  test('together have the size limit of one step: the error says how many fit', () => {
+  test('tasks together have the size limit of one step: the error says how many fit', () => {
     const facts = { big: 'ä'.repeat(500_000) }
     const give = (count: number) =>
       orders(
@@ -228,7 +228,7 @@ describe('tasks', () => {
     expect(() => give(4)).toThrow(/only the first 3 tasks fit/)
   })
 
-  test('get the facts that they name and no others', () => {
+  test('tasks get the facts that they name and no others', () => {
     const facts = { one: 1, two: { deep: true } }
     const made = orders([{ kind: 'reader', input: 'x', facts: ['two'] }], facts)
     expect(made.notes).toMatchObject([{ facts: ['two'] }])

@@ -79,7 +79,7 @@ describe('a message to a live worker', () => {
 })
 
 describe('children', () => {
-  test('beyond the limit of the session are refused, and the model sees the limit', async () => {
+  test('children beyond the limit of the session are refused, and the model sees the limit', async () => {
     const model = recordedModel('test/m', [
       spawn(...Array.from({ length: 4 }, () => ({ kind: 'child', input: 'x' }))),
       say('too many'),
@@ -173,7 +173,7 @@ describe('children', () => {
     expect(textOf(child.requests[0]?.messages[0])).toContain('{"deep":[1]}')
   })
 
-  test('occupy no slot of their parent: a tree that is wider and deeper than the slots of its node ends', async () => {
+  test('children occupy no slot of their parent: a tree that is wider and deeper than the slots of its node ends', async () => {
     const model = recordedModel('test/m', ({ messages }) => {
       if (messages.at(-1)?.role === 'tool') return say('done')
       const depth = Number(textOf(messages[0]).slice(-1))

@@ -85,7 +85,7 @@ describe('tools', () => {
     ])
   })
 
-  test('stay forbidden after a restart', async () => {
+  test('tools that a task does not name stay forbidden after a restart', async () => {
     const { models, workers } = parentWithChildren()
     await using troupe = await TestTroupe.connect()
     const node = await troupe.startNode(workers)
@@ -235,7 +235,7 @@ describe('handlers', () => {
     },
   })
 
-  test('pass their own permissions to their children', async () => {
+  test('handlers pass their own permissions to their children', async () => {
     const { models, workers } = parentWithChildren()
     await using troupe = await TestTroupe.start({ workers: { ...workers, parent } })
     const session = await troupe.create('parent', 'low', { permissions: { tools: ['a'], kinds: ['low'] } })

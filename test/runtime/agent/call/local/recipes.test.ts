@@ -159,7 +159,7 @@ describe('a recipe', () => {
       }),
       /- \*\*double\*\*: its arguments could not be made: no n/,
     ],
-  ])('%s tells the model so [2.17]', async (_what, recipe, text) => {
+  ])('a recipe %s tells the model so [2.17]', async (_what, recipe, text) => {
     await using made = await outputOf([recipeOf(recipe), double])
     expect(made.result).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
     expect(made.output).toMatch(text)
@@ -262,7 +262,7 @@ describe('a step of a recipe', () => {
       { tools: [recipeOf(() => ({ serial: [{ tool: 'ask_person', arguments: { question: '?' } }] }))], asks: true },
       /cannot be a step of a recipe/,
     ],
-  ])('%s does not run, and the model is told', async (_what, more, text) => {
+  ])('a step %s does not run, and the model learns it', async (_what, more, text) => {
     pays.length = 0
     await using made = await outputOf([], {}, more)
     expect(made.output).toMatch(text)

@@ -99,7 +99,7 @@ describe('a call of a terminal tool', () => {
   })
 })
 
-test('terminal is true or false', () => {
+test('terminal must be true or false', () => {
   const wrong = { name: 'x', description: 'x', effect: 'pure', terminal: 'yes', run: () => 1 } as never
   expect(() => defineTool(wrong)).toThrow(ConfigError)
   const recipe = () => ({ serial: [], parallel: [] })

@@ -86,7 +86,7 @@ describe('a call with terminate: true', () => {
   })
 })
 
-test('mayTerminate is true or false, and not for a kind with an output', () => {
+test('mayTerminate must be true or false, and is refused for a kind with an output', () => {
   expect(() => defineWorker({ instructions: 'x', mayTerminate: 1 as never })).toThrow(/mayTerminate must be/)
   expect(() => defineWorker({ instructions: 'x', mayTerminate: true, output: z.string() })).toThrow(/terminal tool/)
 })

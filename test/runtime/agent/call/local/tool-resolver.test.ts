@@ -101,7 +101,7 @@ describe('a resolver of tools', () => {
       /could not be resolved: no list/,
     ],
     ['that answers nonsense', () => ({ refuse: 1 }) as never, /answered neither a tool nor/],
-  ])('%s runs nothing, and the model is told', async (_what, resolve, text) => {
+  ])('%s runs nothing, and the model learns it', async (_what, resolve, text) => {
     const ran: string[] = []
     const model = scripted(call('look'), say('Done.'))
     const { troupe, result } = await runOnce({

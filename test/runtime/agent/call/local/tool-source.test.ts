@@ -62,7 +62,7 @@ describe('a source of tools that rejects', () => {
   })
 })
 
-test('a source of tools that does not answer holds up neither a cancel nor the node', async () => {
+test('a source of tools that does not answer delays neither a cancel nor the node', async () => {
   const opened = vi.spyOn(Toolbox.prototype, 'open').mockReturnValue(new Promise(() => {}))
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('agent')

@@ -226,7 +226,7 @@ describe('ask_person', () => {
     ['an empty option', { ...good, options: [''] }, false],
     ['too many options', { ...good, options: Array.from({ length: 51 }, String) }, false],
     ['another field', { ...good, to: 'ada' }, false],
-  ])('takes or refuses %s', (_what, input, isGood) => {
+  ])('ask_person takes or refuses %s', (_what, input, isGood) => {
     const block = { type: 'tool-call', toolCallId: 'c1', toolName: 'ask_person', input } as const
     const checked = agent(true).check(block, { permissions: {} } as never)
     expect(checked.kind).toBe(isGood ? 'accepted' : 'invalid')
@@ -257,11 +257,11 @@ describe('ask_person', () => {
       { ...answer, status: 'expired' } as const,
       'Nobody answered in time. Go on without an answer. Take this in place of an answer: yes',
     ],
-  ])('tells a model of %s in words', (_what, message, words) => {
+  ])('ask_person tells a model of %s in words', (_what, message, words) => {
     expect(answerOutput(message, 1_000)).toEqual({ type: 'text', value: words })
   })
 })
 
-test('an agent says whether it asks with true or false', () => {
+test('the option asks of an agent must be true or false', () => {
   expect(() => defineWorker({ instructions, asks: 'yes' as never })).toThrow(/asks must be true or false/)
 })
