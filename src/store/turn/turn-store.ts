@@ -4,6 +4,7 @@
  * (bench/history.md). Does not own: what a turn decides, or when; the form of a commit (commit-args.ts).
  * CLAIM-1 A claim or commit that is sent again gives the same assignment: the nonce is kept by the caller across its own re-sends.
  * CLAIM-2 `trustedUntil` is counted from before the call was sent, so the node stops trusting its lease before Redis does.
+ * INPUT-READ-1 An input is read whole and as the one at its position, although commits of the same turn take inputs out of the mailbox at that moment.
  * BATCH-1 Each commit is answered as if it had been sent alone: one that meets an error is sent again by itself, and then its caller gets the error.
  */
 
@@ -194,12 +195,18 @@ export class RedisTurnStore implements TurnStore {
     const { redis, keys, policy } = this.#o
     const { record, inbox } = workerKeys(keys.tag, workerId)
     const read = <Value>(reading: () => Promise<Value>) => guarded('reading a mailbox', reading, policy.leaseMs)
-    const taken = Number((await read(() => redis.hget(record, takenFields[2] as string))) ?? 0)
-    const texts = await Promise.all(positions.map((position) => read(() => redis.lindex(inbox, position - taken))))
-    return positions.flatMap((position, index) => {
-      const text = texts[index]
-      return position < taken || !text ? [] : [decodeMail('inbox', position, text)]
-    })
+    const readTaken = async () => Number((await read(() => redis.hget(record, takenFields[2] as string))) ?? 0)
+    for (let taken = await readTaken(); ; ) {
+      const from = taken
+      const texts = await Promise.all(positions.map((position) => read(() => redis.lindex(inbox, position - from))))
+      taken = await readTaken()
+      // INPUT-READ-1: what was read stands at other positions if a commit has taken inputs meanwhile.
+      if (taken !== from) continue
+      return positions.flatMap((position, index) => {
+        const text = texts[index]
+        return position < taken || !text ? [] : [decodeMail('inbox', position, text)]
+      })
+    }
   }
 
   /** Redis keeps a reason for what callers cancelled. Nobody gives one for the children of a run that has ended. */
