@@ -29,7 +29,7 @@ import { pauseMutants } from './support/person/pause-mutants.ts'
 import { fairMutants } from './support/queue/fair-mutants.ts'
 import { gateMutants } from './support/queue/gate-mutants.ts'
 import { guestMutants } from './support/queue/guest-mutants.ts'
-import { lineMutants } from './support/queue/line-mutants.ts'
+import { runQueueMutants } from './support/queue/run-queue-mutants.ts'
 import { startMutants } from './support/queue/start-mutants.ts'
 import { wakeupMutants } from './support/queue/wakeup-mutants.ts'
 import { blobMutants } from './support/session/blob-mutants.ts'
@@ -351,7 +351,7 @@ const all = [
   ...largeMutants,
   ...letterMutants,
   ...releaseMutants,
-  ...lineMutants,
+  ...runQueueMutants,
   ...wakeupMutants,
   ...endMutants,
   ...endingMutants,

@@ -1,6 +1,6 @@
 /**
  * Duty: define what share of the slots a session gets beside others, and how far in front of them its workers stand.
- * Owns: the two numbers, their bounds, and their form in the record of the root. Does not own: places in run queues (store/lua/shared/queue/lines.lua).
+ * Owns: the two numbers, their bounds, and their form in the record of the root. Does not own: places in run queues (store/lua/shared/queue/run-queues.lua).
  * TURN-SHARE-1 A session that says nothing has weight 1 and priority 0, and its record has no field for them.
  */
 import { type Rules, wholeNumberRule } from '../check/check-options.ts'
@@ -28,7 +28,7 @@ export const turnShareRules: Rules<GivenTurnShare> = {
   priority: wholeNumberRule(0, 9),
 }
 
-/** `<weight> <priority>`. store/lua/shared/queue/lines.lua reads the same form. */
+/** `<weight> <priority>`. store/lua/shared/queue/run-queues.lua reads the same form. */
 export const turnShareForm = /^(\d+) (\d+)$/
 
 export function encodeTurnShare({ weight = 1, priority = 0 }: GivenTurnShare): string {

@@ -19,11 +19,11 @@ const between: OpenWork = { open: false, run: 1, pendingCalls: [] }
 const waiting = (...pendingCalls: number[]): OpenWork => ({ open: true, run: 1, pendingCalls })
 
 function inboxOf({
-  await: gather,
+  await: awaits,
   resultsSeen = 0,
   ...mail
 }: Partial<Record<'signals' | 'results' | 'inbox', Mail[]>> & Options) {
-  return new HandlerInbox({ workerId, resultsSeen, mail: { signals: [], results: [], inbox: [], ...mail } }, gather)
+  return new HandlerInbox({ workerId, resultsSeen, mail: { signals: [], results: [], inbox: [], ...mail } }, awaits)
 }
 interface Options {
   readonly await?: 'each' | 'all'

@@ -16,7 +16,7 @@ import * as pauseChecks from './person/pause-checks.ts'
 import * as fairChecks from './queue/fair-checks.ts'
 import * as gateChecks from './queue/gate-checks.ts'
 import * as guestChecks from './queue/guest-checks.ts'
-import * as lineChecks from './queue/line-checks.ts'
+import * as runQueueChecks from './queue/run-queue-checks.ts'
 import * as startChecks from './queue/start-checks.ts'
 import * as wakeupChecks from './queue/wakeup-checks.ts'
 import * as blobChecks from './session/blob-checks.ts'
@@ -46,7 +46,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     cancelChecks,
     largeChecks,
     letterChecks,
-    lineChecks,
+    runQueueChecks,
     wakeupChecks,
     costChecks,
     notifyChecks,

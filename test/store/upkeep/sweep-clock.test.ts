@@ -6,7 +6,7 @@ import { partitionKeys } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { Place } from '../support/place.ts'
-import { timersMoveWithTheClock } from '../support/queue/line-checks.ts'
+import { timersMoveWithTheClock } from '../support/queue/run-queue-checks.ts'
 
 const line = `now 2 default echo {"host":"here"}`
 

@@ -7,7 +7,7 @@ import { queries } from '../../api/queries.ts'
 import { Dialog } from '../../parts/dialog/dialog.tsx'
 import { messageOf } from '../../parts/dialog/notes.tsx'
 import { Text } from '../../parts/text/text.tsx'
-import { wordsOfTypes } from './told-of.ts'
+import { wordsOfTypes } from './notice-words.ts'
 
 interface AddDialogProps {
   readonly onAdded: (added: WebhookWithSecret) => void

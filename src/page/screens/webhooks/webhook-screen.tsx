@@ -13,7 +13,7 @@ import { Id } from '../../parts/text/command.tsx'
 import { Text } from '../../parts/text/text.tsx'
 import { Age } from '../../parts/text/time.tsx'
 import { Deliveries } from './deliveries.tsx'
-import { onlyText, wordsOfTypes } from './told-of.ts'
+import { onlyText, wordsOfTypes } from './notice-words.ts'
 import { WebhookActions } from './webhook-actions.tsx'
 
 const route = getRouteApi('/webhooks/$id')

@@ -12,8 +12,8 @@ import { Line, Text } from '../../parts/text/text.tsx'
 import { Age } from '../../parts/text/time.tsx'
 import { AddDialog } from './add-dialog.tsx'
 import { Deliveries } from './deliveries.tsx'
+import { onlyText } from './notice-words.ts'
 import { SecretDialog } from './secret-dialog.tsx'
-import { onlyText } from './told-of.ts'
 
 const route = getRouteApi('/webhooks')
 

@@ -19,9 +19,9 @@ import {
   aChildOfACancelledRunCannotCommit,
   aSweepWakesForWorkersItsNodeCanRun,
 } from '../turn/checks.ts'
-import * as checks from './line-checks.ts'
+import * as checks from './run-queue-checks.ts'
 
-export const lineMutants: readonly Mutant[] = [
+export const runQueueMutants: readonly Mutant[] = [
   {
     guard: 'a claim looks past the first ones',
     script: claimScript,

@@ -1,4 +1,4 @@
-/** K2, K5, F05: work is stored and nobody rings: no BullMQ job exists. A sweep runs it when the wake-up is stale. */
+/** K2, K5, F05: work is stored, but its wake-up was never sent, so that no BullMQ job exists. A sweep runs it when the wake-up is stale. */
 import { describe, expect, test } from 'vitest'
 import { policy } from '../../src/core/policy.ts'
 import { Harness } from '../support/fault/harness.ts'
@@ -9,7 +9,7 @@ const silent = { waker: { wake() {} } }
 describe('work whose wake-up was never sent', () => {
   test('a sweep runs work whose wake-up was never sent', async () => {
     await using harness = await Harness.open({ client: silent })
-    // Its pool is known, and no node is there that is told of a wake-up.
+    // The pool is known, but no node is there to which a wake-up could be published.
     await (await harness.start('first')).stop()
     const sessions = await Promise.all(
       Array.from({ length: 20 }, (_, number) => harness.client.sessions.create({ kind: 'echo', input: number })),

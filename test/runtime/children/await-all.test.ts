@@ -1,4 +1,4 @@
-/** Parents that gather all results: woken once, by the last child, and in call order whatever order the children end in. */
+/** Parents that wait for all results: the last child wakes them, once, and they get the results in call order. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
@@ -7,10 +7,10 @@ import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 /** Spawns a child for each value, and replies what it received, in the order it came. */
-function parentOf(gather: 'each' | 'all', timerMs?: number) {
+function parentOf(awaits: 'each' | 'all', timerMs?: number) {
   return defineWorker<unknown[]>({
     initial: [],
-    await: gather,
+    await: awaits,
     receive(message, self) {
       if (message.kind === 'input') {
         for (const value of message.value as unknown[]) self.spawn('child', value)
@@ -45,10 +45,10 @@ describe('a parent that waits for all results', () => {
     { await: 'all', order: [1, 2, 3], turns: 2 },
     { await: 'all', order: [3, 1, 2], turns: 2 },
   ] as const)(
-    '$gather: of $order it has $turns turns, and the results in call order',
-    async ({ await: gather, order, turns }) => {
+    'a parent that awaits $await: with the order $order it has $turns turns, and the results in call order',
+    async ({ await: awaits, order, turns }) => {
       const { child, open } = gates([1, 2, 3])
-      await using troupe = await TestTroupe.start({ workers: { parent: parentOf(gather), child } })
+      await using troupe = await TestTroupe.start({ workers: { parent: parentOf(awaits), child } })
       const session = await troupe.create('parent', [1, 2, 3])
       for (const number of order) {
         open(number)

@@ -1,10 +1,10 @@
---[[ lines – the run queues, and who is next in them. A worker's place in a run queue is a virtual time, in µs. T:clocks has the virtual time of each
-pool: the place of the worker that was taken last. A worker that comes gets that place. But the workers of one session stand behind each other, as far
-apart as
-its turns last on average, over its weight. So a session with few workers waits for about one turn of any other, however many stand in the queue.
-A claim that finds a worker of a kind that its node does not host moves it to the queue of that kind, T:kind-queues:<pool>:<kind>, with its
-place. T:kind-queues:<pool> is the set of these kinds. So no claim looks at that worker again but those of nodes that host its kind.
-The root's record has the last place of its session (`score`), its average turn in µs (`turnUs`), and "<weight> <priority>" (`turnShare`). ]]
+--[[ run-queues – the run queues of pools, and which worker comes next. A worker's score in a run queue is a virtual time in µs.
+T:clocks has the virtual time of each pool: the score of the worker that a claim took last. A new worker gets that score. The workers of one
+session stand behind each other: the distance is the average turn of the session, divided by its weight. So a session with few workers waits for
+about one turn of each other session, however many workers those have in the queue.
+A claim may meet a worker of a kind that its node does not host. It moves that worker, with its score, to the queue of the kind,
+T:kind-queues:<pool>:<kind>. Only claims of nodes that host the kind look there. T:kind-queues:<pool> is the set of these kinds.
+The root's record has the last score of its session (`score`), its average turn in µs (`turnUs`), and "<weight> <priority>" (`turnShare`). ]]
 
 -- Puts workers into the run queue of a pool: their places and ids in turn. If another program overwrote the key of the queue, they go to the
 -- unhosted, and a sweep moves them once the key is mended.
