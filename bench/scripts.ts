@@ -33,21 +33,26 @@ const large = defineWorker({
   },
 })
 interface Order {
-  readonly kind: 'echo' | 'sleeper' | 'large'
+  readonly kind: 'echo' | 'sleeper' | 'large' | 'copier'
   readonly count: number
   readonly bytes: number
-  readonly rounds?: number
+  /** Each child gets a name and a kind other than its sibling's: then none has the record of another. */
+  readonly named?: boolean
 }
 const parent = defineWorker<{ left: number }, Order>({
   state: z.object({ left: z.number() }),
   initial: { left: 0 },
-  spawns: ['echo', 'sleeper', 'large'],
+  spawns: ['echo', 'other', 'sleeper', 'large', 'copier'],
   await: 'all',
   limits: { children: 1_000 },
   receive(message, self) {
     if (message.kind !== 'input') return self.openChildren === 0 ? self.reply(null) : undefined
-    const { kind, count, bytes } = message.value
-    for (let index = 0; index < count; index++) self.spawn(kind, text(bytes))
+    const { kind, count, bytes, named } = message.value
+    const name = (index: number) => `${index} ${text(60 - String(index).length)}`
+    for (let index = 0; index < count; index++) {
+      if (named) self.spawn(index % 2 === 0 ? kind : 'other', text(bytes), { name: name(index) })
+      else self.spawn(kind, text(bytes))
+    }
   },
 })
 /** A handler that sets as many timers in one step as its input says. */
@@ -72,7 +77,15 @@ const sender = defineWorker<null, string[]>({
     self.reply(null)
   },
 })
-const workers = { echo, sleeper, large, parent, clock, asker, sender }
+/** Passes as much as one receive may: it keeps what it received, replies with the rest, and its parent gets that. */
+const copier = defineWorker<string, string>({
+  initial: '',
+  receive(message, self) {
+    self.setState(message.kind === 'input' ? message.value.slice(0, 400_000) : '')
+    self.reply(text(500_000))
+  },
+})
+const workers = { echo, other: echo, sleeper, large, parent, clock, asker, sender, copier }
 const limits = { workers: 100_000, children: 1_000, mailbox: 100_000 }
 
 /** The longest call of each script that took a millisecond or more. */
@@ -119,30 +132,38 @@ async function run(troupe: Troupe, input: Order): Promise<void> {
 
 const scenes: Record<string, () => Promise<void>> = {
   children: () =>
-    scene('1 000 children in one step, and pruning them', async (troupe) => {
-      await run(troupe, { kind: 'echo', count: 1_000, bytes: 100 })
+    scene('800 children in one step, the most that it may hold, and pruning them', async (troupe) => {
+      await run(troupe, { kind: 'echo', count: 800, bytes: 50 })
       await troupe.sessions.prune({ olderThanMs: 0 })
     }),
+  named: () =>
+    scene('800 children in one step, each with a name, of two kinds by turns', (troupe) =>
+      run(troupe, { kind: 'echo', count: 800, bytes: 50, named: true }),
+    ),
   inputs: () =>
-    scene('1 000 children with 550 bytes each, the most that a step may hold in both ways', (troupe) =>
-      run(troupe, { kind: 'echo', count: 1_000, bytes: 550 }),
+    scene('400 children with 3 300 bytes each, the most that a step may hold in both ways', (troupe) =>
+      run(troupe, { kind: 'echo', count: 400, bytes: 3_300 }),
     ),
   bytes: () =>
-    scene('3 children with 1 MB each, as many bytes as a step may hold', (troupe) =>
-      run(troupe, { kind: 'echo', count: 3, bytes: 1_000_000 }),
+    scene('3 children with 860 KB each, as many bytes as a step may hold', (troupe) =>
+      run(troupe, { kind: 'echo', count: 3, bytes: 860_000 }),
+    ),
+  copies: () =>
+    scene('a child that receives a megabyte, keeps 400 KB, and replies with 500', (troupe) =>
+      run(troupe, { kind: 'copier', count: 1, bytes: 1_000_000 }),
     ),
   gather: () =>
     scene('200 results of 100 KB that come in no order, gathered by one parent', (troupe) =>
       run(troupe, { kind: 'large', count: 200, bytes: 1 }),
     ),
   cancel: () =>
-    scene('a cancel of 1 000 children that wait', async (troupe) => {
+    scene('a cancel of 800 children that wait', async (troupe) => {
       const session = await troupe.sessions.create({
         kind: 'parent',
-        input: { kind: 'sleeper', count: 1_000, bytes: 100 } satisfies Order,
+        input: { kind: 'sleeper', count: 800, bytes: 50 } satisfies Order,
         limits,
       })
-      while ((await troupe.workers.list({ sessionId: session.id, limit: 2_000 })).length < 1_001) await wait(200)
+      while ((await troupe.workers.list({ sessionId: session.id, limit: 2_000 })).length < 801) await wait(200)
       await wait(2_000)
       await session.cancel()
       await session.result()

@@ -181,7 +181,7 @@ function limitsTable(): string {
 }
 
 function quantity(name: string, value: number): string {
-  if (name.includes('Bytes')) return value % 1_048_576 === 0 ? `${value / 1_048_576} MiB` : `${value} B`
+  if (name.includes('Bytes')) return value % 524_288 === 0 ? `${value / 1_048_576} MiB` : `${value} B`
   if (!/Ms(Max)?$/.test(name)) return grouped(value)
   const units = [
     [86_400_000, 'days'],

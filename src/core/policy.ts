@@ -239,10 +239,10 @@ export const policy = {
   submitRetryMsMin: 1_000,
   /** The longest wait of a submitted job before it is tried again. */
   submitRetryMsMax: 600_000,
-  /** How much one `receive` may ask for, as it costs Redis: a send counts 12, an ask 6, a spawn 5, a timer 3, and 524 bytes 1, beyond the first 100 of each. So 500 sends, 2 000 timers, or 1 000 spawns of 600 bytes. */
+  /** How much one `receive` may ask for, as it costs Redis: a send counts 12, a spawn 7.5, an ask 6, a timer 3, and 437 bytes 1, beyond the first 100 of each. So 500 sends, 800 spawns, or 400 spawns of 3 300 bytes. */
   stepPartsMax: 6_000,
-  /** The size of all that one `receive` passes, if that is all: inputs, messages, timers, asks, the state and the reply; and of all tasks in one call of an agent. Bytes count as parts. */
-  stepBytesMax: 3_145_728,
+  /** The size of all that one `receive` receives and passes, if that is all: inputs, messages, timers, asks, the state and the reply (of a child twice, since its parent gets it); and of all tasks in one call of an agent. Bytes count as parts. */
+  stepBytesMax: 2_621_440,
   /** How many timers and asks of one run may be open at once. The end of the run drops them in one script. */
   openSignalsMax: 2_500,
   /** How many messages a session may begin with. One script writes them. */

@@ -119,7 +119,7 @@ export class HandlerSelf implements Self<unknown> {
 
   constructor(context: SelfContext) {
     this.#context = context
-    this.#bounds = new ReceiveBounds(context.assignment.kind, this.requests, context.signalsOpen)
+    this.#bounds = new ReceiveBounds(context.assignment.kind, this.requests, context.signalsOpen, context.message)
   }
 
   get id(): string {
@@ -283,7 +283,8 @@ export class HandlerSelf implements Self<unknown> {
       throw new TerminalError(`${this.kind} replied twice to one message: a run ends once.`)
     }
     const replyJson = resultJson(this.#context.definition, this.kind, value)
-    this.#bounds.count('reply', replyJson)
+    // The parent gets the reply, and the history has it.
+    this.#bounds.count('reply', replyJson, this.parentId === null ? 1 : 2)
     this.requests.replyJson = replyJson
   }
 

@@ -13,14 +13,19 @@ export class ReceiveBounds {
   readonly #requests: Parts
   /** Timers and asks of the run that were open before this receive, without the one that it receives. */
   readonly #openBefore: number
+  readonly #received: unknown
+  /** Of what is received, once it matters: the history holds it beside what is passed. */
+  #receivedBytes: number | undefined
   /** How many bytes the handler has passed so far, and how many of them are the state. */
   #bytes = 0
   #stateBytes = 0
 
-  constructor(kind: string, requests: Parts, openBefore: number) {
+  /** `received`: the message. */
+  constructor(kind: string, requests: Parts, openBefore: number, received: unknown) {
     this.#kind = kind
     this.#requests = requests
     this.#openBefore = openBefore
+    this.#received = received
   }
 
   /** Throws if the receive has already asked for as much as it may. */
@@ -29,9 +34,9 @@ export class ReceiveBounds {
     if (call === 'ask' || call === 'after') this.#checkOpen(call)
   }
 
-  /** Counts the bytes of what a call passes. The bytes of a refused call are not counted. */
-  count(call: string, text: string): void {
-    const bytes = Buffer.byteLength(text)
+  /** Counts the bytes of what a call passes, once for each of the copies that are stored. The bytes of a refused call are not counted. */
+  count(call: string, text: string, copies = 1): void {
+    const bytes = copies * Buffer.byteLength(text)
     this.#check(call, this.#bytes, bytes)
     this.#bytes += bytes
   }
@@ -55,16 +60,22 @@ export class ReceiveBounds {
   }
 
   #check(call: string, before: number, bytes: number): void {
-    const size = sizeOf(this.#requests, before + bytes)
     const part = partOf[call]
-    if (fitsCommit(part === undefined ? size : withMore(size, part))) return
+    const fits = (received: number) => {
+      const size = sizeOf(this.#requests, before + bytes + received)
+      return fitsCommit(part === undefined ? size : withMore(size, part))
+    }
+    // Nearly no receive is so large that it matters how much it has received.
+    if (fits(policy.messageBytesMax)) return
+    this.#receivedBytes ??= Buffer.byteLength(JSON.stringify(this.#received))
+    if (fits(this.#receivedBytes)) return
     const { spawns, sends, timers, asks } = this.#requests
     const made = `${spawns.length} spawns, ${sends.length} sends, ${asks.length} asks and ${timers.length} timers`
-    const passes = bytes === 0 ? '' : ` (this call passes ${bytes} more)`
+    const passes = bytes === 0 ? '' : ` (this call adds ${bytes})`
     const most = `${partsMost('spawn')} spawns, ${partsMost('send')} sends, ${partsMost('ask')} asks, ${partsMost('timer')} timers or ${policy.stepBytesMax} bytes`
     throw new LimitError(
       'step_too_big',
-      `self.${call} was called when ${this.#kind} had already made ${made}, and passed ${before} bytes${passes}; the limit is ${most}, or a mix that costs as much, of one receive: ask for the rest in another receive (self.after(0, rest)).`,
+      `self.${call} was called when ${this.#kind} had already made ${made}, received ${this.#receivedBytes} bytes and passed ${before}${passes}; the limit is ${most}, or a mix that costs as much, of one receive: ask for the rest in another receive (self.after(0, rest)).`,
     )
   }
 }

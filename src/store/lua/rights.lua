@@ -24,7 +24,7 @@ if type(schema) ~= 'string' or not isWhole(tonumber(schema)) then
 end
 local calls = {
   { 'SET', metaKey, '', 'NX' }, { 'GET', none }, { 'APPEND', metaKey, '' }, { 'MGET', none }, { 'STRLEN', none }, { 'DEL', none }, { 'UNLINK', none },
-  { 'EXISTS', none }, { 'RENAME', none, none .. ':copy' }, { 'PEXPIRE', none, '1000' }, { 'PERSIST', none }, { 'TYPE', none }, { 'TIME' }, { 'PUBLISH', channel, '' }, { publishCommand, channel, '' },
+  { 'EXISTS', none }, { 'RENAME', none, none .. ':copy' }, { 'COPY', none, none .. ':copy' }, { 'PEXPIRE', none, '1000' }, { 'PERSIST', none }, { 'TYPE', none }, { 'TIME' }, { 'PUBLISH', channel, '' }, { publishCommand, channel, '' },
   { 'HSET', metaKey, 'schema', schema }, { 'HINCRBY', metaKey, 'schema', '0' }, { 'HDEL', metaKey, '' }, { 'HGETALL', none },
   { 'HMGET', none, '' }, { 'HEXISTS', none, '' }, { 'HKEYS', none }, { 'HLEN', none }, { 'HRANDFIELD', none },
   { 'RPUSH', metaKey, '' }, { 'LPOP', none }, { 'LSET', none, '0', '' }, { 'LTRIM', none, '0', '0' }, { 'LRANGE', none, '0', '0' },

@@ -43,10 +43,7 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
   if (request.event !== '') fields.event = add(request.event)
   if (request.costs?.length) fields.costs = request.costs.map(costFields)
   if (request.childrenAtOnce !== undefined) fields.atOnce = request.childrenAtOnce
-  if (spawns.length > 0)
-    fields.spawns = spawns.map((spawn, index) =>
-      spawnFields(spawn, spawns[index - 1], offer?.takes[index], add, addOnce),
-    )
+  if (spawns.length > 0) fields.spawns = spawnsFields(spawns, offer?.takes ?? [], add, addOnce)
   if (offer) {
     const { slot, nonce } = offer
     fields.inline = { node: context.nodeId, slot, nonce, leaseMs: context.policy.leaseMs }
@@ -111,25 +108,53 @@ function addingOnce(add: (text: string) => number): (text: string) => number {
   }
 }
 
-/** Of siblings what is as of the one before is left out: Redis decodes a thousand of them. */
-function spawnFields(
-  spawn: SpawnOrder,
-  before: SpawnOrder | undefined,
-  offered: boolean | undefined,
+/** Siblings that differ in nothing but their calls and inputs go as ids behind the first of them: Redis decodes a thousand of them. */
+function spawnsFields(
+  spawns: readonly SpawnOrder[],
+  takes: readonly boolean[],
   add: (text: string) => number,
   addOnce: (text: string) => number,
-): Fields {
-  const { id, kind, name, pool, detached, call, permissions, mail } = spawn
+): Fields[] {
+  const all: Fields[] = []
+  let more: string[] | undefined
+  for (const [index, spawn] of spawns.entries()) {
+    const before = spawns[index - 1]
+    const isAsBefore = before !== undefined && isSibling(spawn, before) && takes[index] === takes[index - 1]
+    const { permissions } = spawn
+    const named = permissions ? addOnce(permissions) : undefined
+    const mail = add(spawn.mail)
+    if (!isAsBefore) {
+      more = undefined
+      all.push({ ...spawnFields(spawn, before), mail, permissions: named, offered: takes[index] || undefined })
+    } else if (more === undefined) {
+      more = [spawn.id]
+      Object.assign(all.at(-1) as Fields, { more })
+    } else {
+      more.push(spawn.id)
+    }
+  }
+  return all
+}
+
+function isSibling(spawn: SpawnOrder, before: SpawnOrder): boolean {
+  const { kind, pool, detached, permissions, call } = spawn
+  const isAlike = kind === before.kind && pool === before.pool && detached === before.detached
+  const hasNoNames = hasDefaultName(spawn) && hasDefaultName(before)
+  return isAlike && hasNoNames && (permissions ?? '') === (before.permissions ?? '') && call === before.call + 1
+}
+
+const hasDefaultName = ({ name, kind, call }: SpawnOrder) => name === defaultName(kind, call)
+
+/** What is as of the child before is left out. */
+function spawnFields(spawn: SpawnOrder, before: SpawnOrder | undefined): Fields {
+  const { id, kind, name, pool, detached, call } = spawn
   return {
     id,
     kind: kind === before?.kind ? undefined : kind,
     pool: pool === before?.pool ? undefined : pool,
     call: call === (before?.call ?? 0) + 1 ? undefined : call,
-    mail: add(mail),
-    name: name === defaultName(kind, call) ? undefined : name,
-    permissions: permissions ? addOnce(permissions) : undefined,
+    name: hasDefaultName(spawn) ? undefined : name,
     detached: detached || undefined,
-    offered: offered || undefined,
   }
 }
 

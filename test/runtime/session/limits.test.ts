@@ -159,7 +159,7 @@ describe('limits', () => {
   })
 
   const parts: [string, number, (self: Self, number: number) => unknown][] = [
-    ['spawned', 1_200, (self) => self.spawn('nobody', null, { detached: true })],
+    ['spawned', 800, (self) => self.spawn('nobody', null, { detached: true })],
     ['sent', 500, (self, number) => self.send(self.id, number)],
     ['timers', 2_000, (self, number) => self.after(3_600_000, number)],
   ]
@@ -186,7 +186,7 @@ describe('limits', () => {
           code: 'step_too_big',
           attempt: 1,
           message: expect.stringMatching(
-            /^self\.\w+ was called when many had already made \d+ spawns, .*; the limit is 1200 spawns, 500 sends, 1000 asks, 2000 timers or 3145728 bytes,/,
+            /^self\.\w+ was called when many had already made \d+ spawns, .*; the limit is 800 spawns, 500 sends, 1000 asks, 2000 timers or 2621440 bytes,/,
           ),
         },
       })
@@ -229,29 +229,43 @@ describe('limits', () => {
     })
   })
 
-  test('bytes of a step: everything that a receive passes counts towards one limit; of several states only the last', async () => {
-    const text = 'ä'.repeat(500_000)
-    const many = defineWorker({
+  test('bytes of a step: everything that a receive gets and passes counts, of several states only the last, and the reply of a child twice', async () => {
+    const half = 'ä'.repeat(250_000)
+    const many = defineWorker<string, { given: string; timer: number }>({
       initial: '',
       receive(message, self) {
-        if (message.kind !== 'input' || message.value === text) return self.reply('got it')
-        self.setState(text)
-        self.setState(text)
-        self.spawn('echo', text, { detached: true })
-        if (message.value === 'much') self.after(3_600_000, text.slice(0, 100_000))
-        self.reply(text)
+        if (message.kind !== 'input') return self.reply(null)
+        const { value } = message
+        self.setState(half)
+        self.setState(half)
+        self.after(3_600_000, 'x'.repeat(value.timer))
+        self.reply(half)
       },
     })
-    await using troupe = await TestTroupe.start({ workers: { many, echo } })
-    expect(await troupe.run('many', 'enough')).toMatchObject({ status: 'completed' })
-    expect(await troupe.run('many', 'much')).toMatchObject({
-      status: 'failed',
+    const parent = defineWorker<null, { given: string; timer: number }>({
+      spawns: ['many'],
+      receive(message, self) {
+        if (message.kind === 'input') self.spawn('many', message.value)
+        else if (message.kind === 'result' && message.failure) self.reply(message.failure)
+        else self.reply('it fits')
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { many, parent } })
+    const run = (kind: string, timer: number) => troupe.run(kind, { given: half, timer })
+    expect(await run('many', 1_000_000)).toMatchObject({ status: 'completed' })
+    expect(await run('parent', 600_000)).toMatchObject({ value: 'it fits' })
+    const tooBig = (passed: string, adds: number) => ({
+      code: 'step_too_big',
+      attempt: 1,
+      message: expect.stringMatching(
+        `^self.reply was called when many had already made .*, received 500\\d{3} bytes and passed ${passed} \\(this call adds ${adds}\\); the limit is .* or 2621440 bytes`,
+      ),
+    })
+    expect(await run('parent', 700_000)).toMatchObject({ value: tooBig('1200004', 1_000_004) })
+    expect(await troupe.run('many', { given: half + half.slice(0, 100_000), timer: 1_000_000 })).toMatchObject({
       failure: {
-        code: 'step_too_big',
-        attempt: 1,
-        message: expect.stringMatching(
-          /^self\.reply was called when many had already made 1 spawns, .* and passed 2\d{6} bytes \(this call passes 1000002 more\); the limit is .* or 3145728 bytes/,
-        ),
+        ...tooBig('1500004', 500_002),
+        message: expect.stringMatching(/received 700\d{3} bytes and passed 1500004 /),
       },
     })
   })

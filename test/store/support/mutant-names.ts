@@ -30,6 +30,7 @@ import * as cancelChecks from './turn/cancel-checks.ts'
 import * as checks from './turn/checks.ts'
 import * as endingChecks from './turn/ending-checks.ts'
 import * as releaseChecks from './turn/release-checks.ts'
+import * as siblingChecks from './turn/sibling-checks.ts'
 import * as notifyChecks from './upkeep/notify-checks.ts'
 import * as outboxChecks from './upkeep/outbox-checks.ts'
 import * as packChecks from './upkeep/pack-checks.ts'
@@ -43,6 +44,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     amendChecks,
     approvalChecks,
     askChecks,
+    siblingChecks,
     cancelChecks,
     largeChecks,
     letterChecks,

@@ -13,7 +13,7 @@ export type Parts = Readonly<Record<'spawns' | 'sends' | 'timers' | 'asks', read
  * Timers are cheap, because one command writes hundreds of them. A child and an ask have keys of their own; for a message, much of its recipient is
  * read as well.
  */
-const weights = { timer: 3, spawn: 5, ask: 6, send: 12 } as const
+const weights = { timer: 3, ask: 6, spawn: 7.5, send: 12 } as const
 
 export type Part = keyof typeof weights
 
@@ -50,19 +50,25 @@ export function fitsCommit({ count, weight, bytes }: Size): boolean {
   return weight + (counted * policy.stepPartsMax) / policy.stepBytesMax <= policy.stepPartsMax
 }
 
-/** About how many bytes the step has: text that is not ASCII has more. */
+/** Of a short text the length will do, though what is not ASCII has more bytes. */
+function bytesOf(text: string | undefined): number {
+  if (text === undefined) return 0
+  return text.length < 1_000 ? text.length : Buffer.byteLength(text)
+}
+
+/** About how many bytes the step has. */
 export function bytesIn(step: Step): number {
-  let bytes = (step.stateJson?.length ?? 0) + (step.result?.length ?? 0)
-  for (const entry of step.entries) bytes += entry.length
+  let bytes = bytesOf(step.stateJson) + bytesOf(step.result)
+  for (const entry of step.entries) bytes += bytesOf(entry)
   // A commit holds permissions that siblings share only once.
   let permissions: string | undefined
   for (const spawn of step.spawns) {
-    bytes += spawn.mail.length
-    if (spawn.permissions !== permissions) bytes += spawn.permissions?.length ?? 0
+    bytes += bytesOf(spawn.mail)
+    if (spawn.permissions !== permissions) bytes += bytesOf(spawn.permissions)
     permissions = spawn.permissions
   }
-  for (const send of step.sends) bytes += send.mail.length
-  for (const timer of step.timers) bytes += timer.valueJson.length
-  for (const ask of step.asks) bytes += ask.body.length + (ask.expiry?.answer.length ?? 0)
+  for (const send of step.sends) bytes += bytesOf(send.mail)
+  for (const timer of step.timers) bytes += bytesOf(timer.valueJson)
+  for (const ask of step.asks) bytes += bytesOf(ask.body) + bytesOf(ask.expiry?.answer)
   return bytes
 }

@@ -47,6 +47,7 @@ ARGV[1] header    json:
       kind, pool   of the child; absent: those of the one before it
       call         number of the call; absent: the next behind that of the one before it, of the first 1
       mail         text: its input
+      more         ids of siblings that follow, and differ in nothing but their calls and texts: the next ones
       name         absent: of its kind and call
       permissions  text, which siblings may share; absent: nothing is restricted
       detached     true: nobody waits for it

@@ -140,10 +140,11 @@ local function writeWoken(tag, plan, woke)
   woke.pools[plan.pool] = true
 end
 
--- The places of workers of one pool, in the order in which they were woken; `standings`: of their sessions.
+-- The places of workers of one pool, in the order in which they were woken; `standings`: of their sessions. The last place stands first in the list:
+-- a short queue is one piece of memory, which Redis reads from its head to the place of whoever comes.
 local function placesOf(tag, pool, queued, standings)
   local aheadMost = 1e13
-  local first, placed = nextPlaces(tag, pool, #queued), {}
+  local first, placed, size = nextPlaces(tag, pool, #queued), {}, 2 * #queued
   for index = 1, #queued do
     local plan, own = queued[index], first + index - 1
     local standing = standings[plan.session] or readStanding(tag, plan.session, pool, plan.root)
@@ -152,7 +153,8 @@ local function placesOf(tag, pool, queued, standings)
     place = math.max(place, standing.last + standing.step) -- guard: a worker is queued behind the last one of its session
     place = math.min(place, own + aheadMost) -- guard: a session whose last place was damaged goes on
     standing.last = place
-    placed[2 * index - 1], placed[2 * index] = inFront(place, standing.lead), plan.id
+    local at = size - 2 * index + 1
+    placed[at], placed[at + 1] = inFront(place, standing.lead), plan.id
   end
   return placed
 end

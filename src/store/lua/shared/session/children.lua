@@ -133,21 +133,40 @@ local function commonFields(parent, others, isDetached, token, waits, queuedAt)
   return common
 end
 
--- A child's record and its first mails. What it has beside the common fields stands behind them while it is written: no list is copied for each.
-local function writeChild(spawn, common, named)
-  local last, size = #common, #common
-  local function set(field, value)
-    common[size + 1], common[size + 2] = field, value
-    size = size + 2
+-- The record of a child. Most siblings differ in nothing but their call, so a record is a copy of one that was written before: that takes a third of the
+-- time. `common.like` says which, and what that one has beside the common fields. A record that has fewer of these is written in full, and copied from
+-- then on.
+local function writeRecord(spawn, common, named)
+  local key, kind, name, permissions, pool = spawn.key, spawn.kind, spawn.name, spawn.permissions and named[spawn.permissions], spawn.pool
+  local like = common.like
+  if like and like.kind == kind and like.pool == pool and like.permissions == permissions and not (name or like.name) then -- guard: a child says in what it differs from its sibling
+    redis.call('COPY', like.key, key)
+    redis.call('HSET', key, 'call', spawn.call)
+    return
   end
-  if spawn.name then set('name', spawn.name) end
-  if spawn.permissions then set('permissions', named[spawn.permissions]) end
-  if spawn.pool ~= atStart.pool then set('pool', spawn.pool) end
-  redis.call('HSET', spawn.key, 'call', spawn.call, 'kind', spawn.kind, unpack(common, 1, size))
-  for at = size, last + 1, -1 do common[at] = nil end
-  local inboxKey, more = spawn.key .. laneKeys.inbox, spawn.more or noneBorn
+  local fields = { 'call', spawn.call, 'kind', kind }
+  local function set(field, value)
+    fields[#fields + 1] = field
+    fields[#fields + 1] = value
+  end
+  if name then set('name', name) end
+  if permissions then set('permissions', permissions) end
+  if pool ~= atStart.pool then set('pool', pool) end
+  if like and (name or not like.name) and (permissions or not like.permissions) and (pool ~= atStart.pool or like.pool == atStart.pool) then -- guard: no child has a field that only its sibling has
+    redis.call('COPY', like.key, key)
+  else
+    redis.call('HSET', key, unpack(common))
+    common.like = { key = key, kind = kind, name = name, permissions = permissions, pool = pool }
+  end
+  redis.call('HSET', key, unpack(fields))
+end
+
+-- A child's record and its first mails.
+local function writeChild(spawn, common, named)
+  writeRecord(spawn, common, named)
+  local inboxKey, more = spawn.key .. laneKeys.inbox, spawn.more
   redis.call('RPUSH', inboxKey, spawn.mail)
-  for from = 1, #more, 1000 do redis.call('RPUSH', inboxKey, unpack(more, from, math.min(from + 999, #more))) end
+  for from = 1, more and #more or 0, 1000 do redis.call('RPUSH', inboxKey, unpack(more, from, math.min(from + 999, #more))) end
 end
 
 -- Does a slot of the parent's node take this child at once, without the run queue? Not a child with more mail than its input, because an
