@@ -1,21 +1,37 @@
---[[ look – a picture of some workers, and of their session, at one moment, for the audit. Writes nothing.
+--[[ look – reads some workers and their session at one moment, for the audit. Writes nothing.
 Why a script   read one after the other, a record and the sets it stands in would disagree on a running system without any fault.
 KEYS[1] leases    zset               KEYS[2] timers   zset               KEYS[3] sessions zset
 KEYS[4] cancelling set              KEYS[5] ends     zset
 ARGV[1] header    json:
-  session          id; absent: workers alone
+  session          id; absent: only workers are read
   workers          ids
   pools            their names
-  headBytes        of each mail that are answered
-  budget           most bytes of mails that are read in this call
-Returns {session, workers, pools of which a queue cannot be read}. session: empty, or {record of its root, workers listed, cancelled, in the index, being
-        cancelled, what is wrong with its keys, blobs that are not as its index says, its score among the ends, 1 or 0: workers to end are left, digests of permissions that are those of another text}, each blob as {id, bytes of the index, bytes of its key}, with
-        "bytes" for their sum. Of each worker {id, record, history length, failure, signals, results, inbox, timers,
-        leased, pools it is queued in, retry is timed, open asks, listed, its gate has it}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
-        time}, open asks as {id, worker, run, state, it expires, in the inbox, its expiry is timed, what is wrong with its record or nothing}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.
-        Null: whether it stands there cannot be read.
+  headBytes        how many bytes of each mail are returned
+  budget           how many bytes of mails this call reads at most
+Returns {session, workers, pools}
+        pools: those whose run queue cannot be read
+        session: empty, or a list of
+          the record of its root
+          the workers that its list names
+          the ids that are cancelled
+          1 if the index has it
+          1 if it is being cancelled
+          what is wrong with its keys
+          blobs that differ from the index, each {id, bytes by the index, bytes of its key}; "bytes" in place of the id: their sum
+          its score among the ends
+          1 if workers are left to end, else 0
+          digests of permissions whose text has another digest
+        workers: for each {id, record, history length, failure, signals, results, inbox, timers, leased, pools, retry, asks, listed, gate}
+          signals, results, inbox: {length, heads of mails, 1 if these are all}
+          timers: {id, 1 if it has a time, else 0}
+          leased, retry, listed, gate: whether a lease, a time of its retry, the list of the session and its gate have it
+          pools: those in whose run queue it is
+          asks: {id, worker, run, state, it expires, in the inbox, its expiry is timed, what is wrong with its record or nothing}
+          a worker without a record is {id, listed}
+          a worker with a key of another type is {id, "damaged", what is wrong with each key}
+        Null means that this could not be read.
 Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>, its blobs too; T:run and T:kind-queues of the pools; T:asks and T:ask:<id> of what was asked; T:gates and T:gate:<gate> of their gates, its in and waiting.
-A key of the wrong sort is named, and the rest is answered.
+A key of another type is named, and everything else is returned.
 Events  none. ]]
 local leasesKey, timersKey, sessionsKey, cancellingKey, endsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local header = readHeader(ARGV[1])

@@ -1,9 +1,9 @@
---[[ rights – which of the commands that scripts call the user of this connection may not call.
+--[[ rights – finds the commands that scripts call and that the user of this connection may not call.
 Why a script   Redis does not undo what a script wrote before it came to a command that its user may not call: half of it would stay.
 KEYS[1] meta      hash
 ARGV[1] channel   of cancel notices
-Returns {"ok"} | {"refused", names}: of commands, each with a space behind
-Builds  T:rights, which is never there.
+Returns {"ok"} | {"refused", names}: names of the refused commands, each followed by a space
+Builds  T:rights, a key that never exists.
 Events  none. Each command is called so that it changes nothing: with what is stored already, on a key of another sort, or on none. ]]
 local metaKey, channel = KEYS[1], ARGV[1]
 

@@ -47,7 +47,7 @@ export const largeMutants: readonly Mutant[] = [
     check: checks.aCopyHasLargeResults,
   },
   {
-    guard: 'large results that cannot be kept tear no commit',
+    guard: 'a commit is whole even if large results cannot be kept',
     script: commitScript,
     takenOut: 'line',
     check: checks.aLargeResultThatCannotBeKeptTearsNoCommit,

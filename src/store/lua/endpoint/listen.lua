@@ -1,4 +1,4 @@
---[[ listen – from now on an endpoint is told of what happens in this partition; or no more.
+--[[ listen – registers an endpoint for notices of this partition, or removes it.
 Why a script   since when it is told must be a time of this Redis, and of the moment from which on scripts write notices for it.
 KEYS[1] since     zset
 ARGV[1] id            ARGV[2] listens     "1" or "0"
@@ -10,7 +10,7 @@ local id, listens = ARGV[1], ARGV[2]
 
 checkLast(listens)
 if listens == '1' then
-  redis.call('ZADD', sinceKey, 'NX', digits(nowMs()), id) -- guard: an endpoint that is told already is told from the same time on
+  redis.call('ZADD', sinceKey, 'NX', digits(nowMs()), id) -- guard: an endpoint that listens already keeps the time from which it listens
 else
   redis.call('ZREM', sinceKey, id)
 end

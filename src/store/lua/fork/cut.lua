@@ -1,21 +1,29 @@
---[[ cut – a picture of a live session at one moment, of which a copy is made: all but the histories. Those only grow, so their lengths are enough.
-A large session is read in several calls, a part of its workers in each; the last one names what the others saw, and reads anew whoever has changed.
+--[[ cut – reads a live session at one moment, to make a copy of it. Histories only grow, so it reads only their lengths.
+A large session takes several calls, each for a part of its workers. The last call names what the earlier ones read, and reads again each worker
+that has changed since.
 Why a script   read one after the other, a message could be in the mailbox and in the history, or in neither.
 KEYS[1] root      hash               KEYS[2] workers  list               KEYS[3] timers   zset
 KEYS[4] cancelling set
 ARGV[1] header    json:
   session          id
   from             position of the first worker that is looked at; the root is 0
-  seen             what earlier calls saw of the workers from there on: those for whom it still holds are passed over
+  seen             `seen` of each worker from there on, as earlier calls returned it: a worker that has not changed is passed over
   workersMost      a session of more workers is refused
-  partMost         most workers that one call reads
-  bytesMost        most bytes of mailboxes, states and asks that one call reads
-Returns {"ok", workers, cancelled, reasons, cancelling, originals, results, permissions}: with what was seen, this is the picture
-        | {"part", workers, next}: next: the position of the first one that was not looked at, or empty
-        | {"not_found"} | {"finished", state} | {"too_many", workers} | {"too_large", worker}: one worker alone has more bytes.
-        Of each worker that was read {id, record, history length, parts, due, asks, position, seen}: parts as names of its keys with all that they hold, due as
-        names and times in turn, asks as ids with their records. cancelled: its set; reasons and results: names and values in turn; cancelling: 1 or 0;
-        originals: of a session that is itself a copy, ids of the original and its own in turn; permissions: digests and texts in turn
+  partMost         how many workers one call reads at most
+  bytesMost        how many bytes of mailboxes, states and asks one call reads at most
+Returns {"ok", workers, cancelled, reasons, cancelling, originals, results, permissions}: all parts are read
+        | {"part", workers, next}: more is to be read
+        | {"not_found"} | {"finished", state} | {"too_many", workers} | {"too_large", worker}: one worker alone has more bytes
+        workers: those read by this call, each {id, record, history length, parts, due, asks, position, seen}
+          parts: names of its keys, each with its content
+          due: names and times of its timers in turn
+          asks: ids and records of its open asks in turn
+        next: position of the first worker that was not read; or empty
+        cancelled: ids in the session's set of cancels
+        reasons, results: names and values in turn
+        cancelling: 1 if a cancel is not finished, else 0
+        originals: if the session is itself a copy, ids of the original and of the copy in turn
+        permissions: digests and texts in turn
 Builds  T:w:<id> and its keys, T:ask:<id> of open asks, T:s:<session>:cancelled, T:s:<session>:reasons, T:s:<session>:results,
         T:s:<session>:originals, T:s:<session>:permissions.
 Events  none. It writes nothing. ]]
@@ -63,7 +71,7 @@ local function dueOf(id, recordKey, wait)
   end
   local timers = redis.call('HKEYS', recordKey .. ':timers')
   for index = 1, #timers do add(timers[index]) end
-  if wait == 'retry' then add('retry') end -- guard: a copy tries again what its original does
+  if wait == 'retry' then add('retry') end -- guard: a copy has the retries of its original
   local asks, records = redis.call('SMEMBERS', recordKey .. ':asks'), {}
   for index = 1, #asks do
     add('ask:' .. asks[index])
@@ -85,7 +93,7 @@ end
 local function cutOf(id, position, known)
   local recordKey = workerKey(tag, id)
   local all, length, now = readSeen(recordKey)
-  if now == known then return nil end -- guard: a fork reads anew who has changed
+  if now == known then return nil end -- guard: a fork reads a changed worker again
   local record = readRecord(recordKey)
   checkRecord(recordKey, record)
   local parts = {}

@@ -1,24 +1,26 @@
---[[ fork – a copy of a session, which was prepared, is there: its keys stay, and its workers are queued, or wait as they did.
+--[[ fork – makes a prepared copy of a session appear: its keys stay, and its workers are queued, or wait as in the original.
 Why a script   half a copy would run with messages and children that are missing.
 KEYS[1] root      hash               KEYS[2] sessions zset               KEYS[3] events   stream
 KEYS[4] timers    zset               KEYS[5] asks     zset               KEYS[6] cancelling set
 KEYS[7] ends      zset
 ARGV[1] header    json:
   session          id of the copy
-  from             id of the session that it is a copy of
+  from             id of the original session
   seed             names of new wake-ups begin with it
   wakeupMs         how long a wake-up counts as sent
   workers          the root first, each:
     id             of the worker
     queued         the pool in whose run queue it stands; absent: it is not queued
-  keys             that were prepared, each "<sort> <size> <name behind the tag>"; the record of a worker is among them as fork:<session>:<id>
+  keys             the prepared keys, each "<type> <size> <name behind the tag>"; a worker's record is in fork:<session>:<id>
   due              times and names of timers in turn
   open             times and ids of open asks in turn
-  isCancelling     true: a cancel within it is not finished
+  isCancelling     true: a cancel within the copy is not finished
   key              digest of an idempotency key of the caller; absent: none
   keyMs            with a key: how long it is known
-ARGV[2] event     json: of the copy      ARGV[3] told     json: of the session that it is a copy of
-Returns {"ok", wakeups}: also where this call did it before | {"again", session}: another copy appeared under its key | {"lost", key}: it is not there, or not whole
+ARGV[2] event     of the copy, json     ARGV[3] told     event of the original, json
+Returns {"ok", wakeups}: the copy appeared, now or in an earlier try of this call
+        | {"again", session}: another copy appeared under this idempotency key
+        | {"lost", key}: this key is not there, or not complete
 Builds  T:w:<id> and its keys of the copy, T:fork:<session> with its records, and the keys that the header names; T:w:<root> of the other session; T:run,
         T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pools; T:nodes, T:pools, T:clocks, T:kind-queues, T:idem.
 Events  session.created of the copy, session.forked of the other. Writes nothing unless it returns "ok". ]]
@@ -77,7 +79,7 @@ for index = 1, #keys do redis.call('PERSIST', keys[index]) end -- guard: the key
 for index = 1, #workers do
   local worker = workers[index]
   redis.call('RENAME', bornKey(worker.id), workerKey(tag, worker.id))
-  if worker.queued then writeWokenRecord(tag, { id = worker.id, session = header.session, pool = worker.queued }, now, woke) end -- guard: a worker of a copy that has something to do is queued
+  if worker.queued then writeWokenRecord(tag, { id = worker.id, session = header.session, pool = worker.queued }, now, woke) end -- guard: a worker of a copy that has work is queued
 end
 local function addAll(zsetKey, scored)
   for from = 1, #scored, 1000 do redis.call('ZADD', zsetKey, unpack(scored, from, math.min(from + 999, #scored))) end
@@ -86,7 +88,7 @@ addAll(timersKey, due) -- guard: timers of a copy fire
 addAll(asksKey, open) -- guard: asks of a copy are in the inbox
 if header.isCancelling then
   redis.call('SADD', cancellingKey, header.session) -- guard: a copy finishes the cancels of its original
-  redis.call('HSET', rootKey, 'endFrom', '0') -- guard: a copy looks at all that its original was to cancel
+  redis.call('HSET', rootKey, 'endFrom', '0') -- guard: a copy looks at all cancels that its original was to finish
 end
 writeQueues(tag, woke)
 local wakeups = writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) -- guard: wake-up rule on fork

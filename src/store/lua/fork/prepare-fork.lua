@@ -1,16 +1,17 @@
---[[ prepare-fork – writes keys of a copy that nobody sees yet. They go by themselves, unless fork.lua makes them stay.
+--[[ prepare-fork – writes keys of a copy that nobody sees yet. Redis removes them after a time, unless fork.lua makes them stay.
 Why a script   a key without an end to its life would stay for ever if nobody went on.
 KEYS[1] root      hash               of the copy
 ARGV[1] header    json:
   keptMs           how long the keys stay
-  parts            in order, those of one key behind each other, each:
+  parts            in order; the parts of one key follow each other; each:
     key            behind the tag
     sort           list, hash, set, zset, string, or bytes: one piece of a string
-    from           of a list or a string in pieces: how long it is before
-    texts          how many texts are for it
-ARGV[2] texts     of each part: elements; names and values; or scores and members, in turn
-Returns {"ok"}: also where the copy is there already, which this call does not change | {"lost", key}: it is not as long as it was left
-Builds  the keys that the header names, all of them of the copy.
+    from           for a list or a string in pieces: its length before this part
+    texts          how many of the texts below belong to it
+ARGV[2] texts     then for each part its elements, its names and values, or its scores and members
+Returns {"ok"}: also if the copy has appeared before; then nothing is written
+        | {"lost", key}: this key has another length than the last part left
+Builds  the keys that the header names; all belong to the copy.
 Events  none. Writes nothing unless it returns "ok". Sent again it writes nothing more. ]]
 local rootKey = KEYS[1]
 local header = readHeader(ARGV[1])
@@ -74,6 +75,6 @@ for index = 1, #parts do
   local part = parts[index]
   local isWritten = part.known.length == part.known.to -- guard: a part of a copy is written once
   if not isWritten then redis.call(adds[part.sort], part.fullKey, unpack(texts, part.first, part.last)) end
-  redis.call('PEXPIRE', part.fullKey, digits(header.keptMs)) -- guard: a copy that nobody finishes goes by itself
+  redis.call('PEXPIRE', part.fullKey, digits(header.keptMs)) -- guard: a copy that nobody finishes is removed after a time
 end
 return { 'ok' }

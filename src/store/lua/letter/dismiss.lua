@@ -1,8 +1,8 @@
---[[ dismiss – marks a message that was put aside as dealt with, so that nobody is told of it again; the dead letter stays, as evidence.
+--[[ dismiss – records that a dead letter has been dealt with, so that nobody is warned of it again; the letter stays, as evidence.
 Why a script   a letter that goes back at the same moment must be told to have gone back, and a mark without a letter would never go.
 KEYS[1] dead      stream                 KEYS[2] redriven  zset
 ARGV[1] worker        ARGV[2] letter       its id in the stream
-Returns {"ok"} | {"again"}: it was dismissed before | {"redriven", position}: it was put back | {"no_letter"}: none of this worker has that id
+Returns {"ok"} | {"again"}: it was dismissed before | {"redriven", position}: it was put back | {"no_letter"}: no letter of this worker has that id
 Events  none: it is bookkeeping of who looks after a system. Writes nothing unless it returns "ok". ]]
 local deadKey, redrivenKey = KEYS[1], KEYS[2]
 local worker, letter = ARGV[1], ARGV[2]

@@ -1,11 +1,11 @@
---[[ redrive – puts a message that was put aside back into its worker's mailbox, once; the dead letter stays, as evidence.
+--[[ redrive – puts the message of a dead letter back into its worker's mailbox, once; the letter stays, as evidence.
 Why a script   without the disposition, the next call would put the message back again; without the message, a letter noted as redriven would be lost.
 KEYS[1] record    hash               KEYS[2] inbox     list   declared    KEYS[3] dead     stream
 KEYS[4] redriven  zset               KEYS[5] run      zset   declared    KEYS[6] events   stream declared
 ARGV[1] worker        ARGV[2] letter       its id in the stream          ARGV[3] seed         ARGV[4] wakeupMs
 ARGV[5] event
-Returns {"ok", position, wakeups} | {"again", position, wakeups} | {"no_letter"}: none of this worker has that id
-        | {"no_message"}: it is evidence alone | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
+Returns {"ok", position, wakeups} | {"again", position, wakeups} | {"no_letter"}: no letter of this worker has that id
+        | {"no_message"}: the letter holds only evidence | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
 Builds  T:w:<root>; T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the worker's pool; T:nodes, T:pools.
 Events  message.redriven. A letter that was put back gets the first answer again, as "again"; one that was dismissed goes back all the same.
         Writes nothing unless it returns "ok". ]]

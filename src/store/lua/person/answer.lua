@@ -5,11 +5,11 @@ ARGV[1] header    json:
   ask              id
   key              digest of the caller's idempotency key, or of one made for this call
   asked            digest of the answer
-  by               who answers, in the caller's words; absent: nobody said
+  by               who answers, in the caller's words; absent: unknown
   seed             names of new wake-ups begin with it
   wakeupMs         how long a wake-up counts as sent
-ARGV[2] answer    json: as the worker receives it                          ARGV[3] event    json
-Returns {"ok", wakeups} | {"again", wakeups}: this key gave this answer before | {"other"}: this key gave another answer before
+ARGV[2] answer    as the worker receives it, json                          ARGV[3] event    json
+Returns {"ok", wakeups} | {"again", wakeups}: this key gave the same answer before | {"other"}: this key gave another answer before
         | {"answered", at, by} | {"expired", at} | {"withdrawn", at} | {"not_found"}
 Builds  T:w:<id> and its keys, its root, T:s:<session>:cancelled; T:asks, T:ask:<id>, T:timers; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of
         the worker's pool; T:nodes, T:pools.

@@ -1,11 +1,11 @@
---[[ approval – sets the policy of a session for approvals anew, which takes all trust back; or notes that one tool is trusted.
+--[[ approval – sets the approval policy of a session, which withdraws the trust in all tools; or records that one tool is trusted.
 Why a script   of two who trust a tool at once both must count; and a session that is pruned in the meantime must not be left as a record of this.
 KEYS[1] root      hash               KEYS[2] events   stream
 ARGV[1] sessionId     ARGV[2] policy    empty: as it is       ARGV[3] tool     to trust; empty: none
 ARGV[4] start         of a session without the field          ARGV[5] event
 Returns {"ok", approval} | {"not_found"}
 Events  session.approvalChanged, in the words of the client. Where all is as it was, nothing is written.
-        Turns that run learn of it with their next commit. A session that has ended takes it too: detached workers of it may go on, or a retry. ]]
+        Running turns learn of the change with their next commit. An ended session takes it too: its detached workers, or a retry, may go on. ]]
 local rootKey, eventsKey = KEYS[1], KEYS[2]
 local sessionId, policy, tool, start, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 

@@ -1,4 +1,4 @@
---[[ pause-all – pauses this partition for all sessions, or resumes it. Nodes learn it with their next sweep, which a notice brings forward.
+--[[ pause-all – pauses all sessions of this partition, or resumes them. Nodes learn of it with their next sweep, and a notice makes them sweep at once.
 Why a script   who pauses a partition that is paused must not take the place of who did it first.
 KEYS[1] meta      hash
 ARGV[1] note      json: who paused it, why and when; empty: resume       ARGV[2] channel  of notices

@@ -1,9 +1,9 @@
---[[ pause – from this instant no worker of the session is claimed. Says as well which of its turns may still begin something.
+--[[ pause – pauses a session: from this instant none of its workers is claimed. Returns how many of its running turns may still begin something.
 Why a script   the mark and the session's state must agree; and no worker may be claimed between the mark and the look at those that run.
 KEYS[1] root      hash               KEYS[2] leases   zset               KEYS[3] events   stream
 ARGV[1] sessionId     ARGV[2] note         json: who paused it, why and when                     ARGV[3] channel  of notices
 ARGV[4] event
-Returns {"ok", turns} | {"not_found"} | {"finished", state}. turns: how many turns of it run that may still begin something
+Returns {"ok", turns} | {"not_found"} | {"finished", state}. turns: how many of its running turns may still begin something
 Builds  T:w:<id> of workers that run; T:s:<session>:quiet.
 Events  session.paused of one that was not paused. Pausing a session that is paused is "ok", and writes nothing. ]]
 local rootKey, leasesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3]

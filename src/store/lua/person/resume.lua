@@ -1,4 +1,4 @@
---[[ resume – ends the pause of a session: the workers that claims put aside return to their run queues, in the order in which they stood there.
+--[[ resume – ends the pause of a session: the workers that claims held back return to their run queues, in their former order.
 Why a script   a worker that is neither in its run queue nor kept for a resume would never run again.
 KEYS[1] root      hash               KEYS[2] held     zset               KEYS[3] quiet    set
 KEYS[4] events    stream

@@ -1,4 +1,4 @@
---[[ amend – adds one entry to the history of a worker that rests, for somebody outside: what its prompts hold changes with it.
+--[[ amend – adds one entry to the history of an idle worker, for somebody outside: its next prompts change with it.
 Why a script   the entry says what holds for the history that its caller read: a turn that began since may have added to it.
 KEYS[1] record    hash               KEYS[2] log      list               KEYS[3] events   stream
 ARGV[1] header    json:
@@ -8,7 +8,8 @@ ARGV[1] header    json:
   key              digest of an idempotency key of the caller; absent: none
   keyMs            with a key: how long it is known
 ARGV[2] event     json               ARGV[3] entry    json
-Returns {"ok"}: also where this call did it before | {"again", position}: its key is known | {"not_found"} | {"terminal"} | {"session_finished", state}
+Returns {"ok"}: the entry was added, by this call or an earlier try of it
+        | {"again", position}: its key is known | {"not_found"} | {"terminal"} | {"session_finished", state}
         | {"busy"}: a run of it is open, or a turn | {"moved"}: the record is not as the caller read it
 Builds  T:w:<root>, T:idem.
 Events  context.changed, in the words of the client. Writes nothing unless it returns "ok". ]]

@@ -1,10 +1,10 @@
---[[ cancel-worker – from this instant nothing of one worker and its subtree, or of its run and what that waits for, can do more than end.
+--[[ cancel-worker – cancels one worker with its subtree, or its run with the children that the run waits for: from this instant they can only end.
 Why a script   the mark must name the run that is in progress now, and the sweeps must know of it.
 KEYS[1] record    hash               KEYS[2] cancelling set              KEYS[3] events   stream
 KEYS[4] idem      string
 ARGV[1] header    json:
   worker           id
-  what             worker | run: for good, or the run that is in progress
+  what             worker: it is cancelled for good; run: only its run in progress is
   idemMs           how long the key of this call is known
 ARGV[2] reason    ARGV[3] channel of cancel notices   ARGV[4] event     json
 Returns {"ok"} | {"not_found"} | {"terminal"}: it was cancelled for good | {"rests"}: no run of it is in progress
@@ -21,7 +21,7 @@ checkTexts(header, 'worker', 'what')
 checkNumbers(header, 'idemMs')
 if header.idemMs == 0 then error('the header should have a number idemMs above 0', 0) end
 local worker, what = header.worker, header.what
-if readAnswer(idemKey, '^(ok)$') then return { 'ok' } end -- guard: a cancel of a run that is sent again leaves the next run alone
+if readAnswer(idemKey, '^(ok)$') then return { 'ok' } end -- guard: a cancel of a run that is sent again does not cancel the next run
 local record = readRecord(recordKey)
 if not record.status then return { 'not_found' } end
 checkRecord(recordKey, record)
@@ -30,12 +30,12 @@ local rootKey, cancelledKey, reasonsKey = rootKeyOf(tag, session), sessionKey(ta
 if what == 'worker' and not record.parent then return { 'root' } end -- guard: a root is cancelled with its session
 if record.status == 'terminal' then return { 'terminal' } end
 local state = sessionState(tag, session) or 'pruned'
-if state == 'cancelling' then return { 'session_finished', state } end -- guard: a session that is being cancelled takes no cancel of one
-if state ~= 'active' and record.status == 'idle' then return { 'session_finished', state } end -- guard: a cancel of one reaches what outlives its session
+if state == 'cancelling' then return { 'session_finished', state } end -- guard: a session that is being cancelled takes no cancel of one worker
+if state ~= 'active' and record.status == 'idle' then return { 'session_finished', state } end -- guard: a cancel of one worker reaches workers that outlive its session
 checkLast(event)
 local hit, cancelCount = readCancellation(tag, record, worker)
 local function noteAnswered() redis.call('SET', idemKey, 'ok', 'PX', digits(header.idemMs)) end
-if hit == 'whole' or (hit and what == 'run') then -- guard: a cancel of one is written once
+if hit == 'whole' or (hit and what == 'run') then -- guard: a cancel of one worker is written once
   noteAnswered()
   return { 'ok' }
 end
@@ -44,10 +44,10 @@ local isBusy = record.open == '1' or (record.status ~= 'idle' and lengthOf(recor
 if what == 'run' and not isBusy then return { 'rests' } end -- guard: a run that has not begun is not cancelled
 checkSort('set', cancelledKey, cancellingKey, endingKeyOf(tag, session))
 checkSort('hash', reasonsKey)
-checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a count that Redis cannot count up tears no cancel of one
+checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a cancel of one worker is whole even if Redis cannot count up
 
 local element = worker .. ':' .. (what == 'run' and (record.run or atStart.run) or '*')
-redis.call('SADD', cancelledKey, element) -- guard: a cancel of one is written into the set of its session
+redis.call('SADD', cancelledKey, element) -- guard: a cancel of one worker is in the set of its session
 redis.call('HSET', reasonsKey, element, reason)
 redis.call('HINCRBY', rootKey, 'cancelCount', 1)
 local isAlone = what == 'run' and (record.pendingCalls or atStart.pendingCalls) == ''

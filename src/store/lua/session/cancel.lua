@@ -1,4 +1,4 @@
---[[ cancel – from this instant nothing of the session can start, spawn or commit but its own cancelling end.
+--[[ cancel – cancels a session: from this instant its workers can start, spawn and commit nothing, except their cancelling ends.
 Why a script   the mark, the session's state and the list of unfinished cancels must agree.
 KEYS[1] root      hash               KEYS[2] cancelled set               KEYS[3] cancelling set
 KEYS[4] events    stream
@@ -16,9 +16,9 @@ local state = stateOf(cancel, ended)
 if state == 'cancelling' then return { 'ok' } end
 checkCount(rootKey, 'workers', workers)
 local left = tonumber(workers or atStart.workers) - 1
-if state ~= 'active' and left <= 0 then return { 'finished', state } end -- guard: a cancel reaches what outlives its session
+if state ~= 'active' and left <= 0 then return { 'finished', state } end -- guard: a cancel reaches workers that outlive its session
 checkSort('set', cancelledKey, cancellingKey)
-checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a count that Redis cannot count up tears no cancel
+checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a cancel of a session is whole even if Redis cannot count up
 checkLast(event)
 if state == 'active' then redis.call('HSET', rootKey, 'cancel', reason) end
 -- A session that has ended may be cancelled for the second time.

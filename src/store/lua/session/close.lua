@@ -1,4 +1,4 @@
---[[ close – ends a conversation: at once when its root is idle with nothing waiting, else when what waits has been answered.
+--[[ close – ends a conversation: at once if its root is idle and no input waits, else once the waiting inputs are answered.
 Why a script   an input that arrives while the session is closed must either be refused or be answered.
 KEYS[1] root      hash               KEYS[2] events   stream            KEYS[3] ends     zset
 ARGV[1] sessionId

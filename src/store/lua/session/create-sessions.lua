@@ -1,4 +1,4 @@
---[[ create-sessions – creates sessions, each with its root worker and the first message: one, or several that go together.
+--[[ create-sessions – creates one or several sessions, each with its root worker and its first message.
 Why a script   a session without its message, or a message without a place in the run queue, would wait for ever.
 KEYS[1] sessions  zset               KEYS[2] ends     zset              KEYS[3] events   stream declared
 ARGV[1] header    json:
@@ -10,24 +10,28 @@ ARGV[1] header    json:
     kind, pool     of the root
     name           of the root; absent: its kind
     mode           conversation; absent: a job
-    limits         "<workers> <children> <depth> <mailbox>"; absent: those by default
+    limits         "<workers> <children> <depth> <mailbox>"; absent: the defaults
     permissions    of the root, a line for each; absent: nothing is restricted
-    configured     what its root, an agent, is set to, json; absent: it is as its kind says
-    caps           of its agents together, "<model calls> <tokens>"; absent: those by default
-    approval       "<policy> <when nobody answers> <ms>"; absent: the one by default
-    turnShare      "<weight> <priority>" of its turns; absent: the one by default
+    configured     settings of its root, if that is an agent, json; absent: those of its kind
+    caps           for its agents together, "<model calls> <tokens>"; absent: the defaults
+    approval       "<policy> <when nobody answers> <ms>"; absent: the default
+    turnShare      "<weight> <priority>" of its turns; absent: the default
     notify         where its result goes when it ends; absent: nowhere
     key            digest of an idempotency key of the caller
-    asked          with a key: digest of what is asked for
-    keyMs          with a key: how long it is known
+    asked          with a key: digest of the request
+    keyMs          with a key: for how long a repetition is recognised
     entries        how many entries its history begins with; absent: none
     blobs          how many blobs its first message names; absent: none
     rests          true: it has no first message, and waits for one
-ARGV[2] texts     of each session: its first message, what is told of it, json, the entries of its history, and of its blobs, whose
-        bytes were sent before, each the id, the media type and how many bytes it has
-Returns {{word, session, wakeups}, ...} for each. "ok": it was created; "again": it was there, or its key began it before; "other": its key
-        began something else, and that session is answered; "behind": there are as many partitions as stands in the place of the
-        session, and the caller knows another number, so that its key may lead elsewhere; "unsent": the bytes of a blob are not there, or not there any more.
+ARGV[2] texts     then for each session: its first message; its event, json; the entries of its history; and for each blob, whose bytes were sent
+        before, its id, its media type and its number of bytes
+Returns {{word, session, wakeups}, ...}, one for each session:
+        "ok"       it was created
+        "again"    it existed, or its key created it before
+        "other"    its key created another session before, whose id is returned
+        "behind"   the namespace has another number of partitions than the caller knows, so that the key may lead elsewhere; in place of the
+                   session: that number
+        "unsent"   the bytes of a blob are missing
 Builds  T:w:<id> and its mail:inbox and log of the roots; T:s:<session> and its blobs, blob:<id>, blob:<id>:sent, permissions; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:pools, T:idem, T:meta.
 Events  session.created, of each. Writes nothing of a session that is not answered "ok", and nothing at all where it meets an error.
         Sent again, it answers the same sessions and wake-ups, and writes nothing. ]]

@@ -1,23 +1,24 @@
---[[ finish – ends what a cancel stopped and no turn is running: idle, queued and parked workers, in batches. Those whose kind has onCancel it queues.
+--[[ finish – ends the cancelled workers that run no turn: idle, queued and parked ones, in batches. Those whose kind has onCancel are queued instead.
 Why a script   a worker must leave the run queue, its timers and its wait at once, and only if no node holds it.
 KEYS[1] root      hash               KEYS[2] cancelled set               KEYS[3] cancelling set
 KEYS[4] workers   list               KEYS[5] timers   zset   declared    KEYS[6] events   stream
 ARGV[1] header    json:
   sessionId        whose cancel is to be finished
-  batch            how many workers are looked at
-  agents           those whose open calls were looked for, which alone are looked at now, each:
+  batch            how many workers one call looks at
+  agents           agents whose open calls the caller has read; if there are any, this call looks only at them; each:
     id             of the worker
-    version        at which they were looked for
-    entries        how many texts are its
+    version        of its record at that time
+    entries        how many of the texts belong to it
   seed             names of new wake-ups begin with it
   wakeupMs         how long a wake-up counts as sent
 ARGV[2] entry     history entry of a cancelled run, json
-ARGV[3] texts     of each agent its history entries, one after the other
-Returns {next, agents, wakeups}: "more": another call goes on at once; "done": the cancel is finished; "wait": workers still run, or are damaged.
-        agents: {id, version} of each whose history may hold calls without results, and which was left as it is: another call is to name
-        them, with their answers. One that has moved on since is left, like one that runs.
-        While the root says `endFrom`, the next workers of the list are looked at, then those in T:s:<session>:ending: what is looked at is what
-        is cancelled, and not all that the session ever had.
+ARGV[3] texts     then for each agent its history entries
+Returns {next, agents, wakeups}
+        next: "more": another call goes on at once; "done": the cancel is finished; "wait": workers still run, or are damaged
+        agents: {id, version} of each agent whose history may hold calls without results. It is not ended yet: another call must name it,
+        with the results. An agent that has moved on since, or runs, is not ended either.
+        While the root has `endFrom`, a call looks at the next workers of the session's list; then at those in T:s:<session>:ending. So it looks
+        at the cancelled workers, and not at all that the session ever had.
 Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:clocks, T:kind-queues, T:s:<session>:results, reasons, ending, held and quiet; T:ends; T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake
         and T:wake of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked; T:gates, T:gate:<gate> and its in and waiting; T:endpoints:since.
 Events  worker.cancelled for each, session.cancelled at the end of a session that is cancelled, and of a job whose run is. ]]
@@ -57,7 +58,7 @@ local hasEnded = state ~= 'active' and state ~= 'cancelling'
 -- How many inputs stay behind the first `gone` ones, and how many go with these: those that a run took before their turn.
 local function readLeft(recordKey, record, gone)
   local length = lengthOf(recordKey .. laneKeys.inbox)
-  while record.steered and gone < length and redis.call('LINDEX', recordKey .. laneKeys.inbox, digits(gone)) == '' do gone = gone + 1 end -- guard: what a run took before its turn queues no worker
+  while record.steered and gone < length and redis.call('LINDEX', recordKey .. laneKeys.inbox, digits(gone)) == '' do gone = gone + 1 end -- guard: an input that a run took early queues no worker
   return length - gone, gone
 end
 local function isInRun(record)
@@ -108,15 +109,15 @@ for index = 1, #ids do
   -- Within a run its history may hold calls without results: those are answered in this script.
   local isAgent = hit and record.open == '1' and isTally(record.data)
   local answer = isAgent and answers[id] or { version = record.version, from = 1, to = 0 }
-  if hit and record.status == 'running' then -- guard: finish leaves running turns alone
+  if hit and record.status == 'running' then -- guard: a finish does not end running turns
     left[id] = true -- guard: a turn that still runs is looked at again
   elseif hit and isInRun(record) and awaitsLastStep(record) then -- guard: a run that has begun gets its last step from a node
     left[id] = true
-    local isHeld = paused and redis.pcall('ZREM', heldKey, id) == 1 -- guard: a pause holds up no last step
+    local isHeld = paused and redis.pcall('ZREM', heldKey, id) == 1 -- guard: a pause does not hold up a last step
     if record.status ~= 'queued' or isHeld then
       writeWokenRecord(tag, { id = id, session = sessionId, pool = record.pool or atStart.pool, root = id == root and record }, now, woke)
     end
-  elseif isAgent and (not answers[id] or answer.version ~= record.version) then -- guard: open calls of an agent that nobody runs | finish leaves an agent that has moved on
+  elseif isAgent and (not answers[id] or answer.version ~= record.version) then -- guard: open calls of an agent that nobody runs | a finish does not end an agent that has moved on
     left[id] = true
     if #answered == 0 then agents[#agents + 1] = { id, record.version } end
   elseif hit then
@@ -126,7 +127,7 @@ for index = 1, #ids do
     local signals, results = writeRunLeftovers(tag, id, record, isAwaiting, now)
     -- If a worker cannot be taken from its run queue, it stays there, and claims pass it over.
     leaveQueue(tag, record.pool or atStart.pool, record.kind, id)
-    if paused then redis.pcall('ZREM', heldKey, id) end -- guard: a cancel ends what a pause keeps
+    if paused then redis.pcall('ZREM', heldKey, id) end -- guard: a cancel ends workers that a pause holds
     local waiting, gone = 0, 0
     if hit == 'own' then waiting, gone = readLeft(recordKey, record, dropped and 1 or 0) end
     local status = hit == 'whole' and 'terminal' or waiting > 0 and 'queued' or 'idle' -- guard: a worker whose run was cancelled goes on with its mail
@@ -172,14 +173,14 @@ local wakeups = next(woke.pools) and writeWakeupsOf(tag, woke.pools, header.seed
 local ended = 0
 for index = 1, #ids do
   if left[ids[index]] then
-    redis.call('SADD', endingKey, ids[index]) -- guard: what cannot be ended yet is looked at again
+    redis.call('SADD', endingKey, ids[index]) -- guard: a worker that cannot be ended yet is looked at again
   else
     ended = ended + redis.call('SREM', endingKey, ids[index])
   end
 end
 -- Its open children are not known by their ids here: they are looked for among all.
 if parents then
-  redis.call('HSET', rootKey, 'endFrom', '0') -- guard: children of a run that finish has ended are looked for
+  redis.call('HSET', rootKey, 'endFrom', '0') -- guard: children of a run that a finish has ended are cancelled too
 elseif reached then
   redis.call('HSET', rootKey, 'endFrom', reached)
 elseif from and #answered == 0 then
@@ -188,7 +189,7 @@ end
 -- A call that brought answers is followed by another one, until all workers were looked at.
 local looksOn = reached or (from and #answered > 0)
 if #agents > 0 or parents or looksOn then return { 'more', agents, wakeups } end
-if redis.call('SCARD', endingKey) > 0 then return { (from or ended > 0) and 'more' or 'wait', {}, wakeups } end -- guard: a cancel is finished when all of it has ended
+if redis.call('SCARD', endingKey) > 0 then return { (from or ended > 0) and 'more' or 'wait', {}, wakeups } end -- guard: a cancel is finished when all its workers have ended
 
 -- Nothing is left that a cancel has still to end: it is finished.
 redis.call('DEL', cancelledKey, sessionKey(tag, sessionId) .. ':reasons')

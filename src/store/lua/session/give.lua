@@ -1,11 +1,12 @@
---[[ give – counts what an access token gives its sessions to spend, unless it would then have given more than it may within an hour.
+--[[ give – counts the spending that an access token allows its sessions, unless the token would exceed its allowance of an hour.
 Why a script   of two requests at the same moment, also at two servers, both must count; and a request that is sent again must count once.
 KEYS[1] given     hash               KEYS[2] request  string
 ARGV[1] header    json:
-  more       what it gives: "<sessions> <model calls> <tokens> <tool calls>"
-  most       what it may give within an hour, in the same order; "-" for as much as it likes
-  knownMs    how long the request is known
-Returns {"ok"}: it is counted, now or before | {"over", number, given, ms}: of which of the four it would be too much, what was given of that, and when there will be room
+  more       what this request allows: "<sessions> <model calls> <tokens> <tool calls>"
+  most       the allowance of an hour, in the same order; "-" for no limit
+  knownMs    for how long a repeated request is recognised
+Returns {"ok"}: the request is counted, now or before
+        | {"over", number, given, ms}: which of the four would be exceeded, how much of it was given, and in how many ms there is room
 Builds  nothing.
 Events  none: it is about no session. Writes nothing unless it returns "ok". ]]
 local givenKey, requestKey = KEYS[1], KEYS[2]
@@ -28,7 +29,7 @@ local function fourIn(text, word)
 end
 local more, most = fourIn(header.more), fourIn(header.most, '-')
 if not more or not most then error('the header should have four numbers in more and in most', 0) end
-if redis.call('EXISTS', requestKey) == 1 then return { 'ok' } end -- guard: what a request gives is counted once
+if redis.call('EXISTS', requestKey) == 1 then return { 'ok' } end -- guard: the allowance of a request is counted once
 
 -- By the minute, counted from 1970. A minute counts until all of it is more than an hour ago.
 local now, kept = nowMs(), 61
@@ -38,7 +39,7 @@ local fields = redis.call('HGETALL', givenKey)
 for index = 1, #fields, 2 do
   local at, four = tonumber(fields[index]), fourIn(fields[index + 1])
   if not isWhole(at) or not four then throwDamage('field ' .. fields[index] .. ' of ' .. givenKey .. ' should be a minute with four numbers') end
-  if at + kept <= minute then -- guard: what was given more than an hour ago counts no more
+  if at + kept <= minute then -- guard: an allowance given more than an hour ago no longer counts
     old[#old + 1] = fields[index]
   else
     minutes[#minutes + 1], byMinute[at] = at, four

@@ -1,4 +1,4 @@
---[[ keep-blob – keeps bytes that belong to a session, under the name that follows from them. They were sent before, to a key of their own.
+--[[ keep-blob – keeps bytes for a session, under a name that follows from them. The caller has sent them before, to a separate key.
 Why a script   the bytes and the index by which they are bounded and pruned must be there together or not at all.
 KEYS[1] root      hash               KEYS[2] blobs    hash               KEYS[3] blob     string
 KEYS[4] sent      string
@@ -6,9 +6,9 @@ ARGV[1] header    json:
   blob             its id
   mediaType        of the bytes
   bytes            how many they are
-  bytesMost        all blobs of a session together may have
-  countMost        how many a session may have
-Returns {"ok", bytes} | {"not_found"} | {"full", bytes, count}: of all blobs of the session | {"unsent"}: they are not there, or not there any more
+  bytesMost        how many bytes all blobs of a session may have together
+  countMost        how many blobs a session may have
+Returns {"ok", bytes} | {"not_found"} | {"full", bytes, count}: of all blobs of the session | {"unsent"}: the bytes are missing
 Builds  nothing.
 Events  none. ]]
 local rootKey, blobsKey, blobKey, sentKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -22,7 +22,7 @@ local function withoutSent(...)
   redis.call('UNLINK', sentKey)
   return { ... }
 end
-if not readFields(rootKey, 'kind')[1] then return withoutSent('not_found') end -- guard: nothing is kept of a session that is gone
+if not readFields(rootKey, 'kind')[1] then return withoutSent('not_found') end -- guard: no blob is kept for a session that is gone
 local known = readFields(blobsKey, header.blob, 'bytes')
 checkCount(blobsKey, 'bytes', known[2])
 local held, size = tonumber(known[2] or 0), header.bytes

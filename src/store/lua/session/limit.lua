@@ -1,14 +1,14 @@
---[[ limit – sets anew what the agents of a session may use, all of them together.
+--[[ limit – changes how much all agents of a session together may use.
 Why a script   a session that is pruned in the meantime must not be left as a record of this alone; and of two that set one each, both count.
 KEYS[1] root      hash               KEYS[2] events   stream
 ARGV[1] header    json:
   sessionId        id
-  modelCalls       of its agents together; absent, here and below: as it is
-  tokens           of its agents together
-  toolCalls        of its agents together
-  start            all three by default, as text: of a session without caps
+  modelCalls       for its agents together; absent, here and below: unchanged
+  tokens           for its agents together
+  toolCalls        for its agents together
+  start            the three defaults, as text, for a session without caps
 ARGV[2] event     json
-Returns {"ok", caps} | {"not_found"} | {"finished", state}: nothing of it goes on
+Returns {"ok", caps} | {"not_found"} | {"finished", state}: no worker of it goes on
 Builds  T:s:<session>:workers and :cancelled; T:w:<id> of its workers.
 Events  session.limited, in the words of the client. Where all are as they were, nothing is written.
         Running agents learn of it with their next commit. ]]

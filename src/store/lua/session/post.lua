@@ -8,12 +8,12 @@ ARGV[1] header    json:
   seed             names of new wake-ups begin with it
   wakeupMs         how long a wake-up counts as sent
   asked            digest of a mail that was sent under a key of its caller; else absent
-  when             steer or interrupt: the run in progress takes it; absent: the next run
+  when             steer or interrupt: the run in progress takes it; absent: the next run does
 ARGV[2] mail      ARGV[3] event    json
-Returns {"ok", position, wakeups, pool, steers} | {"again", position, wakeups, pool, steers} | {"other", …}: the key sent something else
+Returns {"ok", position, wakeups, pool, steers} | {"again", position, wakeups, pool, steers} | {"other", …}: the key sent another message before
         | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
-        steers: "!" where a run in progress takes it, else empty: also where it steers a run that has not begun
-        pool: the one in whose run queue the worker was put, if it was idle and no wake-up was added for it; else empty
+        steers: "!" if a run in progress takes the message; else empty, even if it steers a run that has not begun
+        pool: of the run queue into which the idle worker was put, if no wake-up was added for it; else empty
 Builds  T:w:<root>; T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the worker's pool; T:nodes, T:pools; tells T:cancel-notices of what steers.
 Events  message.accepted. A known key gets the first answer again, as "again" or "other".
 Writes nothing unless it returns "ok". ]]
@@ -27,7 +27,7 @@ checkNumbers(header, 'idemMs', 'wakeupMs')
 checkLast(event)
 local asked = header.asked or ''
 local known, knownSteers, knownWakeups, knownPool, knownAsked = readAnswer(idemKey, '^(%d+)(!?) ?(%S*) ?(%S*) ?(.*)$')
-if known then return { knownAsked == asked and 'again' or 'other', known, knownWakeups, knownPool, knownSteers } end -- guard: a key of post that sent something else says so | idempotency key of post
+if known then return { knownAsked == asked and 'again' or 'other', known, knownWakeups, knownPool, knownSteers } end -- guard: a key that posted another message before says so | idempotency key of post
 local plan, refusal = planInput(tag, header.worker, mail, header.when)
 if not plan then return refusal end
 if header.idemMs == 0 then error('the header should have a number idemMs above 0', 0) end

@@ -8,21 +8,22 @@ ARGV[1] header    json:
   sessionId        id
   version          of the record that the caller read, as text
   run              the one that failed
-  runState         of the run as it goes on
+  runState         state of the run from which it goes on
   calls            how many children the run has spawned
   steps            how many steps of a handler it has recorded; absent: none
-  entries          how many texts are entries
-  caps             of its agents together, "<model calls> <tokens>"; absent: as they are
-  letter           the dead letter that holds the message of the run, which was never received: it goes back into the mailbox, and the next run
-                   receives it; absent: the run goes on
+  entries          how many of the texts are history entries
+  caps             for its agents together, "<model calls> <tokens>"; absent: unchanged
+  letter           id of the dead letter with the message of the run, which was never received: the message goes back into the mailbox, and
+                   the next run receives it; absent: the run goes on
   seed             names of new wake-ups begin with it; a call that is sent again is known by it
   wakeupMs         how long a wake-up counts as sent
 ARGV[2] event     json
 ARGV[3] mail      that is received again; empty: none
 ARGV[4] texts     entries of the history, as many as their count
-Returns {"ok", wakeups}: also where this call did it before | {"not_found"} | {"not_failed", state}: nothing of it failed last, or it is cancelled
-        | {"moved"}: the record is not as the caller read it | {"ending"}: children of the failed run are not all cancelled yet
-        | {"no_letter"}: it holds no message of this worker, or was put back before
+Returns {"ok", wakeups}: the run goes on, by this call or an earlier try of it
+        | {"not_found"} | {"not_failed", state}: its last run did not fail, or the session is cancelled
+        | {"moved"}: the record is not as the caller read it | {"ending"}: some children of the failed run are not cancelled yet
+        | {"no_letter"}: the letter holds no message of this worker, or was put back before
 Builds  T:w:<root>; T:sessions, T:ends; T:s:<session>:cancelled; T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the root's pool; T:nodes, T:pools.
 Events  session.retried. Writes nothing unless it returns "ok". ]]
 local rootKey, logKey, signalsKey, inboxKey, failureKey, resultsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -56,7 +57,7 @@ local letter = header.letter
 if not letter then record.run = digits(header.run) end
 local hit = readCancellation(tag, record, root)
 if hit == 'whole' then return { 'not_failed', 'cancelled' } end -- guard: a session whose workers were cancelled is not retried
-if hit then return { 'ending' } end -- guard: a retried run spawns no child that is cancelled as it is born
+if hit then return { 'ending' } end -- guard: a child that a retried run spawns is not cancelled at once
 checkSort('list', logKey, signalsKey, inboxKey)
 checkSort('zset', tag .. ':sessions', endsKeyOf(tag))
 checkSort('hash', resultsKey)

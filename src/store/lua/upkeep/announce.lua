@@ -1,16 +1,16 @@
---[[ announce – registers a node with all that it hosts: its kinds, their pools, its slots.
+--[[ announce – registers a node with its kinds, their pools and its slots.
 Why a script   a kind whose pool is not registered is submitted to a run queue that nobody looks at, if the node dies in between.
 KEYS[1] kinds     hash               KEYS[2] pools    set                KEYS[3] nodes    hash
 KEYS[4] leases    zset               KEYS[5] meta     hash
 ARGV[1] header    json:
   node             id
   slots            of this node
-  hosts            its kinds
+  hosts            the kinds of this node
   pools            of each of these kinds
 ARGV[2] facts     of this node, json, shown by doctor
-ARGV[3] texts     then one for each kind: its description, json
+ARGV[3] texts     then for each kind its description, json
 Builds  T:seen.
-Returns {"ok"}. A node that could not sweep, since its leases are damaged, is not registered: others would take it for live.
+Returns {"ok"}. A node that cannot sweep, because the key of leases is damaged, is not registered: others would take it for live.
 Events  none. ]]
 local kindsKey, poolsKey, nodesKey, leasesKey, metaKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local header, facts = readHeader(ARGV[1]), ARGV[2]

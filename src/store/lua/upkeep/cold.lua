@@ -1,16 +1,18 @@
---[[ cold – finds workers whose histories have rested for long and are not packed, on a walk over all sessions that nodes share.
+--[[ cold – finds cold histories that are not packed yet. The nodes of a partition share one walk over all its sessions.
 Why a script   where the walk is must be read and written together, or two nodes would make it at once.
 KEYS[1] ends      zset               KEYS[2] meta     hash
 ARGV[1] header    json:
-  node             whose turn this is. One node makes a walk; where it is stands in meta
-  done             up to here all that was found is packed; empty: as meta says
-  coldMs           a history that is younger is left alone
-  everyMs          a walk begins no earlier than this after the last one
-  restMs           and where this one is over, no earlier than this
-  batch            how many workers are looked at
-  growsTo          a pack of fewer bytes takes more entries
-Returns {next, found}: where the walk goes on once what was found is packed, or "": it is over, or none is this node's to make; of each that was
-        found {worker, position of the pack that takes more, or as the next; first position that is not packed; history length}
+  node             id. One node at a time makes the walk; its position is in meta
+  done             position up to which everything found is packed; empty: the position in meta
+  coldMs           a history that was written to more recently is passed over
+  everyMs          a walk begins no earlier than this after the last one began
+  restMs           and no earlier than this after the last one ended
+  batch            how many workers one call looks at
+  growsTo          a pack of fewer bytes takes further entries
+Returns {next, found}
+        next: the position from which the walk goes on once the found histories are packed; empty: the walk is over, or another node makes it
+        found: for each history {worker, position of the pack that takes further entries, or the next field again; first position that is not
+        packed; history length}
 Builds  T:w:<id> and its log; T:s:<session>:workers.
 Events  none. ]]
 local endsKey, metaKey = KEYS[1], KEYS[2]

@@ -1,17 +1,18 @@
---[[ deliver – puts mails from the outbox of another partition into their mailboxes, in their order, each once.
+--[[ deliver – puts mails from the outbox of another partition into the mailboxes of this one, in their order, each once.
 Why a script   a mail that was put into its mailbox and not noted as received would come again; one that was noted first would be lost.
 KEYS[1] received  hash
 ARGV[1] header    json:
-  from             the partition that they come from
+  from             the partition that sent them
   seed             names of new wake-ups begin with it
   wakeupMs         how long a wake-up counts as sent
   mails            in the order of the outbox, each:
-    number         that it has there
+    number         its number in the outbox
     worker         id of the recipient
-    when           steer or interrupt; empty: its next run
-ARGV[2] texts     of each mail its text
-Returns {last, wakeups, {number, why, ...}}: the number of the last mail that was received, now or before; those that their recipients do not take, with a
-        tag word of post
+    when           steer or interrupt: the run in progress takes it; empty: the next run does
+ARGV[2] texts     then each mail as text
+Returns {last, wakeups, {number, why, ...}}
+        last: number of the last mail that was received, now or before
+        number, why: each mail that its recipient refuses, with a word that post.lua returns
 Builds  T:w:<id> and its inbox, T:w:<root>; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of its pool; T:nodes, T:pools;
         tells T:cancel-notices of what steers.
 Events  none: its sender's commit has told of it. A mail that was received before is passed over. ]]
@@ -41,7 +42,7 @@ for index = 1, #mails do
       why = { 'damaged' } -- guard: a damaged recipient holds up no mail of others
       plan = nil
     end
-    redis.call('HSET', receivedKey, header.from, digits(mail.number)) -- guard: what was received is noted
+    redis.call('HSET', receivedKey, header.from, digits(mail.number)) -- guard: the number of the last received mail is recorded
     last = mail.number
     if plan then
       plan.notices = tag .. ':cancel-notices'

@@ -1,14 +1,14 @@
---[[ delivered – takes mails out of an outbox that their partition has.
+--[[ delivered – removes mails from an outbox that the other partition has received.
 Why a script   another node may take them out at the same time: only those that this call takes may be told of.
 KEYS[1] out       list               KEYS[2] events   stream
 ARGV[1] header    json:
   last             number of the last mail that was received there
-  most             mails that one call takes
-  refused          of mails that their recipients do not take, each:
-    number         that it has
+  most             how many mails one call removes at most
+  refused          mails that their recipients refuse, each:
+    number         its number in the outbox
     about          its sender, as events name it
-ARGV[2] notes     of each of those its events
-Returns {taken}
+ARGV[2] notes     then for each refused mail its events
+Returns {taken}: how many were removed
 Events  message.undelivered of the senders of those mails. ]]
 local outKey, eventsKey = KEYS[1], KEYS[2]
 local header, notes = readHeader(ARGV[1]), ARGV
@@ -30,6 +30,6 @@ for index = 1, #heads do
 end
 if taken > 0 then redis.call('LPOP', outKey, digits(taken)) end
 for index = 1, #refused do
-  if told[refused[index].number] then writeEvents(eventsKey, { refused[index].about, notes[index + 1] }) end -- guard: what was not taken is told of once
+  if told[refused[index].number] then writeEvents(eventsKey, { refused[index].about, notes[index + 1] }) end -- guard: a refused mail is reported once
 end
 return { digits(taken) }

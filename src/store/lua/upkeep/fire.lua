@@ -1,10 +1,14 @@
---[[ fire – posts the timers that are due, ends the asks that expire, lets those begin that wait at a gate which opens, and says what is to be told outside.
+--[[ fire – posts due timers, ends asks that expire, lets waiting runs begin at gates that open, and returns the notices that are to be sent.
 Why a script   a timer taken out of its set and not posted would be lost; posted and not taken out it would fire twice.
 KEYS[1] timers    zset               KEYS[2] events   stream              KEYS[3] gates    zset
 ARGV[1] batch         ARGV[2] seed         ARGV[3] wakeupMs         ARGV[4] told
-Returns {fired, dueIn, wakeups, notices, guests}: timers taken, about 4 MiB of them at most, and runs that began, in this call; ms until the next timer or gate is due, or "none"; notices that this node
-        tells now, with a space behind each: in a later call it says which it has told, in the same form; else another node does it after noticeMs;
-        runs at gates that are in another partition, each behind what that is to be told: begins, by the first partition; in, waits, out or later, by the run's own
+Returns {fired, dueIn, wakeups, notices, guests}
+        fired: how many timers were posted, about 4 MiB of them at most, and how many runs began
+        dueIn: ms until the next timer or gate is due, or "none"
+        notices: those that this node sends now, each followed by a space. A later call names in the argument told those it has sent, in the same form. If it
+        does not, another node sends them after noticeMs.
+        guests: runs at gates of another partition, each behind the word for that partition: begins, from the first partition; in, waits, out or
+        later, from the partition of the run
 Builds  T:w:<id>, its timers, asks and signals lane, and that of its root; T:asks and T:ask:<id>; T:gate:<gate> and its in, waiting and begun;
         T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes, T:pools.
 Events  message.accepted for each timer message, ask.expired for each ask. ]]
@@ -18,8 +22,8 @@ checkArguments(batch, wakeupMs)
 checkLast(told)
 for notice in string.gmatch(told, '%S+') do
   -- The notice that is due is one of a later end: while a node tells of an end, the notice stands in the future.
-  local isLater = tonumber(redis.call('ZSCORE', timersKey, notice) or now) <= now -- guard: a session that was retried while it was told of is told of again
-  if not isLater then redis.call('ZREM', timersKey, notice) end -- guard: a result is told once
+  local isLater = tonumber(redis.call('ZSCORE', timersKey, notice) or now) <= now -- guard: a session that was retried while its notice was sent gets another notice
+  if not isLater then redis.call('ZREM', timersKey, notice) end -- guard: a notice is sent once
 end
 local due = redis.call('ZRANGEBYSCORE', timersKey, '-inf', digits(now), 'LIMIT', 0, batch)
 local woke = newWakes()

@@ -1,4 +1,4 @@
---[[ guest – the first partition, which has the gates, says something of a run of this one; and is answered how the run stands.
+--[[ guest – takes a word of the first partition, which has the gates, about a run of this partition; returns the state of that run.
 Why a script   a worker that is woken must hold its place by its record, or a cancel between the two would keep the place for ever.
 KEYS[1] record    hash               KEYS[2] gates    zset
 ARGV[1] guest         ARGV[2] says          ARGV[3] seed          ARGV[4] wakeupMs
@@ -24,7 +24,7 @@ if says == 'in' and standing == 'waits' then
   redis.call('HSET', recordKey, 'gates', gatesText('in', readGates(field[1])), 'wait', atStart.wait) -- guard: a guest that may begin is in progress
   standing = 'in'
 end
-if says == 'out' and standing == 'out' then redis.call('ZREM', gatesKey, guest) end -- guard: a guest is told of until the first partition knows that it is over
+if says == 'out' and standing == 'out' then redis.call('ZREM', gatesKey, guest) end -- guard: a guest is reported until the first partition knows that it is over
 if standing == 'in' or standing == 'waits' then redis.call('ZADD', gatesKey, digits(now + gateLookMs), guest) end
 writeQueues(tag, woke)
 return { standing, writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs) }

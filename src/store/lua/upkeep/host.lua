@@ -1,18 +1,18 @@
---[[ host – a run of another partition comes to its gates, which are in this one; or its partition tells how it stands.
+--[[ host – takes a run of another partition to its gates, which are in this one; or takes the state of such a run from its partition.
 Why a script   two runs that each see the last free place would both take it.
 KEYS[1] gates     zset
 ARGV[1] header    json:
   guest            the run, as in shared/gates.lua
-  standing         asks: it wants to begin; in, waits, out or later: how it stands in its partition
-  ancestors        where it asks: the workers that wait for it, each:
+  standing         asks: the run wants to begin; in, waits, out or later: its state in its partition
+  ancestors        if it asks: the workers that wait for it, each:
     id             of the worker
-  at               where it asks: the gates of its kind for the key of its input, each:
+  at               if it asks: the gates of its kind for the key of its input, each:
     sort           runs or rate
     id             of the gate, behind kind and sort
-    key            as text, for people; absent: it is for all runs of the kind, or nobody knows
+    key            as text, for people; absent: the gate is for all runs of the kind, or the key is unknown
     most           how many runs may be in progress at once, or begin within perMs
-    perMs          of a rate
-Returns {"in"} | {"out", freed}: "1" where somebody waits for its place | {"waits", sort of the gate, ms until it opens, or "none"} | {"never"}
+    perMs          for a rate
+Returns {"in"} | {"out", freed}: freed is "1" if another run waits for its place | {"waits", sort of the gate, ms until it opens, or "none"} | {"never"}
 Builds  T:gate:<gate> and its in, waiting and begun.
 Events  none. ]]
 local gatesKey = KEYS[1]
@@ -54,7 +54,7 @@ local mayBegin = redis.call('ZSCORE', gatesKey, news)
 if standing == 'later' then return { 'in' } end
 if standing == 'out' then
   redis.call('ZREM', gatesKey, news)
-  for index = 1, #gates do redis.call('ZREM', gates[index].key .. ':waiting', text) end -- guard: a guest that is over waits no more
+  for index = 1, #gates do redis.call('ZREM', gates[index].key .. ':waiting', text) end -- guard: a guest that is over leaves the queue of its gate
   local isFreed = false
   if isIn then
     redis.call('ZREM', runsKey .. ':in', text) -- guard: a guest that is over leaves its place
@@ -67,7 +67,7 @@ if standing == 'in' then
   redis.call('ZREM', gatesKey, news)
   for index = 1, #gates do redis.call('ZREM', gates[index].key .. ':waiting', text) end
   if runsKey and not isIn then
-    redis.call('ZADD', runsKey .. ':in', digits(now), text) -- guard: a guest in progress counts, also where that was lost
+    redis.call('ZADD', runsKey .. ':in', digits(now), text) -- guard: a guest in progress counts, even if its place was lost
     noteGate(tag, gateOf(guest.kind, 'runs', guest.gates.runs), math.huge, now)
   end
   return { 'in' }

@@ -4,12 +4,14 @@ KEYS[1] ends      zset               KEYS[2] cancelling set             KEYS[3] 
 KEYS[4] sessions  zset
 ARGV[1] header    json:
   retentionMs      how long a finished session is kept
-  from             time of an end in ms to go on from; 0 starts a pass
-  passed           how many of exactly that time were kept
-  batch            how many sessions are looked at
-  node             whose turn this is: nodes share their passes, and where one is stands in meta. Absent: a pass of its own
+  from             the time of an end, in ms, from which the pass goes on; 0 starts a pass
+  passed           how many sessions of exactly that time were kept
+  batch            how many sessions one call looks at
+  node             id: nodes share one pass, whose position is in meta. Absent: a pass by hand, which nobody shares
   everyMs          a node begins no pass earlier than this after the last one
-Returns {pruned, from, passed}: sessions removed in this call; where to go on, or "done": the pass is over, or none is this node's to make
+Returns {pruned, from, passed}
+        pruned: how many sessions this call removed
+        from, passed: where to go on; or "done": the pass is over, or another node makes it
 Builds  T:w:<id> with all its keys, the keys of T:s:<session>, T:ask:<id> of its asks; T:timers; T:retired.
 Events  none: they would outlive what they speak of. ]]
 local endsKey, cancellingKey, metaKey, sessionsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -78,8 +80,8 @@ local function readGoing(id, base, root)
   local finished = tonumber(string.match(field[2] or '', '^%a+ (%d+)') or '0')
   if field[1] and (finished == 0 or now - finished < retentionMs or redis.call('SISMEMBER', cancellingKey, id) == 1) then return nil end
   checkCounts(root, 'retired', 'resting')
-  checkSort('zset', base .. ':asks') -- guard: asks that cannot be read tear no pruning
-  checkSort('hash', base .. ':blobs') -- guard: blobs that cannot be read tear no pruning
+  checkSort('zset', base .. ':asks') -- guard: a pruning is whole even if asks cannot be read
+  checkSort('hash', base .. ':blobs') -- guard: a pruning is whole even if blobs cannot be read
   local length = redis.call('LLEN', base .. ':workers')
   local resting = math.min(tonumber(field[3] or atStart.resting), length)
   local first = resting < length and resting or 0
@@ -122,7 +124,7 @@ for index = 1, #old, 2 do
     end
     for what, count in pairs(counted) do redis.call('HINCRBY', tag .. ':retired', what, digits(count)) end
     if plan.last then
-      redis.pcall('ZREM', tag .. ':timers', rootOf(id) .. ':notify', rootOf(id) .. ':notify:end') -- guard: a session that is pruned is told of no more
+      redis.pcall('ZREM', tag .. ':timers', rootOf(id) .. ':notify', rootOf(id) .. ':notify:end') -- guard: a pruned session has no further notices
       local asks = redis.call('ZRANGE', base .. ':asks', 0, -1)
       for place = 1, #asks do redis.call('UNLINK', askKey(tag, asks[place])) end -- guard: the asks of a session go with it
       local blobs = redis.call('HKEYS', base .. ':blobs')

@@ -1,10 +1,10 @@
---[[ rest – says that a node which has nothing to do lives, and whether anything is to be done in its partition.
+--[[ rest – records that an idle node is alive, and returns whether its partition has work for it.
 Why a script   what it reads must be of one moment: whoever queues work after that wakes a node, and that sweeps.
 KEYS[1] meta      hash               KEYS[2] nodes    hash               KEYS[3] pools    set
 KEYS[4] timers    zset               KEYS[5] leases   zset               KEYS[6] cancelling set
 ARGV[1] node
 Returns {"rests", dueIn, paused, kinds}: ms until the next timer is due, or "none"; "1" while all sessions are paused; the version of the register of kinds.
-        {"sweep"}: there is something to do, or this node is not in the register.
+        {"sweep"}: there is work, or this node is not in the register.
 Builds  T:seen; T:run and T:kind-queues of each pool; T:run:unhosted; T:gates.
 Events  none. ]]
 local metaKey, nodesKey, poolsKey, timersKey, leasesKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]

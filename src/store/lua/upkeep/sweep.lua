@@ -1,4 +1,4 @@
---[[ sweep – heals what a dead node left, keeps the register of nodes, brings workers to pools with nodes, and puts wake-ups for its own node.
+--[[ sweep – heals leases of dead nodes, keeps the register of nodes, moves workers to pools with nodes, and adds wake-ups for its own node.
 Why a script   taking a lease away and queueing its worker must happen together; so must counting wake-ups and adding one.
 KEYS[1] meta      hash               KEYS[2] leases   zset               KEYS[3] nodes    hash
 KEYS[4] events    stream             KEYS[5] pools    set
@@ -7,24 +7,30 @@ ARGV[1] header    json:
   slots            of this node
   leaseMs          how long leases last
   wakeupMs         how long a wake-up counts as sent
-  batch            most leases, and workers of a run queue, that are looked at
-  forgottenMs      after so long a node that was not seen is forgotten
+  batch            how many leases, and how many workers of a run queue, one call looks at
+  forgottenMs      after how long an unseen node is forgotten
   everyMs          healing is skipped when another sweep healed less than half of this ago
   seed             names of new wake-ups begin with it
-  leaving          true: the node says goodbye
+  leaving          true: the node leaves
   eventsKept       length of the event stream
-  eventsBytes      most bytes of it
+  eventsBytes      how many bytes of it are kept at most
   pools            of this node, each:
     name           of the pool
-    kinds          the node's kinds in it, each with a space before and behind
+    kinds          the node's kinds in it, each between two spaces
     free           free slots
-    workersPerWake   workers that a slot may be expected to take in a row; 0: this node cannot tell
+    workersPerWake   how many workers one slot is expected to take in a row; 0: unknown to this node
 ARGV[2] facts     of this node, json, shown by doctor
-Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved, kinds, turn}: leases taken away in this call; wakeups as "<pool> <wakeup>" for this node alone; workers whose
-        records cannot be read, which wait until they are mended; how many wait for a node of their kind, where some were taken in;
-        1: this node was not in the register, as it should be after announce; paused: "1" while all sessions are paused: then no wake-ups are put;
-        setBack: by how many ms the clock was set back since the last sweep; moved: timers that were moved by as much;
-        kinds: the version of the register of kinds; turn: 1 where no other sweep healed a moment ago, so that this node does what one of them is to do
+Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved, kinds, turn}
+        healed: how many leases this call took away
+        wakeups: "<pool> <wakeup>" each, only for this node
+        damaged: workers whose records cannot be read, and which wait until somebody mends them
+        left: how many workers still wait for a node of their kind, if this call took in others
+        gone: 1 if this node is not in the register, where announce put it
+        paused: "1" while all sessions are paused; then no wake-ups are added
+        setBack: by how many ms the clock was set back since the last sweep
+        moved: how many timers were moved by as much
+        kinds: the version of the register of kinds
+        turn: 1 if no other sweep healed a moment ago, so that this node does the work that one node is to do
 Builds  T:seen; T:timers; T:gates; T:endpoints:since; T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  worker.interrupted of each lease that was taken away. ]]
@@ -150,7 +156,7 @@ end
 -- Endpoints that are told since a time ahead of the clock are told from now on: else they would be told of nothing until the clock is there again.
 local function bringListenersNear(since)
   local ahead = redis.pcall('ZRANGEBYSCORE', since, '(' .. digits(now), '+inf')
-  for index = 1, #ahead do redis.call('ZADD', since, digits(now), ahead[index]) end -- guard: an endpoint is told after the clock was set back
+  for index = 1, #ahead do redis.call('ZADD', since, digits(now), ahead[index]) end -- guard: an endpoint gets notices after the clock was set back
 end
 
 -- When a node was last seen. If another program wrote over that, when its line was written.
@@ -163,7 +169,7 @@ local healed, woke, damaged, lost = 0, newWakes(), {}, {}
 local meta = redis.call('HMGET', metaKey, 'sweptAt', 'paused', 'kinds')
 local last, paused, kindsVersion = tonumber(meta[1] or '0') or 0, meta[2], meta[3] or ''
 local setBack, moved = 0, 0
-local isTurn = now - last >= everyMs / 2 or last > now or isLeaving -- guard: of sweeps at the same moment one heals
+local isTurn = now - last >= everyMs / 2 or last > now or isLeaving -- guard: one of simultaneous sweeps heals
 if isTurn then
   local expired = redis.call('ZRANGEBYSCORE', leasesKey, '-inf', digits(now), 'LIMIT', 0, batch)
   -- After a full batch there may be more: the next sweep is not skipped.
@@ -346,7 +352,7 @@ for index = 1, #pools do
   if pool.free > 0 or hasLate(queues) then
     local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool.name, digits(now), '+inf')
     -- It looks as far as claims do, and no further than there are slots for.
-    local farthest = lookMost -- guard: a sweep looks as far as claims do
+    local farthest = lookMost -- guard: a sweep looks as far into a run queue as claims do
     local candidates = {}
     for index = 1, #queues do
       local some = redis.call('ZRANGE', queues[index], 0, farthest - 1)

@@ -5,13 +5,13 @@ import * as checks from './allowance-checks.ts'
 
 export const allowanceMutants: readonly Mutant[] = [
   {
-    guard: 'what a request gives is counted once',
+    guard: 'the allowance of a request is counted once',
     script: giveScript,
     takenOut: 'line',
     check: checks.whatARequestGivesIsCountedOnce,
   },
   {
-    guard: 'what was given more than an hour ago counts no more',
+    guard: 'an allowance given more than an hour ago no longer counts',
     script: giveScript,
     takenOut: { condition: 'false' },
     check: checks.whatWasGivenMoreThanAnHourAgoCountsNoMore,

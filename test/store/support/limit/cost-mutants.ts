@@ -11,7 +11,7 @@ export const costMutants: readonly Mutant[] = [
     check: checks.costOfAll,
   },
   {
-    guard: 'usage goes some day',
+    guard: 'stored usage expires',
     script: commitScript,
     takenOut: 'line',
     check: checks.usageGoes,

@@ -17,12 +17,12 @@ export const permissionMutants: readonly Mutant[] = [
     'an assignment holds the permissions that its record names',
     checks.aClaimHoldsThePermissionsOfItsWorker,
   ),
-  line(commitScript, 'permissions that are lost are no permission', checks.permissionsThatAreLostStopTheirWorker),
+  line(commitScript, 'lost permissions permit nothing', checks.permissionsThatAreLostStopTheirWorker),
   line(createSessionsScript, 'the permissions that a root names are kept', checks.aClaimHoldsThePermissionsOfItsWorker),
   line(commitScript, 'the permissions that children name are kept', checks.aClaimHoldsThePermissionsOfItsWorker),
   line(
     commitScript,
-    'permissions of children that cannot be kept tear no commit',
+    'a commit is whole even if permissions of children cannot be kept',
     checks.aCommitThatCannotKeepPermissionsWritesNothing,
   ),
   line(

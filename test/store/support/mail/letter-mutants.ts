@@ -27,7 +27,7 @@ export const letterMutants: readonly Mutant[] = [
     check: checks.aKeyOfAnotherRequestIsReported,
   },
   {
-    guard: 'a key of post that sent something else says so',
+    guard: 'a key that posted another message before says so',
     script: postScript,
     takenOut: { token: ["'other'", "'again'"] },
     check: checks.aKeyOfAnotherMessageIsReported,
@@ -183,7 +183,7 @@ export const letterMutants: readonly Mutant[] = [
     check: checks.aDamagedRootEndsOneTurn,
   },
   {
-    guard: 'a damaged count of results tears no commit',
+    guard: 'a commit is whole even if a count of results is damaged',
     script: commitScript,
     takenOut: { operandAfter: 1 },
     check: checks.aCountOfResultsTearsNoCommit,
@@ -195,19 +195,19 @@ export const letterMutants: readonly Mutant[] = [
     check: checks.aDamagedRecipientRefusesItsMail,
   },
   {
-    guard: 'a damaged wait tears no commit',
+    guard: 'a commit is whole even if a wait is damaged',
     script: commitScript,
     takenOut: { operandAfter: 2 },
     check: checks.aWaitTearsNoCommit,
   },
   {
-    guard: 'a count that Redis cannot count up tears no cancel',
+    guard: 'a cancel of a session is whole even if Redis cannot count up',
     script: cancelScript,
     takenOut: 'line',
     check: checks.aCountThatIsTooLargeTearsNoCancel,
   },
   {
-    guard: 'a count that Redis cannot count up tears no pruning',
+    guard: 'a pruning is whole even if Redis cannot count up',
     script: pruneScript,
     takenOut: { operandAfter: 1 },
     check: checks.aCountThatIsNoneTearsNoPruning,

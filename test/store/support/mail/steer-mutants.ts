@@ -23,7 +23,7 @@ export const steerMutants: readonly Mutant[] = [
     check: checks.aRestrictedInputSteersNoRun,
   },
   {
-    guard: 'what steers a run ends its wait like a signal',
+    guard: 'an input that steers a run ends its wait like a signal',
     script: postScript,
     takenOut: { token: ["'signals'", 'plan.lane'] },
     check: checks.whatSteersARunEndsItsWait,
@@ -65,7 +65,7 @@ export const steerMutants: readonly Mutant[] = [
     check: checks.aRenewalAnswersWhatSteers,
   },
   {
-    guard: 'what a run took before its turn queues no worker',
+    guard: 'an input that a run took early queues no worker',
     script: finishScript,
     takenOut: 'line',
     check: checks.whatWasTakenQueuesNoCancelledWorker,

@@ -78,7 +78,7 @@ export const askMutants: readonly Mutant[] = [
     check: checks.asksGoWithTheirSession,
   },
   {
-    guard: 'asks that cannot be read tear no pruning',
+    guard: 'a pruning is whole even if asks cannot be read',
     script: pruneScript,
     takenOut: 'line',
     check: checks.asksThatCannotBeReadKeepTheirSession,

@@ -92,7 +92,7 @@ export const pauseMutants: readonly Mutant[] = [
     check: checks.whoWasHeldReturnsToItsPlace,
   },
   {
-    guard: 'a cancel ends what a pause keeps',
+    guard: 'a cancel ends workers that a pause holds',
     script: finishScript,
     takenOut: 'line',
     check: checks.aCancelEndsWhatAPauseKeeps,

@@ -18,7 +18,7 @@ export const fairMutants: readonly Mutant[] = [
     check: checks.whoHasWorkedForLongIsNotPassedByAllThatAreNew,
   },
   {
-    guard: 'a virtual time that was lost is that of the first in the queue',
+    guard: 'a lost virtual time is taken from the first worker in the queue',
     script: postScript,
     takenOut: 'line',
     check: checks.aLostTimeIsThatOfTheFirst,

@@ -53,13 +53,13 @@ export const guestMutants: readonly Mutant[] = [
     check: checks.aGuestThatTheFirstPartitionForgotBegins,
   },
   {
-    guard: 'a guest in progress counts, also where that was lost',
+    guard: 'a guest in progress counts, even if its place was lost',
     script: hostScript,
     takenOut: 'line',
     check: checks.aGuestInProgressCountsAgain,
   },
   {
-    guard: 'a guest that is over waits no more',
+    guard: 'a guest that is over leaves the queue of its gate',
     script: hostScript,
     takenOut: 'line',
     check: checks.aGuestThatWasCancelledWaitsNoMore,
@@ -77,7 +77,7 @@ export const guestMutants: readonly Mutant[] = [
     check: checks.aGuestThatAsksAgainKeepsItsTurn,
   },
   {
-    guard: 'a guest is told of until the first partition knows that it is over',
+    guard: 'a guest is reported until the first partition knows that it is over',
     script: guestScript,
     takenOut: 'line',
     check: checks.aGuestIsToldOfUntilItIsKnown,

@@ -41,7 +41,7 @@ export const runQueueMutants: readonly Mutant[] = [
     check: checks.anAssignmentIsNoLargerThanItsTurn,
   },
   {
-    guard: 'a sweep looks as far as claims do',
+    guard: 'a sweep looks as far into a run queue as claims do',
     script: sweepScript,
     takenOut: { value: 'batch' },
     check: checks.aSweepWakesPastWorkersItsNodeCannotRun,
@@ -59,7 +59,7 @@ export const runQueueMutants: readonly Mutant[] = [
     check: checks.aSweepRemembersItsPools,
   },
   {
-    guard: 'whoever queues a worker registers its pool',
+    guard: 'a queued worker has its pool registered',
     script: createSessionsScript,
     takenOut: 'line',
     check: checks.queueingAWorkerRegistersItsPool,
@@ -95,7 +95,7 @@ export const runQueueMutants: readonly Mutant[] = [
     check: checks.aClosedConversationEndsWithItsTurn,
   },
   {
-    guard: 'a cancel reaches what outlives its session',
+    guard: 'a cancel reaches workers that outlive its session',
     script: cancelScript,
     takenOut: { operandAfter: 1 },
     check: checks.aCancelReachesWhatOutlivesItsSession,

@@ -23,13 +23,13 @@ export const wakeupMutants: readonly Mutant[] = [
     check: checks.aNodeGetsAWakeupWhenNoSlotIsAwake,
   },
   {
-    guard: 'a published wake-up that a node heard is marked',
+    guard: 'a published wake-up that a node received has an id with p',
     script: postScript,
     takenOut: { value: "'w'" },
     check: checks.aNodeGetsAWakeupWhenNoSlotIsAwake,
   },
   {
-    guard: 'a published wake-up that no node heard is not marked',
+    guard: 'a published wake-up that no node received has no id with p',
     script: postScript,
     takenOut: { condition: 'true' },
     check: checks.aWakeupWithoutAListenerIsReported,

@@ -5,7 +5,7 @@ import * as checks from './blob-checks.ts'
 
 export const blobMutants: readonly Mutant[] = [
   {
-    guard: 'nothing is kept of a session that is gone',
+    guard: 'no blob is kept for a session that is gone',
     script: keepBlobScript,
     takenOut: 'line',
     check: checks.nothingIsKeptOfASessionThatIsGone,
@@ -49,7 +49,7 @@ export const blobMutants: readonly Mutant[] = [
     check: checks.theBlobsOfASessionGoWithIt,
   },
   {
-    guard: 'blobs that cannot be read tear no pruning',
+    guard: 'a pruning is whole even if blobs cannot be read',
     script: pruneScript,
     takenOut: 'line',
     check: checks.blobsThatCannotBeReadKeepTheirSession,

@@ -37,13 +37,13 @@ export const createMutants: readonly Mutant[] = [
     check: checks.aKeyGivenTwiceInOneCallIsOneSession,
   },
   {
-    guard: 'who knows fewer partitions begins no session under a key',
+    guard: 'a client that knows fewer partitions begins no session under a key',
     script,
     takenOut: 'line',
     check: checks.whoKnowsFewerPartitionsBeginsNoSession,
   },
   {
-    guard: 'a key of another sort stops a script before it writes',
+    guard: 'a key of another type stops a script before it writes',
     script,
     takenOut: 'line',
     check: checks.aForeignKeyStopsTheCallBeforeItWrites,

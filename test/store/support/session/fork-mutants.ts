@@ -15,13 +15,13 @@ export const forkMutants: readonly Mutant[] = [
   line(cutScript, 'a session that is over is not forked', checks.aSessionThatIsOverIsNotForked),
   line(cutScript, 'a fork looks at few workers at one moment', checks.aForkTakesFewWorkers),
   line(cutScript, 'a fork holds Redis for few workers', checks.aCutReadsFewWorkersAtOnce),
-  line(cutScript, 'a fork reads anew who has changed', checks.aCutInPartsShowsOneMoment, {
+  line(cutScript, 'a fork reads a changed worker again', checks.aCutInPartsShowsOneMoment, {
     condition: 'known',
   }),
   line(cutScript, 'a fork holds Redis for few bytes', checks.aForkTakesFewBytes, {
     token: ['> header.bytesMost', '< 0'],
   }),
-  line(cutScript, 'a copy tries again what its original does', checks.aCopyTriesAgain),
+  line(cutScript, 'a copy has the retries of its original', checks.aCopyTriesAgain),
   line(prepareForkScript, 'a part of a copy is written once', checks.aPartThatIsSentAgainIsWrittenOnce, {
     value: 'false',
   }),
@@ -34,7 +34,7 @@ export const forkMutants: readonly Mutant[] = [
     'a call that comes late changes nothing of a copy that is there',
     checks.aCallThatComesLateChangesNoCopy,
   ),
-  line(prepareForkScript, 'a copy that nobody finishes goes by itself', checks.aCopyThatNobodyFinishesGoes),
+  line(prepareForkScript, 'a copy that nobody finishes is removed after a time', checks.aCopyThatNobodyFinishesGoes),
   line(forkScript, 'a copy appears once', checks.aCopyAppearsOnce),
   line(forkScript, 'idempotency key of a fork', checks.aKeyIsOneCopy),
   ...[
@@ -45,11 +45,11 @@ export const forkMutants: readonly Mutant[] = [
     checks.aCopyThatForgotAnIdDoesNotAppear,
   ].map((check) => line(forkScript, 'a copy that lost a key, or a part of one, does not appear', check)),
   line(forkScript, 'the keys of a copy stay', checks.aCopyStaysOnceItIsThere),
-  line(forkScript, 'a worker of a copy that has something to do is queued', checks.workersOfACopyRun),
+  line(forkScript, 'a worker of a copy that has work is queued', checks.workersOfACopyRun),
   line(forkScript, 'timers of a copy fire', checks.aCopyHasItsTimersAndAsks),
   line(forkScript, 'asks of a copy are in the inbox', checks.aCopyHasItsTimersAndAsks),
   line(forkScript, 'a copy finishes the cancels of its original', checks.aCopyFinishesCancels),
   line(forkScript, 'wake-up rule on fork', checks.aCopyAppearsOnce, { value: "''" }),
-  line(commitScript, 'a child born in a copy is of the copy', checks.aChildBornInACopyIsOfTheCopy),
+  line(commitScript, 'a child spawned in a copy belongs to the copy', checks.aChildBornInACopyIsOfTheCopy),
   line(commitScript, 'a copy sends nothing to its original', checks.aCopySendsNothingToItsOriginal),
 ]

@@ -10,7 +10,7 @@ const lines: readonly (readonly [guard: string, check: Mutant['check']])[] = [
   ['a retry goes on from the record that its caller read', checks.aRecordThatMovedOnIsNotRetried],
   ['a session that is being pruned is not retried', checks.aPrunedSessionIsNotRetried],
   ['a session whose workers were cancelled is not retried', checks.aCancelledTreeIsNotRetried],
-  ['a retried run spawns no child that is cancelled as it is born', checks.aRetryWaitsForCancelledChildren],
+  ['a child that a retried run spawns is not cancelled at once', checks.aRetryWaitsForCancelledChildren],
   ['a letter that was put back is not retried', checks.aLetterIsRetriedOnce],
   ['a retried session keeps the result of its failed run', checks.theFailedRunOfALetterKeepsItsResult],
   ['a run that goes on has no result yet', checks.aRetriedRunHasNoResult],

@@ -5,7 +5,7 @@ import * as checks from './cancel-checks.ts'
 
 export const cancelMutants: readonly Mutant[] = [
   {
-    guard: 'a cancel of a run that is sent again leaves the next run alone',
+    guard: 'a cancel of a run that is sent again does not cancel the next run',
     script: cancelWorkerScript,
     takenOut: 'line',
     check: checks.aCancelThatIsSentAgainSparesTheNextRun,
@@ -17,19 +17,19 @@ export const cancelMutants: readonly Mutant[] = [
     check: checks.aRootIsCancelledWithItsSession,
   },
   {
-    guard: 'a session that is being cancelled takes no cancel of one',
+    guard: 'a session that is being cancelled takes no cancel of one worker',
     script: cancelWorkerScript,
     takenOut: 'line',
     check: checks.aCancelledSessionTakesNoCancelOfOne,
   },
   {
-    guard: 'a cancel of one reaches what outlives its session',
+    guard: 'a cancel of one worker reaches workers that outlive its session',
     script: cancelWorkerScript,
     takenOut: { operandAfter: 1 },
     check: checks.aCancelOfOneReachesWhatOutlivesItsSession,
   },
   {
-    guard: 'a cancel of one is written once',
+    guard: 'a cancel of one worker is written once',
     script: cancelWorkerScript,
     takenOut: { condition: 'false' },
     check: checks.aCancelOfOneIsWrittenOnce,
@@ -41,13 +41,13 @@ export const cancelMutants: readonly Mutant[] = [
     check: checks.aRunThatHasNotBegunIsNotCancelled,
   },
   {
-    guard: 'a count that Redis cannot count up tears no cancel of one',
+    guard: 'a cancel of one worker is whole even if Redis cannot count up',
     script: cancelWorkerScript,
     takenOut: 'line',
     check: checks.aCountThatIsTooLargeTearsNoCancelOfOne,
   },
   {
-    guard: 'a cancel of one is written into the set of its session',
+    guard: 'a cancel of one worker is in the set of its session',
     script: cancelWorkerScript,
     takenOut: 'line',
     check: checks.aCancelledWorkerCannotCommit,
@@ -119,7 +119,7 @@ export const cancelMutants: readonly Mutant[] = [
     check: checks.aLastStepThatEndsItsNodeIsIsolated,
   },
   {
-    guard: 'a pause holds up no last step',
+    guard: 'a pause does not hold up a last step',
     script: finishScript,
     takenOut: { value: 'false' },
     check: checks.aPauseHoldsUpNoLastStep,

@@ -26,17 +26,17 @@ const lines = [
   ],
   ['children of an ended run that are named are looked at', commitScript, checks.namedChildrenOfAnEndedRunEnd],
   ['nodes are told of children of an ended run', commitScript, checks.aRunThatEndsTellsNodesOfItsChildren],
-  ['children of a run that finish has ended are looked for', finishScript, checks.namedChildrenOfAnEndedRunEnd],
+  ['children of a run that a finish has ended are cancelled too', finishScript, checks.namedChildrenOfAnEndedRunEnd],
   ['a turn that still runs is looked at again', finishScript, checks.aTurnThatRunsIsLookedAtAgain],
-  ['what cannot be ended yet is looked at again', finishScript, checks.aTurnThatRunsIsLookedAtAgain],
-  ['a cancel is finished when all of it has ended', finishScript, checks.aTurnThatRunsIsLookedAtAgain],
-  ['a copy looks at all that its original was to cancel', forkScript, checks.aCopyEndsWhatItsOriginalWasToEnd],
+  ['a worker that cannot be ended yet is looked at again', finishScript, checks.aTurnThatRunsIsLookedAtAgain],
+  ['a cancel is finished when all its workers have ended', finishScript, checks.aTurnThatRunsIsLookedAtAgain],
+  ['a copy looks at all cancels that its original was to finish', forkScript, checks.aCopyEndsWhatItsOriginalWasToEnd],
 ] as const
 
 export const endingMutants: readonly Mutant[] = [
   ...lines.map(([guard, script, check]) => ({ guard, script, takenOut: 'line' as const, check })),
   {
-    guard: 'of sweeps at the same moment one heals',
+    guard: 'one of simultaneous sweeps heals',
     script: sweepScript,
     takenOut: { value: 'true' },
     check: checks.ofSweepsAtTheSameMomentOneHasTheTurn,

@@ -13,7 +13,7 @@ import type { Mutant } from '../mutant.ts'
 import * as checks from './notify-checks.ts'
 
 const later: Mutant = {
-  guard: 'a session that was retried while it was told of is told of again',
+  guard: 'a session that was retried while its notice was sent gets another notice',
   script: fireScript,
   takenOut: { value: 'false' },
   check: checks.aLaterEndIsTold,
@@ -22,15 +22,15 @@ const later: Mutant = {
 const rows = [
   ['the result of a session that ends goes where its creator said', commitScript, checks.anEndIsToBeTold],
   ['the result of a session that ends goes where its creator said', closeScript, checks.aClosedSessionIsToBeTold],
-  ['a result is told once', fireScript, checks.aResultIsToldOnce],
-  ['a session that is pruned is told of no more', pruneScript, checks.aPrunedSessionIsToldOfNoMore],
+  ['a notice is sent once', fireScript, checks.aResultIsToldOnce],
+  ['a pruned session has no further notices', pruneScript, checks.aPrunedSessionIsToldOfNoMore],
   ['endpoints are told of the end of a session', commitScript, checks.anEndIsHeard],
   ['endpoints are told of the end of a session', closeScript, checks.aCloseIsHeard],
   ['endpoints are told of the end of a session', finishScript, checks.aCancelIsHeard],
-  ['endpoints are told of an ask', commitScript, checks.anAskIsHeard],
+  ['endpoints get an ask', commitScript, checks.anAskIsHeard],
   ['endpoints are told of a dead letter', commitScript, checks.aDeadLetterIsHeard],
-  ['an endpoint is told after the clock was set back', sweepScript, checks.aListenerIsToldAfterTheClockWasSetBack],
-  ['an endpoint that somebody else changed is read again', endpointScript, checks.aChangedEndpointIsReadAgain],
+  ['an endpoint gets notices after the clock was set back', sweepScript, checks.aListenerIsToldAfterTheClockWasSetBack],
+  ['an endpoint that somebody else changed is not overwritten', endpointScript, checks.aChangedEndpointIsReadAgain],
 ] as const
 
 export const notifyMutants: readonly Mutant[] = [
@@ -43,7 +43,7 @@ export const notifyMutants: readonly Mutant[] = [
     check: checks.endpointsAreBounded,
   },
   {
-    guard: 'an endpoint that is told already is told from the same time on',
+    guard: 'an endpoint that listens already keeps the time from which it listens',
     script: listenScript,
     takenOut: { token: ["'NX', ", ''] },
     check: checks.aListenerStays,

@@ -5,19 +5,24 @@ import * as checks from './outbox-checks.ts'
 
 export const outboxMutants: readonly Mutant[] = [
   {
-    guard: 'what another partition is to get goes to it',
+    guard: 'mail for another partition goes to its outbox',
     script: commitScript,
     takenOut: { value: 'false' },
     check: checks.whatAnotherPartitionIsToGetGoesToIt,
   },
-  { guard: 'limit of an outbox', script: commitScript, takenOut: 'line', check: checks.anOutboxHasALimit },
+  { guard: 'an outbox has a limit', script: commitScript, takenOut: 'line', check: checks.anOutboxHasALimit },
   {
     guard: 'a mail of another partition is received once',
     script: deliverScript,
     takenOut: { condition: 'true' },
     check: checks.aMailIsReceivedOnce,
   },
-  { guard: 'what was received is noted', script: deliverScript, takenOut: 'line', check: checks.aMailIsReceivedOnce },
+  {
+    guard: 'the number of the last received mail is recorded',
+    script: deliverScript,
+    takenOut: 'line',
+    check: checks.aMailIsReceivedOnce,
+  },
   {
     guard: 'a damaged recipient holds up no mail of others',
     script: deliverScript,
@@ -31,7 +36,7 @@ export const outboxMutants: readonly Mutant[] = [
     check: checks.aMailStaysUntilItWasReceived,
   },
   {
-    guard: 'what was not taken is told of once',
+    guard: 'a refused mail is reported once',
     script: deliveredScript,
     takenOut: { condition: 'true' },
     check: checks.whatWasNotTakenIsToldOfOnce,

@@ -29,7 +29,7 @@ export const packMutants: readonly Mutant[] = [
     check: checks.aPackSentAgainIsTheSame,
   },
   {
-    guard: 'what is packed is packed once',
+    guard: 'an entry is packed once',
     script: packScript,
     takenOut: 'line',
     check: checks.whatIsPackedIsPackedOnce,

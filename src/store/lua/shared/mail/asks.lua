@@ -40,7 +40,7 @@ local function writeAsks(tag, turn, now)
       redis.call('ZADD', tag .. ':timers', expires, expiryOf(commit.worker, ask.id))
     end
     redis.call('HSET', askKey(tag, ask.id), unpack(fields))
-    if listens then writeNotice(tag, commit.worker .. ':notify:' .. ask.id, now) end -- guard: endpoints are told of an ask
+    if listens then writeNotice(tag, commit.worker .. ':notify:' .. ask.id, now) end -- guard: endpoints get an ask
   end
   for first = 1, #commit.asks, 1000 do writeToSets(tag, turn, commit.asks, first, math.min(first + 999, #commit.asks), at) end
 end

@@ -17,7 +17,7 @@ local function planMail(tag, id, lane, text)
   if field[1] == 'terminal' then return nil, 'terminal' end
   local head, call
   if lane == 'results' then head, call = largeHead(text) end
-  if head then checkSort('hash', largeKeyOf(record)) end -- guard: large results that cannot be kept tear no commit
+  if head then checkSort('hash', largeKeyOf(record)) end -- guard: a commit is whole even if large results cannot be kept
   return {
     id = id, head = head, call = call, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), status = field[1], wait = field[2] or atStart.wait,
     session = sessionOf(id, field[3]), pool = field[4] or atStart.pool, run = field[5] or atStart.run, open = field[6], limits = field[7] or nil,
@@ -43,7 +43,7 @@ local function planSend(tag, id, text, ahead, when)
   ahead[id] = (ahead[id] or plan.length) + 1
   local state = plan.sessionState or sessionState(tag, plan.session)
   if state ~= 'active' then return nil, 'session_finished', state or 'pruned' end
-  if ahead[id] > most then return nil, 'mailbox_full', digits(most) end -- guard: limit of the mailbox, for messages of a commit
+  if ahead[id] > most then return nil, 'mailbox_full', digits(most) end -- guard: messages of a commit are refused by a full mailbox
   plan.when, plan.notices = when and maySteer(plan) and when, tag .. ':cancel-notices'
   return plan
 end
@@ -85,7 +85,7 @@ local function planSendOut(tag, own, send, ahead)
   checkSort('hash', sentKey)
   checkCount(sentKey, partition, redis.call('HGET', sentKey, partition) or '0')
   ahead[key] = (ahead[key] or lengthOf(key)) + 1
-  if ahead[key] > outboxMost then return nil, 'mailbox_full', digits(outboxMost) end -- guard: limit of an outbox
+  if ahead[key] > outboxMost then return nil, 'mailbox_full', digits(outboxMost) end -- guard: an outbox has a limit
   return { partition = partition, text = own.id .. '\t' .. send.worker .. '\t' .. (send.when or '') .. '\t' .. send.mail }
 end
 
@@ -113,7 +113,7 @@ local function planMails(tag, own, sends, born, refused)
       if #newborn.more == most then refused[#refused + 1] = { 'mailbox_full', digits(most), send.worker } end
       if not maySend(own, rules, send, own.session) then refused[#refused + 1] = { 'send_exceeded', '0', send.worker } end -- guard: a worker without a right to send sends nothing to a child it spawns
     else
-      local isOut = (partitionOf(send.worker) or here) ~= here -- guard: what another partition is to get goes to it
+      local isOut = (partitionOf(send.worker) or here) ~= here -- guard: mail for another partition goes to its outbox
       local fine, plan, why, what
       if isOut then fine, plan, why, what = pcall(planSendOut, tag, own, send, ahead)
       else fine, plan, why, what = pcall(planSend, tag, send.worker, send.mail, ahead, send.worker ~= own.id and send.when) end
@@ -163,8 +163,8 @@ local function writeMail(tag, plan, now, woke)
   if plan.when then writeSteered(plan, length) end
   if not woke.woken[plan.id] and (plan.status == 'idle' or plan.status == 'parked') then
     -- Only results are ever waited for by their number.
-    local count = length + (tonumber(plan.results) or math.huge) -- guard: a damaged count of results tears no commit
-    if wakes(plan.status, plan.wait, plan.when and 'signals' or plan.lane, plan.text, count) then -- guard: what steers a run ends its wait like a signal
+    local count = length + (tonumber(plan.results) or math.huge) -- guard: a commit is whole even if a count of results is damaged
+    if wakes(plan.status, plan.wait, plan.when and 'signals' or plan.lane, plan.text, count) then -- guard: an input that steers a run ends its wait like a signal
       writeWokenRecord(tag, plan, now, woke)
     end
   end
@@ -180,7 +180,7 @@ local function planInput(tag, id, text, when)
   if state ~= 'active' then return nil, { 'session_finished', state or 'pruned' } end -- guard: a finished session takes no input
   local most = limitsOf(plan.record, plan.limits).mailbox
   if not isWhole(plan.consumed) then throwDamage('field inbox of ' .. plan.record .. ' should be a whole number') end
-  if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end -- guard: limit of the mailbox, for a post
+  if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end -- guard: a post is refused by a full mailbox
   plan.when = when and maySteer(plan) and when
   return plan
 end

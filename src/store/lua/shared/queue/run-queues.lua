@@ -9,10 +9,10 @@ The root's record has the last score of its session (`score`), its average turn 
 -- Puts workers into the run queue of a pool: their places and ids in turn. If another program overwrote the key of the queue, they go to the
 -- unhosted, and a sweep moves them once the key is mended.
 local function enterRunQueue(tag, pool, placed)
-  if pool ~= 'default' and pool ~= 'unhosted' then redis.pcall('SADD', tag .. ':pools', pool) end -- guard: whoever queues a worker registers its pool
+  if pool ~= 'default' and pool ~= 'unhosted' then redis.pcall('SADD', tag .. ':pools', pool) end -- guard: a queued worker has its pool registered
   for from = 1, #placed, 2000 do
     local to = math.min(from + 1999, #placed)
-    local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(placed, from, to)) -- guard: run-queue entry on post
+    local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(placed, from, to)) -- guard: a post puts its worker into the run queue
     if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', unpack(placed, from, to)) end
   end
 end
@@ -89,7 +89,7 @@ local function nextPlaces(tag, pool, count)
   if last > count then return last - count + 1 end
   -- No worker of this pool was ever taken, or its virtual time was lost: then it is the place of the first worker in the queue.
   local first, place = redis.pcall('ZRANGE', tag .. ':run:' .. pool, 0, 0, 'WITHSCORES'), 1
-  if not first.err then place = math.max(place, tonumber(first[2]) or 1) end -- guard: a virtual time that was lost is that of the first in the queue
+  if not first.err then place = math.max(place, tonumber(first[2]) or 1) end -- guard: a lost virtual time is taken from the first worker in the queue
   writeClock(tag, pool, digits(place + count - 1))
   return place
 end

@@ -9,7 +9,7 @@ local function publishWakeup(tag, pool, id)
   local nodes = redis.pcall('HRANDFIELD', tag .. ':nodes', 3) or {}
   for index = 1, #nodes do
     local heard = redis.pcall('PUBLISH', tag .. ':wake:' .. pool .. ':' .. nodes[index], id)
-    if heard ~= 0 then return type(heard) == 'number' end -- guard: a published wake-up that no node heard is not marked
+    if heard ~= 0 then return type(heard) == 'number' end -- guard: a published wake-up that no node received has no id with p
   end
   return false
 end
@@ -43,7 +43,7 @@ local function writeWakeups(tag, pool, seed, now, wakeupMs)
   local count, letter, name = math.min(missing, wakeupsMost), 'w', seed .. '-' .. pool
   -- While other wake-ups are out, slots are awake or soon will be: a published one would only find nothing.
   if out == 0 then -- guard: no wake-up is published while slots are awake
-    local offered = count == 1 and 'p' or 'w' -- guard: a published wake-up that a node heard is marked
+    local offered = count == 1 and 'p' or 'w' -- guard: a published wake-up that a node received has an id with p
     if publishWakeup(tag, pool, offered .. name .. '-1') then letter = offered end
   end
   local wakeups = {}

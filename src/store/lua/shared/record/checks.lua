@@ -170,7 +170,7 @@ end
 -- A field that is counted up; absent: 0. It must have the form that Redis writes: Redis counts up no number that begins with a zero or is too large.
 local function checkCount(hashKey, name, text)
   local count = tonumber(text or 0)
-  if not isWhole(count) or string.format('%.0f', count) ~= (text or '0') then -- guard: a count that Redis cannot count up tears no pruning
+  if not isWhole(count) or string.format('%.0f', count) ~= (text or '0') then -- guard: a pruning is whole even if Redis cannot count up
     throwDamage('field ' .. name .. ' of ' .. hashKey .. ' should be a whole number')
   end
 end

@@ -19,7 +19,7 @@ local function permissionsIn(tag, session, named)
   if not digest then return named end
   local key = permissionsKeyOf(tag, session)
   local text = readFields(key, digest)[1]
-  if not text then throwDamage('key ' .. key .. ' should have the permissions ' .. digest) end -- guard: permissions that are lost are no permission
+  if not text then throwDamage('key ' .. key .. ' should have the permissions ' .. digest) end -- guard: lost permissions permit nothing
   return text
 end
 
@@ -64,7 +64,7 @@ end
 local function isWithin(path, outer)
   if string.match(outer, '^%a:') then path, outer = string.gsub(path, '\\', '/'), string.gsub(outer, '\\', '/') end
   path, outer = path .. '/', withoutLastSlashes(outer) .. '/'
-  return string.sub(path, 1, #outer) == outer and not string.find(path, '/../', #outer, true) -- guard: folder of a child
+  return string.sub(path, 1, #outer) == outer and not string.find(path, '/../', #outer, true) -- guard: a child has no folder outside that of its parent
 end
 
 -- How far a worker may send by one word: to nobody, to its parent and its children, to workers of its session. nil: `send` is a list of ids.

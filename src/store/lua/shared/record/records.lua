@@ -207,10 +207,10 @@ local function readCancellation(tag, record, id)
   local cancelCount, spent, caps, paused, approval, turnUs = readShared(tag, id, record)
   if not cancelCount then return nil, cancelCount, spent, caps, paused, approval, turnUs end
   local probes = {}
-  for level = 1, tonumber(record.depth or atStart.depth) do -- guard: path of ancestors in the cancel check
+  for level = 1, tonumber(record.depth or atStart.depth) do -- guard: the cancel check looks at all ancestors
     local element = record['path' .. level]
     probes[#probes + 1] = element
-    probes[#probes + 1] = string.sub(element, 1, 36) .. ':*' -- guard: cancel for good, down the path
+    probes[#probes + 1] = string.sub(element, 1, 36) .. ':*' -- guard: a cancel for good reaches the whole path of a child
   end
   probes[#probes + 1] = id .. ':*'
   probes[#probes + 1] = id .. ':' .. (record.run or atStart.run)

@@ -4,7 +4,7 @@ A wait is any | signals | retry | start | gate | result:<child> | results:<count
 -- Must results, which a worker waits for, ever have come in this number? Nil for another wait. A number that cannot be read is taken as one that
 -- every result reaches: it must not stop whoever brings mail, and the claim checks the whole record.
 local function countAwaited(wait)
-  return string.sub(wait, 1, 8) == 'results:' and (tonumber(string.sub(wait, 9)) or 0) or nil -- guard: a damaged wait tears no commit
+  return string.sub(wait, 1, 8) == 'results:' and (tonumber(string.sub(wait, 9)) or 0) or nil -- guard: a commit is whole even if a wait is damaged
 end
 
 -- The child whose result the worker waits for; nil for another wait.

@@ -5,7 +5,7 @@ local function mayGive(permissions, spawn, judged)
   local text = spawn.permissions or ''
   if judged[text] == nil then judged[text] = isNarrower(permissionsOf(text), permissions) end
   if not judged[text] then return false end
-  return not permissions.kinds or permissions.kinds[spawn.kind] ~= nil -- guard: kinds that permissions let spawn
+  return not permissions.kinds or permissions.kinds[spawn.kind] ~= nil -- guard: a worker spawns only kinds that its permissions name
 end
 
 -- What the worker may not use itself it may not give (I13): neither by its own permissions, nor by those of its run.
@@ -27,7 +27,7 @@ local function nameAll(tag, own, others)
     if text and not others.named[text] then
       local named = permissionsNamed(text)
       others.named[text], others.permissions[named] = named, text
-      if named ~= text then checkSort('hash', permissionsKeyOf(tag, own.session)) end -- guard: permissions of children that cannot be kept tear no commit
+      if named ~= text then checkSort('hash', permissionsKeyOf(tag, own.session)) end -- guard: a commit is whole even if permissions of children cannot be kept
     end
   end
 end
@@ -56,7 +56,7 @@ local function planChildren(tag, own, spawns, others, refused, most)
   for index = 1, #spawns do
     local spawn = spawns[index]
     -- A child that exists already was spawned by the same call before: this looks for it one by one only when there is one.
-    if known == 0 or redis.call('EXISTS', spawn.key) == 0 then -- guard: a child is born once
+    if known == 0 or redis.call('EXISTS', spawn.key) == 0 then -- guard: a child is created once
       born[#born + 1] = spawn
     end
   end
@@ -68,11 +68,11 @@ local function planChildren(tag, own, spawns, others, refused, most)
   if record.parent then others.root = readOfRoot(own.rootKey) end
   checkCount(own.rootKey, 'workers', others.root.workers)
   if most or record.atOnce then planAtOnce(tag, own, born, most, limits) end
-  if own.depth + 1 > limits.depth then -- guard: limit of depth
+  if own.depth + 1 > limits.depth then -- guard: no child is deeper than the limit
     refused[#refused + 1] = { 'depth_exceeded', digits(limits.depth), born[1].id }
-  elseif not own.atOnce and own.pendingCount > limits.children then -- guard: limit of children | children that wait to start are within the limit of children
+  elseif not own.atOnce and own.pendingCount > limits.children then -- guard: a parent awaits no more children than its limit | children that wait to start are within the limit of children
     refused[#refused + 1] = { 'children_exceeded', digits(limits.children), born[1].id }
-  elseif tonumber(others.root.workers or atStart.workers) + #born > limits.workers then -- guard: limit of workers
+  elseif tonumber(others.root.workers or atStart.workers) + #born > limits.workers then -- guard: a session has no more workers than its limit
     refused[#refused + 1] = { 'workers_exceeded', digits(limits.workers), born[1].id }
   end
   for index = 1, known > 0 and #born or 0 do checkSort('list', born[index].key .. laneKeys.inbox) end
@@ -124,7 +124,7 @@ local function commonFields(parent, others, isDetached, token, waits, queuedAt)
   if waits then set('wait', 'start') end
   if queuedAt then set('queuedAt', digits(queuedAt)) end
   if limits then set('limits', limits) end
-  if parent.record.copied then set('copied', parent.record.copied) end -- guard: a child born in a copy is of the copy
+  if parent.record.copied then set('copied', parent.record.copied) end -- guard: a child spawned in a copy belongs to the copy
   for level = 1, parent.depth + 1 do
     local element = parent.record['path' .. level] or (parent.id .. ':' .. parent.run)
     set('path' .. level, isDetached and (string.sub(element, 1, 36) .. ':-') or element)

@@ -54,6 +54,6 @@ local function writeUsage(tag, usage, now)
     local known = { string.match(before or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$') }
     for place = 1, #sums do sums[place] = digits(sums[place] + (tonumber(known[place]) or 0)) end
     redis.call('HSET', usageKey, field, table.concat(sums, ' '))
-    if not before then redis.call('PEXPIRE', usageKey, digits(daysKept * msOfDay)) end -- guard: usage goes some day
+    if not before then redis.call('PEXPIRE', usageKey, digits(daysKept * msOfDay)) end -- guard: stored usage expires
   end
 end

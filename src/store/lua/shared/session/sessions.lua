@@ -65,7 +65,7 @@ local function answerBefore(tag, order, known)
     local first = known.byKey[order.key]
     if first then return { first = first, word = first.asked == order.asked and 'again' or 'other' } end -- guard: a key that comes twice in one call is one session
     local behind = behindOf(tag, known)
-    if behind then return { 'behind', behind, '' } end -- guard: who knows fewer partitions begins no session under a key
+    if behind then return { 'behind', behind, '' } end -- guard: a client that knows fewer partitions begins no session under a key
     known.byKey[order.key] = order
   end
   local first = known.bySession[order.session]
@@ -74,7 +74,7 @@ local function answerBefore(tag, order, known)
   if not known.some then return nil end -- guard: sessions that go together are created once
   -- Another program may have written to the key of the new record.
   checkSort('hash', order.recordKey)
-  checkSort('list', order.inboxKey, order.recordKey .. ':log') -- guard: a key of another sort stops a script before it writes
+  checkSort('list', order.inboxKey, order.recordKey .. ':log') -- guard: a key of another type stops a script before it writes
   if redis.call('EXISTS', order.recordKey) == 0 then return nil end -- guard: a session is created once
   return { 'again', order.session, redis.call('HGET', order.recordKey, 'startWakeups') or '' }
 end
