@@ -3,7 +3,14 @@
 import { preview } from '../core/check/preview.ts'
 import { isTally } from '../core/history/run/agent-tally.ts'
 import { policy } from '../core/policy.ts'
-import { decodeHead, inputIdOf, type Lane, lanes, resultChildOf } from '../core/worker/message/message.ts'
+import {
+  callOfHeadAlone,
+  decodeHead,
+  inputIdOf,
+  type Lane,
+  lanes,
+  resultChildOf,
+} from '../core/worker/message/message.ts'
 import type { Failure } from '../core/worker/run/failure.ts'
 import { encodeWait, endsWait, type Wait } from '../core/worker/wait.ts'
 import type { SessionPicture, WorkerPicture } from '../store/audit/audit-picture.ts'
@@ -38,6 +45,7 @@ export function workerRules(seen: Seen): void {
   historyRules(seen)
   openRunRules(seen)
   consumedRules(seen)
+  largeRules(seen)
   failureRules(seen)
   startRules(seen)
   gateRules(seen)
@@ -183,6 +191,28 @@ function consumedRules({ picture, fold, say }: Seen): void {
   const signals = fold.total('signal')
   if (signals > record.signalsTaken)
     say('I2', 'signal-count', `${signals} signals are in its history, ${record.signalsTaken} were consumed`)
+}
+
+// I1, I16: a large result stands beside the lane, under its call; in the lane stands its head. Neither is there without the other.
+function largeRules({ picture, say }: Seen): void {
+  const { heads, isWhole } = picture.lanes.results
+  const there = new Set(picture.largeCalls)
+  const announced = new Set(heads.flatMap((head) => callOfHeadAlone('results', head) ?? []).map(String))
+  for (const call of announced)
+    if (!there.has(call))
+      say(
+        'I1',
+        `large-${call}`,
+        `the result of its call ${call} is lost: only the head is in its mailbox. It receives a failure in place of it; put field ${call} of its key mail:large back from a copy of Redis, or have the work done again`,
+      )
+  if (!isWhole) return
+  for (const call of there)
+    if (!announced.has(call))
+      say(
+        'I16',
+        `large-${call}`,
+        `a result of call ${preview(call)} is in its key mail:large, and no head in its mailbox: it never receives it. Read it there, and remove the field (HDEL)`,
+      )
 }
 
 // I11: the last failure is set when a run fails, and only then.

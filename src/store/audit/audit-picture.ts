@@ -25,6 +25,8 @@ export interface WorkerPicture {
   readonly historyLength: number
   readonly failureJson: string
   readonly lanes: Readonly<Record<Lane, LanePicture>>
+  /** The calls whose results are large, and stand beside the lane of results, by the key that holds them. */
+  readonly largeCalls: readonly string[]
   /**
    * The timers whose value the worker keeps. `isTimed`: the timer also stands in the set of timers, with its time. Null, here and below: the key
    * cannot be read.
@@ -148,6 +150,7 @@ export function workerPicture(reply: Reply, unreadPools: readonly string[], pool
     openAsks,
     ,
     gate,
+    largeCalls,
   ] = reply as [
     string,
     string[],
@@ -163,6 +166,7 @@ export function workerPicture(reply: Reply, unreadPools: readonly string[], pool
     Reply[],
     number,
     number | null,
+    string[],
   ]
   const { record, damage } = readRecord(id, toFields(flat))
   return {
@@ -172,6 +176,7 @@ export function workerPicture(reply: Reply, unreadPools: readonly string[], pool
     historyLength,
     failureJson,
     lanes: { signals: lanePicture(signals), results: lanePicture(results), inbox: lanePicture(inbox) },
+    largeCalls,
     timers: timers.map(([timer, isTimed]) => ({ id: timer, isTimed: isThere(isTimed) })),
     openAsks: openAsks.map(askPicture),
     isLeased: isThere(leased),

@@ -21,12 +21,13 @@ Returns {session, workers, pools}
           its score among the ends
           1 if workers are left to end, else 0
           digests of permissions whose text has another digest
-        workers: for each {id, record, history length, failure, signals, results, inbox, timers, leased, pools, retry, asks, listed, gate}
+        workers: for each {id, record, history length, failure, signals, results, inbox, timers, leased, pools, retry, asks, listed, gate, large}
           signals, results, inbox: {length, heads of mails, 1 if these are all}
           timers: {id, 1 if it has a time, else 0}
           leased, retry, listed, gate: whether a lease, a time of its retry, the list of the session and its gate have it
           pools: those in whose run queue it is
           asks: {id, worker, run, state, it expires, in the inbox, its expiry is timed, what is wrong with its record or nothing}
+          large: the calls whose large results are beside the lane of results
           a worker without a record is {id, listed}
           a worker with a key of another type is {id, "damaged", what is wrong with each key}
         Null means that this could not be read.
@@ -155,7 +156,7 @@ local function pictureOf(id)
   local results, signals, inbox = headsOf(record .. laneKeys.results), headsOf(record .. laneKeys.signals), headsOf(record .. laneKeys.inbox)
   return {
     id, flat, redis.call('LLEN', record .. ':log'), redis.call('GET', record .. ':failure') or '', signals, results, inbox,
-    timersOf(id, record), isIn(leasesKey, id), queued, isIn(timersKey, id .. ':retry'), asksOf(id, record), 1, gateHas(id, fields),
+    timersOf(id, record), isIn(leasesKey, id), queued, isIn(timersKey, id .. ':retry'), asksOf(id, record), 1, gateHas(id, fields), redis.call('HKEYS', largeKeyOf(record)),
   }
 end
 

@@ -11,7 +11,7 @@ async function writeHash({ redis }: Hand, key: string): Promise<void> {
   await redis.hset(key, 'not', 'what it was')
 }
 
-type WorkerKey = 'record' | 'log' | 'timers' | 'asks' | 'signals' | 'results' | 'inbox' | 'state' | 'failure'
+type WorkerKey = 'record' | 'log' | 'timers' | 'asks' | 'signals' | 'results' | 'large' | 'inbox' | 'state' | 'failure'
 type SessionKey = 'runResults' | 'workers' | 'cancelled' | 'asks' | 'blobs' | 'permissions'
 
 const sorts: Readonly<Record<WorkerKey | SessionKey, string>> = {
@@ -21,6 +21,7 @@ const sorts: Readonly<Record<WorkerKey | SessionKey, string>> = {
   asks: 'set',
   signals: 'list',
   results: 'list',
+  large: 'hash',
   inbox: 'list',
   state: 'string',
   failure: 'string',
@@ -31,7 +32,9 @@ const sorts: Readonly<Record<WorkerKey | SessionKey, string>> = {
   permissions: 'hash',
 }
 
-const ofWorkers = (['record', 'log', 'timers', 'signals', 'results', 'inbox', 'state', 'failure'] as const).map(
+const ofWorkers = (
+  ['record', 'log', 'timers', 'signals', 'results', 'large', 'inbox', 'state', 'failure'] as const
+).map(
   (name): Seed => ({
     what: `a key of a worker (${name})`,
     scene: name === 'failure' ? 'broken' : 'parentWithChildren',

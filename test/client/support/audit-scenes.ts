@@ -24,6 +24,13 @@ export const workers = {
       self.spawn('echo', 2)
     },
   }),
+  /** The same, with a result that is so large that it stands beside the lane. */
+  parentWithLarge: defineWorker({
+    receive(_message, self) {
+      self.spawn('sleeper', 1)
+      self.spawn('echo', 'x'.repeat(3_000))
+    },
+  }),
   /** Receives the results of two children. */
   gatherer: defineWorker({
     receive(message, self) {
@@ -68,6 +75,7 @@ export const workers = {
 
 export type Scene =
   | 'parentWithChildren'
+  | 'parentWithLarge'
   | 'gatherer'
   | 'chatty'
   | 'backlog'
@@ -115,7 +123,7 @@ export async function play(troupe: TestTroupe, scene: Scene): Promise<Cast> {
   if (['backlog', 'flaky', 'asking', 'answered'].includes(scene)) await isAt(root, 'parked')
   if (scene === 'answered') await troupe.client.asks.answer(askId(root, 1, 'inbox-0', 1), 'yes')
   if (scene === 'backlog') for (const n of [1, 2, 3]) await session.root.send(n)
-  if (scene === 'parentWithChildren' || scene === 'cancelled') {
+  if (['parentWithChildren', 'parentWithLarge', 'cancelled'].includes(scene)) {
     await isAt(cast.first, 'parked')
     await isAt(cast.second, 'idle')
   }

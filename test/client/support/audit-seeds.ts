@@ -88,6 +88,22 @@ export const seeds: readonly Seed[] = [
     words: /has 2 results of its child/,
   },
   {
+    what: "a child's large result",
+    scene: 'parentWithLarge',
+    tamper: ({ redis, of, cast }) => redis.hdel(of(cast.root).large, '2'),
+    invariant: 'I1',
+    names: 'root',
+    words: /the result of its call 2 is lost: only the head is in its mailbox/,
+  },
+  {
+    what: "a child's large result, beside a lane without its head",
+    scene: 'parentWithLarge',
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).large, '7', 'r'),
+    invariant: 'I16',
+    names: 'root',
+    words: /a result of call "7" is in its key mail:large, and no head in its mailbox/,
+  },
+  {
     what: 'an entry of the run queue',
     scene: 'queued',
     tamper: ({ redis, keys, cast }) => redis.zrem(keys.run('unhosted'), cast.root),
