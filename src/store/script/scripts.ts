@@ -23,34 +23,37 @@ export const postScript = defineScript({
   args: words('mail event'),
 })
 
+/** What the claims of a node have in common. */
+const nodeFields = words('id leaseMs mailBytes suspectAfter poisonAfter kinds')
+const kindsFields = words('pool list')
+
 export const claimScript = defineScript({
   file: 'claim.lua',
   keys: words('run leases claims wakeups busy'),
-  header: words(
-    'pool wakeup node slot nonce kinds maySuspect wasBusy keepWakeup leaseMs wakeupMs mailBytes suspectAfter poisonAfter',
-  ),
+  header: words('pool wakeup slot nonce maySuspect wasBusy keepWakeup wakeupMs node'),
+  fields: { node: nodeFields, kinds: kindsFields },
   args: [],
 })
 
 export const commitScript = defineScript({
   file: 'commit.lua',
   keys: words('leases events'),
-  header: words('wakeupMs seed commits'),
+  header: words('wakeupMs seed node commits'),
   fields: {
+    node: nodeFields,
+    kinds: kindsFields,
     commits: words(
       'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed largeTaken resultsSeen steersTaken steersSeen pendingCalls pendingCount openChildren signalsOpen steps attempt state stateKey configured failure clearsFailure outcome result dead deadKept costs atOnce spawns inline sends timers asks withdraws cancels wait retryMs turnMs leave wasBusy claim',
     ),
     costs: words('model tokensIn tokensOut micros'),
     spawns: words('id kind pool call mail more name permissions detached offered'),
-    inline: words('node slot nonce leaseMs'),
+    inline: words('slot nonce'),
     sends: words('worker mail reach when'),
     timers: words('id ms value'),
     asks: words('id sort body ms onExpiry'),
     withdraws: words('id'),
     cancels: words('id'),
-    claim: words(
-      'wakeup node slot nonce kinds maySuspect wasBusy keepWakeup leaseMs mailBytes suspectAfter poisonAfter',
-    ),
+    claim: words('wakeup slot nonce maySuspect wasBusy keepWakeup'),
   },
   args: words('texts'),
 })

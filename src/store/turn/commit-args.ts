@@ -3,7 +3,7 @@
 import { defaultName } from '../../core/definition/worker-name.ts'
 import { InvariantError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { AskOrder, CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../../core/ports/ports.ts'
+import type { AskOrder, CommitAnswer, CommitRequest, NextClaim, SlotNext, SpawnOrder } from '../../core/ports/ports.ts'
 import { decodeSteered } from '../../core/worker/message/steer.ts'
 import { decodeRefusal } from '../../core/worker/refusal.ts'
 import type { CallCost } from '../../core/worker/run/cost.ts'
@@ -11,14 +11,6 @@ import { decodeClaim, decodeSpendings, readApproval } from '../record/assignment
 import { encodeCalls } from '../record/call-ranges.ts'
 import type { HeaderValue, Reply } from '../script/script.ts'
 import { parseWakeups } from '../wakeups.ts'
-import type { KindLists } from './kind-lists.ts'
-
-/** What a node says with each of its commits. */
-export interface CommitContext {
-  readonly nodeId: string
-  readonly kinds: KindLists
-  readonly policy: Policy
-}
 
 type Fields = Record<string, HeaderValue | undefined>
 
@@ -31,7 +23,7 @@ export interface CommitArgs {
   readonly texts: readonly string[]
 }
 
-export function commitArgs(request: CommitRequest, context: CommitContext): CommitArgs {
+export function commitArgs(request: CommitRequest, policy: Policy): CommitArgs {
   const { workerId, token, sequence, version, runState, entries, spawns, offer, sends, timers, end } = request
   const texts = [...entries]
   const add = (text: string) => texts.push(text) - 1
@@ -39,15 +31,12 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
   // Fields are set one by one, because V8 makes a dictionary of an object that is spread with so many, and JSON of dictionaries takes twice as long.
   const fields: Fields = { texts: 0, worker: workerId, token, sequence, version, runState, entries: entries.length }
   addRun(fields, request)
-  addContent(fields, request, context.policy, add)
+  addContent(fields, request, policy, add)
   if (request.event !== '') fields.event = add(request.event)
   if (request.costs?.length) fields.costs = request.costs.map(costFields)
   if (request.childrenAtOnce !== undefined) fields.atOnce = request.childrenAtOnce
   if (spawns.length > 0) fields.spawns = spawnsFields(spawns, offer?.takes ?? [], add, addOnce)
-  if (offer) {
-    const { slot, nonce } = offer
-    fields.inline = { node: context.nodeId, slot, nonce, leaseMs: context.policy.leaseMs }
-  }
+  if (offer) fields.inline = { slot: offer.slot, nonce: offer.nonce }
   if (sends.length > 0)
     fields.sends = sends.map(({ workerId, mail, reach, when }) => ({ worker: workerId, mail: add(mail), reach, when }))
   if (timers.length > 0) fields.timers = timers.map(({ id, ms, valueJson }) => ({ id, ms, value: add(valueJson) }))
@@ -58,7 +47,7 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
     fields.wait = end.wait
     if (end.retryMs !== undefined) fields.retryMs = end.retryMs
     if (end.turnMs) fields.turnMs = end.turnMs
-    addSlot(fields, request, end.next, context)
+    addSlot(fields, request, end.next)
   }
   return { fields, texts }
 }
@@ -167,35 +156,28 @@ function askFields({ id, sort, body, expiry }: AskOrder, add: (text: string) => 
 }
 
 /** Adds what the slot does next. */
-function addSlot(
-  fields: Fields,
-  request: CommitRequest,
-  next: SlotNext,
-  { nodeId, kinds, policy }: CommitContext,
-): void {
-  const { wakeup, pool } = request
-  const wasBusy = request.wasBusy || undefined
+function addSlot(fields: Fields, { wakeup, wasBusy }: CommitRequest, next: SlotNext): void {
   if (next === 'stay') return
   if (next === null) {
     fields.leave = wakeup
-    if (wasBusy) fields.wasBusy = wasBusy
+    if (wasBusy) fields.wasBusy = true
     return
   }
-  const { slot, nonce, maySuspect, keepWakeup } = next
-  fields.claim = {
-    wakeup,
-    node: nodeId,
-    slot,
-    nonce,
-    kinds: kinds.of(pool),
-    maySuspect,
-    wasBusy,
-    keepWakeup,
-    leaseMs: policy.leaseMs,
-    mailBytes: policy.claimMailBytes,
-    suspectAfter: policy.suspectAfterStarts,
-    poisonAfter: policy.poisonAfterIsolatedStarts,
-  }
+  fields.claim = claimFields(next, wakeup, wasBusy)
+}
+
+/** What is false is left out. */
+export function claimFields({ slot, nonce, maySuspect, keepWakeup }: NextClaim, wakeup: string, wasBusy: boolean) {
+  const fields: Record<'wakeup' | 'slot' | 'nonce', string> & { maySuspect?: true; wasBusy?: true; keepWakeup?: true } =
+    {
+      wakeup,
+      slot,
+      nonce,
+    }
+  if (maySuspect) fields.maySuspect = true
+  if (wasBusy) fields.wasBusy = true
+  if (keepWakeup) fields.keepWakeup = true
+  return fields
 }
 
 export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {

@@ -37,7 +37,7 @@ import { Batcher, bytesOf } from '../script/batcher.ts'
 import type { Reply, ScriptCaller } from '../script/script.ts'
 import { claimScript, commitScript, enterScript, renewScript } from '../script/scripts.ts'
 import { newSeed, parseWakeups } from '../wakeups.ts'
-import { type CommitArgs, type CommitContext, commitArgs, decodeCommit } from './commit-args.ts'
+import { type CommitArgs, claimFields, commitArgs, decodeCommit } from './commit-args.ts'
 import type { GuestStore } from './guest-store.ts'
 import { KindLists, type NodeKinds } from './kind-lists.ts'
 
@@ -57,6 +57,8 @@ export interface TurnStoreOptions extends NodeKinds {
 /** A commit that waits until this pass of the event loop ends. */
 interface Waiting extends CommitArgs {
   readonly bytes: number
+  /** The pool in which its slot claims or takes children; null: it does neither. */
+  readonly claimsIn: string | null
   readonly answer: PromiseWithResolvers<CommitAnswer>
 }
 
@@ -71,7 +73,6 @@ export class RedisTurnStore implements TurnStore {
   readonly partition: number
   readonly #o: TurnStoreOptions
   readonly #kinds: KindLists
-  readonly #context: CommitContext
   readonly #commits = new Batcher<Waiting>(
     (batch) => void this.#send(batch),
     (leave) => setImmediate(leave),
@@ -81,8 +82,6 @@ export class RedisTurnStore implements TurnStore {
     this.#o = options
     this.partition = options.partition
     this.#kinds = new KindLists(options)
-    const { nodeId, policy } = options
-    this.#context = { nodeId, kinds: this.#kinds, policy }
   }
 
   async claim(next: NextClaim): Promise<ClaimAnswer> {
@@ -90,6 +89,7 @@ export class RedisTurnStore implements TurnStore {
     this.#commits.flush()
     const asked = performance.now()
     const { keys, nodeId, policy } = this.#o
+    const { maySuspect, wasBusy, keepWakeup, ...claim } = claimFields(next, next.wakeup, next.wasBusy)
     const reply = await this.#o.caller.call(
       claimScript,
       {
@@ -101,19 +101,12 @@ export class RedisTurnStore implements TurnStore {
       },
       {
         pool: next.pool,
-        wakeup: next.wakeup,
-        node: nodeId,
-        slot: next.slot,
-        nonce: next.nonce,
-        kinds: this.#kinds.of(next.pool),
-        maySuspect: next.maySuspect,
-        wasBusy: next.wasBusy,
-        keepWakeup: next.keepWakeup,
-        leaseMs: policy.leaseMs,
+        ...claim,
+        maySuspect,
+        wasBusy,
+        keepWakeup,
         wakeupMs: policy.wakeupMs,
-        mailBytes: policy.claimMailBytes,
-        suspectAfter: policy.suspectAfterStarts,
-        poisonAfter: policy.poisonAfterIsolatedStarts,
+        node: this.#nodeFields([next.pool]),
       },
       { deadlineMs: policy.leaseMs },
     )
@@ -121,13 +114,27 @@ export class RedisTurnStore implements TurnStore {
   }
 
   commit(request: CommitRequest): Promise<CommitAnswer> {
-    const { fields, texts } = commitArgs(request, this.#context)
+    const { fields, texts } = commitArgs(request, this.#o.policy)
     const bytes = bytesOf(texts) + fieldsBytes * (1 + request.spawns.length)
     const answer = Promise.withResolvers<CommitAnswer>()
-    this.#commits.add({ fields, texts, bytes, answer })
+    const claimsIn = fields.claim || fields.inline ? request.pool : null
+    this.#commits.add({ fields, texts, bytes, claimsIn, answer })
     if (this.#o.onSentOut && request.sends.some(({ workerId }) => partitionOf(workerId) !== this.partition))
       answer.promise.then(this.#o.onSentOut, () => {})
     return answer.promise
+  }
+
+  /** What claims of this node in these pools have in common. */
+  #nodeFields(pools: Iterable<string>) {
+    const { nodeId, policy } = this.#o
+    return {
+      id: nodeId,
+      leaseMs: policy.leaseMs,
+      mailBytes: policy.claimMailBytes,
+      suspectAfter: policy.suspectAfterStarts,
+      poisonAfter: policy.poisonAfterIsolatedStarts,
+      kinds: Array.from(pools, (pool) => ({ pool, list: this.#kinds.of(pool) })),
+    }
   }
 
   /** `asked`: when these commits were sent for the first time. */
@@ -140,7 +147,9 @@ export class RedisTurnStore implements TurnStore {
       from += texts.length
     }
     const commits = batch.map(({ fields }) => fields)
-    const args = { wakeupMs, seed: newSeed(), commits, texts: batch.flatMap(({ texts }) => texts) }
+    const pools = new Set(batch.flatMap(({ claimsIn }) => claimsIn ?? []))
+    const node = pools.size > 0 ? this.#nodeFields(pools) : undefined
+    const args = { wakeupMs, seed: newSeed(), node, commits, texts: batch.flatMap(({ texts }) => texts) }
     const deadlineMs = Math.max(1, asked + leaseMs - performance.now())
     let replies: Reply
     try {

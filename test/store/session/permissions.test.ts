@@ -4,7 +4,6 @@ import { isWithinFolder } from '../../../src/core/worker/permissions.ts'
 import type { Picture } from '../../../src/store/audit/audit-picture.ts'
 import { AuditStore } from '../../../src/store/audit/audit-store.ts'
 import { commitArgs } from '../../../src/store/turn/commit-args.ts'
-import type { KindLists } from '../../../src/store/turn/kind-lists.ts'
 import * as checks from '../support/limit/permission-checks.ts'
 import { Place } from '../support/place.ts'
 
@@ -66,11 +65,7 @@ describe('permissions of over 64 bytes', () => {
   test('permissions of over 64 bytes are sent once with a commit', async () => {
     await using place = await Place.open()
     const { turn, spawns } = await checks.family(place)
-    const { texts } = commitArgs(turn.request({ spawns }), {
-      nodeId: 'n',
-      kinds: {} as KindLists,
-      policy: place.policy,
-    })
+    const { texts } = commitArgs(turn.request({ spawns }), place.policy)
     expect(texts.filter((text) => text.startsWith('tools '))).toHaveLength(1)
   })
 })

@@ -8,18 +8,22 @@ KEYS[5] busy      zset     declared
 ARGV[1] header    json:
   pool             whose run queue it is
   wakeup           id, or empty when the node answers no wake-up
-  node, slot       who claims
+  slot             who claims
   nonce            fresh for each claim, never derived from the wake-up
-  kinds            the node's kinds in this pool, each with a space before and behind; those that spawn nothing behind a !;
-                   of those with onCancel the name once more, with a * behind it; of a long list "@<digest>", and from time to time the list behind it
-  maySuspect       true when the node runs no suspect now
-  wasBusy          true when the wake-up may be among the busy
+  maySuspect       true: the node runs no suspect now
+  wasBusy          true: the wake-up may be among the busy
   keepWakeup       true: set the wake-up anew
-  leaseMs          how long the lease of the worker lasts
   wakeupMs         how long a wake-up counts as sent
-  mailBytes        most bytes of a lane in the answer
-  suspectAfter     starts without a commit from which on the worker is a suspect
-  poisonAfter      starts alone without a commit from which on it is put aside
+  node             whose slot it is:
+    id             of the node
+    leaseMs        how long the lease of the worker lasts
+    mailBytes      most bytes of a lane in the answer
+    suspectAfter   starts without a commit from which on the worker is a suspect
+    poisonAfter    starts alone without a commit from which on it is put aside
+    kinds          of the node, for each pool:
+      pool         its name
+      list         the kinds, each with a space before and behind; those that spawn nothing behind a !; of those with onCancel the name
+                   once more, with a * behind it; of a long list "@<digest>", and from time to time the list behind it
 Returns {"assigned", worker, purpose, token, suspect, record, state, signals, results, inbox, large, spent, caps, limited, approval or nothing} | {"empty"} | {"unfit"}
         large: where large results stand among the results; of others there are the heads
 Builds  T:kind-lists of the digest; T:w:<id> and its keys, T:w:<root> and the keys of T:s:<session> of the candidates, those of their parents, T:run:unhosted, T:clocks, T:kind-queues;
@@ -33,5 +37,5 @@ local header = readHeader(ARGV[1])
 local tag = tagOf(runKey)
 checkTexts(header, 'pool')
 checkNumbers(header, 'wakeupMs')
-checkClaim(header)
+readClaim(header, readNode(header.node))
 return sameAssignment(tag, header) or claimNext(tag, header, nowMs()) -- guard: a claim that is known

@@ -5,6 +5,10 @@ KEYS[1] leases    zset               KEYS[2] events   stream declared
 ARGV[1] header    json:
   wakeupMs         how long a wake-up counts as sent
   seed             names of new wake-ups begin with it
+  node             the node, with the fields of claim.lua, where a slot claims or takes children:
+    id, leaseMs, mailBytes, suspectAfter, poisonAfter   what all its claims have in common
+    kinds          for each pool in which one claims:
+      pool, list   its name, and the kinds of the node there
   commits          in the order in which they were made, each as follows; what is absent is as without it. "Text": the number of a text of
                    this commit, 0 for the first
     texts          where the first text of this commit stands among the arguments
@@ -53,8 +57,7 @@ ARGV[1] header    json:
       detached     true: nobody waits for it
       offered      true: the slot takes it at once
     inline         of the children that the slot takes:
-      node, slot, nonce   as for a claim
-      leaseMs      how long its leases last
+      slot, nonce  as for a claim
     sends          messages to others, each:
       worker       to whom
       mail         text
@@ -80,9 +83,8 @@ ARGV[1] header    json:
     leave          wake-up of a slot that claims nothing; empty: of none
     wasBusy        true: that wake-up may be among the busy
     claim          the slot's next claim, with the fields of claim.lua:
-      wakeup, node, slot, nonce, kinds   who claims
-      maySuspect, wasBusy, keepWakeup    true or false
-      leaseMs, mailBytes, suspectAfter, poisonAfter   limits
+      wakeup, slot, nonce   who claims
+      maySuspect, wasBusy, keepWakeup   true; absent: false
 ARGV[2] texts     of each commit its texts, one after the other
 Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, claimed, spent or nothing, caps or nothing, assigned or nothing, "paused" or nothing,
         approval or nothing, steered or nothing, "opens" or nothing} |
@@ -103,8 +105,9 @@ local tag = tagOf(leasesKey)
 checkNumbers(header, 'wakeupMs')
 checkTexts(header, 'seed')
 local commits, turns, answers = listOf(header, 'commits'), {}, {}
+local node = header.node ~= nil and readNode(header.node)
 local batch = newBatch(header.wakeupMs, header.seed)
-for index = 1, #commits do turns[index] = readCommit(tag, commits[index], texts) end
+for index = 1, #commits do turns[index] = readCommit(tag, commits[index], texts, node) end
 for index = 1, #turns do
   if batch.last then -- guard: a turn with an error stops no other
     local fine, answer = pcall(commitTurn, tag, turns[index], batch)

@@ -122,10 +122,11 @@ local function textAt(commit, fields, name, texts)
   return text
 end
 
--- The list of this name; an empty one where there is none. Each of its items is an object.
+-- The list of this name; an empty one, to which nothing is added, where there is none. Each of its items is an object.
+local emptyList = {}
 local function listOf(fields, name)
   local list = fields[name]
-  if list == nil then return {} end
+  if list == nil then return emptyList end
   if type(list) ~= 'table' then error('the header should have a list ' .. name, 0) end
   for key, item in pairs(list) do
     if type(key) ~= 'number' or type(item) ~= 'table' then error('the header should have a list ' .. name, 0) end

@@ -21,13 +21,15 @@ end
 
 -- Numbers as whole digits, in texts and answers: the default conversion would write a time in milliseconds as 1.7e+12. Commands take
 -- numbers as they are: Redis writes all of their digits.
--- Small ones, which most are, are kept as they were written.
-local written = {}
+-- Small ones, which most are, are kept as they were written, and so is the last one: a script writes its time many times.
+local written, lastNumber, lastText = {}, 0, '0'
 local function digits(number)
   local text = written[number]
   if text then return text end
+  if number == lastNumber then return lastText end
   text = string.format('%d', number)
   if number >= 0 and number < 1000 and number % 1 == 0 then written[number] = text end
+  lastNumber, lastText = number, text
   return text
 end
 
@@ -195,7 +197,7 @@ local function readShared(tag, id, record)
     local cancelCount = record.cancelCount or false -- guard: a root has its cancel count in its own record
     return cancelCount, record.spent or false, record.caps or false, record.paused or false, record.approval or false, record.turnUs or false
   end
-  return unpack(readFields(rootKeyOf(tag, sessionOf(id, record.path1)), 'cancelCount', 'spent', 'caps', 'paused', 'approval', 'turnUs'))
+  return unpack(readFields(workerKey(tag, string.sub(record.path1, 1, 36)), 'cancelCount', 'spent', 'caps', 'paused', 'approval', 'turnUs'))
 end
 
 -- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only: the worker goes

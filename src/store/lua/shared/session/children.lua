@@ -178,7 +178,7 @@ end
 -- Writes the children. Returns the ids of those that the slot takes at once, or false.
 local function writeChildren(tag, own, others, now, woke)
   local inline, assigned, leases = own.inline, {}, {}
-  local token, ends = inline and '1:' .. inline.nonce, inline and digits(now + inline.leaseMs)
+  local token, ends = inline and '1:' .. inline.nonce, inline and digits(now + inline.node.leaseMs)
   writePermissions(tag, own.session, others.permissions) -- guard: the permissions that children name are kept
   for index = 1, #others.born do
     local spawn = others.born[index]
@@ -197,7 +197,7 @@ local function writeChildren(tag, own, others, now, woke)
   end
   if #assigned == 0 then return false end
   redis.call('ZADD', tag .. ':leases', unpack(leases)) -- guard: a child of a slot has a lease
-  redis.pcall('HSET', tag .. ':claims:' .. inline.node, inline.slot, inline.nonce)
+  redis.pcall('HSET', tag .. ':claims:' .. inline.node.id, inline.slot, inline.nonce)
   return assigned
 end
 

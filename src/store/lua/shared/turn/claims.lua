@@ -78,9 +78,7 @@ end
 -- Lists of kinds, by the digest with which a claim names them, and where words were found in them. What follows from its name never changes, so a
 -- function of Redis may keep it from call to call. Only a few lists are kept, or nodes that come and go would fill the table.
 local kindLists, kindListsCount = {}, 0
-local function readKinds(tag, claim)
-  local digest, text = string.match(claim.kinds, '^@(%x+)(.*)$')
-  if not digest then return end
+local function namedKinds(tag, digest, text)
   local key, list = tag .. ':kind-lists:' .. digest, kindLists[digest]
   if text ~= '' then
     local isNew = redis.pcall('SET', key, text, 'PX', '86400000', 'NX') -- guard: Redis keeps the list of kinds that a claim sends whole
@@ -93,16 +91,31 @@ local function readKinds(tag, claim)
     list = { text = text, found = {} }
     kindLists[digest], kindListsCount = list, kindListsCount + 1
   end
-  claim.kinds, claim.found = list and list.text or ' ', list and list.found
+  return list or { text = ' ', found = {} }
+end
+
+-- The kinds that the node has in the pool of a claim. Claims of one script share them.
+local function readKinds(tag, claim)
+  local node, pool = claim.node, claim.pool
+  if not node.lists[pool] then
+    local text = ' '
+    for index = 1, #node.kinds do
+      if node.kinds[index].pool == pool then text = node.kinds[index].list end
+    end
+    local digest, whole = string.match(text, '^@(%x+)(.*)$')
+    node.lists[pool] = { text = text, found = {} }
+    if digest then node.lists[pool] = namedKinds(tag, digest, whole) end -- guard: a claim may name its kinds by the digest of their list
+  end
+  claim.kinds = node.lists[pool]
 end
 
 -- Where a word stands among the kinds of a claim; false: nowhere.
 local function placeOfKind(claim, word)
-  local found = claim.found
-  local place = found and found[word]
+  local kinds = claim.kinds
+  local place = kinds.found[word]
   if place == nil then
-    place = string.find(claim.kinds, ' ' .. word .. ' ', 1, true) or false
-    if found then found[word] = place end
+    place = string.find(kinds.text, ' ' .. word .. ' ', 1, true) or false
+    kinds.found[word] = place
   end
   return place
 end
@@ -157,7 +170,7 @@ local function readCandidate(tag, claim, id)
   if not placeOfKind(claim, record.kind) then return nil, 'unfit' end
   local epoch, committed = epochOf(record)
   local starts = epoch - committed
-  local suspect = starts >= claim.suspectAfter
+  local suspect = starts >= claim.node.suspectAfter
   local purpose = 'run'
   local hit, cancelCount, spent, caps, paused, approval = readCancellation(tag, record, id)
   if hit then
@@ -166,7 +179,7 @@ local function readCandidate(tag, claim, id)
     local heldKey = heldKeyOf(tag, sessionOf(id, record.path1))
     checkSort('zset', heldKey)
     return nil, 'paused', heldKey
-  elseif tonumber(record.isolated or atStart.isolated) >= claim.poisonAfter then
+  elseif tonumber(record.isolated or atStart.isolated) >= claim.node.poisonAfter then
     purpose = 'poison'
   end
   suspect = suspect and runsCode(purpose, record) -- guard: a last step that ends its node is a suspect like any other
@@ -174,7 +187,7 @@ local function readCandidate(tag, claim, id)
   if starts > 0 then checkWritten(tag, id, record, cancelCount, spent, isChildless(claim, record)) end -- guard: a worker that could not commit is checked first
   local token = digits(epoch + 1) .. ':' .. claim.nonce -- guard: starts counted before any work
   local spentSoFar = spent -- guard: an assignment holds the session's spending
-  local reply = readAssignment(tag, id, record, flat, token, purpose, suspect, claim.mailBytes, spentSoFar, caps, approval)
+  local reply = readAssignment(tag, id, record, flat, token, purpose, suspect, claim.node.mailBytes, spentSoFar, caps, approval)
   return { id = id, record = record, token = token, purpose = purpose, suspect = suspect, reply = reply }
 end
 
@@ -189,7 +202,7 @@ end
 local function mayFit(tag, claim, id)
   if claim.maySuspect then return true end
   local field = redis.pcall('HMGET', workerKey(tag, id), 'token', 'commit')
-  return field.err or startsOf({ token = field[1] or nil, commit = field[2] or nil }) < claim.suspectAfter
+  return field.err or startsOf({ token = field[1] or nil, commit = field[2] or nil }) < claim.node.suspectAfter
 end
 
 -- Plans to take the first worker of one queue that this node can run; nil: there is none. Other workers that the search met are added to `met`.
@@ -228,7 +241,7 @@ end
 -- Plans to take the first queued worker that this node can run. Reads before it writes, also when it follows a commit in one script. A worker whose keys
 -- cannot be read or written is damaged: it must not keep others from running.
 local function planClaim(tag, claim)
-  local queues, hasOthers = queuesOf(tag, claim.pool, claim.kinds)
+  local queues, hasOthers = queuesOf(tag, claim.pool, claim.kinds.text)
   local met = { unfit = hasOthers, gone = {}, damaged = {}, held = {}, foreign = {} } -- guard: a wake-up goes on to nodes that host the kinds of other queues
   for index = 1, #queues do
     local found = planFrom(tag, claim, queues[index], met)
@@ -297,19 +310,19 @@ local function heldOf(claim, plan)
 end
 
 local function claimNext(tag, claim, now)
-  readKinds(tag, claim) -- guard: a claim may name its kinds by the digest of their list
+  readKinds(tag, claim)
   local plan = planClaim(tag, claim)
   local wakeupsKey = tag .. ':wakeups:' .. claim.pool
   local id, met = plan.id, plan.met
   if #met.damaged > 0 then checkSort('zset', tag .. ':run:unhosted') end
   if id then
     -- The first write, so it may fail.
-    redis.call('ZADD', tag .. ':leases', digits(now + claim.leaseMs), id)
+    redis.call('ZADD', tag .. ':leases', digits(now + claim.node.leaseMs), id)
     writeMet(tag, claim.pool, met)
     takeFrom(tag, claim.pool, plan.queueKey, id)
     writeClock(tag, claim.pool, plan.queuePlace)
     writeClaimed(tag, claim, plan)
-    redis.pcall('HSET', tag .. ':claims:' .. claim.node, claim.slot, heldOf(claim, plan))
+    redis.pcall('HSET', tag .. ':claims:' .. claim.node.id, claim.slot, heldOf(claim, plan))
     if claim.wakeup ~= '' and claim.keepWakeup then
       redis.pcall('ZADD', wakeupsKey, digits(now + claim.wakeupMs), claim.wakeup)
       if claim.wasBusy then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.wakeup) end
@@ -334,16 +347,16 @@ end
 local function readHeld(tag, claim, id, purpose)
   local record, flat = readRecord(workerKey(tag, id))
   if string.match(record.token or atStart.token, ':(.*)$') ~= claim.nonce then return { 'empty' } end
-  local suspect = runsCode(purpose == '' and 'run' or purpose, record) and startsOf(record) > claim.suspectAfter
+  local suspect = runsCode(purpose == '' and 'run' or purpose, record) and startsOf(record) > claim.node.suspectAfter
   local _, spent, caps, _, approval = readShared(tag, id, record)
-  return readAssignment(tag, id, record, flat, record.token, purpose == '' and 'run' or purpose, suspect, claim.mailBytes, spent, caps, approval)
+  return readAssignment(tag, id, record, flat, record.token, purpose == '' and 'run' or purpose, suspect, claim.node.mailBytes, spent, caps, approval)
 end
 
 -- What this slot was answered under this nonce before: the same assignment, or empty when that turn is over, or nobody can run it before it is
 -- mended: the slot would ask for it again and again. An older nonce is that of a duplicate which comes late: it takes no worker, since
 -- nobody would run it. nil: the nonce is new.
 local function sameAssignment(tag, claim)
-  local held = redis.call('HGET', tag .. ':claims:' .. claim.node, claim.slot)
+  local held = redis.call('HGET', tag .. ':claims:' .. claim.node.id, claim.slot)
   if not held then return nil end
   local nonce, id, purpose = string.match(held, '^(%S+) (%S+) ?(%S*)$')
   local isOlder = isOlderNonce(claim.nonce, nonce) -- guard: an older claim

@@ -4,11 +4,21 @@ with its texts in place; beside it stands what was read, and what is planned. ]]
 local none = {}
 local noOthers = { born = none, mails = none, out = none }
 
+-- What the claims of a node have in common.
+local function readNode(node)
+  if type(node) ~= 'table' then error('the header should have a node as an object', 0) end
+  checkTexts(node, 'id')
+  checkNumbers(node, 'leaseMs', 'mailBytes', 'suspectAfter', 'poisonAfter')
+  node.kinds, node.lists = listOf(node, 'kinds'), {}
+  for index = 1, #node.kinds do checkTexts(node.kinds[index], 'pool', 'list') end
+  return node
+end
+
 -- What a slot claims with: the header of claim.lua, or an object within that of commit.lua.
-local function checkClaim(claim)
-  if type(claim) ~= 'table' then error('the header should have a claim as an object', 0) end
-  checkTexts(claim, 'wakeup', 'nonce', 'slot', 'node', 'kinds')
-  checkNumbers(claim, 'leaseMs', 'mailBytes', 'suspectAfter', 'poisonAfter')
+local function readClaim(claim, node)
+  if type(claim) ~= 'table' or not node then error('the header should have a claim as an object, and its node', 0) end
+  checkTexts(claim, 'wakeup', 'nonce', 'slot')
+  claim.node = node
 end
 
 -- One child, or one of several siblings: what they have in common stands in `sent`, `at` is its place among them. It gets one table with room for what
@@ -83,7 +93,7 @@ local function readPlaces(commit, name)
 end
 
 -- Reads a commit as it was sent, in the form that the header of commit.lua describes.
-local function readCommit(tag, commit, texts)
+local function readCommit(tag, commit, texts, node)
   checkTexts(commit, 'worker', 'token', 'runState')
   checkTextsIfAny(commit, 'pendingCalls', 'attempt', 'wait', 'outcome', 'leave')
   checkNumbers(commit, 'sequence', 'version', 'texts', 'entries')
@@ -97,11 +107,11 @@ local function readCommit(tag, commit, texts)
   readLists(commit, texts)
   commit.openChildren = commit.openChildren and textsOf(commit, 'openChildren') or none
   commit.resultsConsumed, commit.steersTaken, commit.largeTaken = readPlaces(commit, 'resultsConsumed'), readPlaces(commit, 'steersTaken'), readPlaces(commit, 'largeTaken')
-  if commit.claim ~= nil then checkClaim(commit.claim) end
+  if commit.claim ~= nil then readClaim(commit.claim, node) end
   if commit.inline ~= nil then
-    if type(commit.inline) ~= 'table' then error('the header should have inline as an object', 0) end
-    checkTexts(commit.inline, 'node', 'slot', 'nonce')
-    checkNumbers(commit.inline, 'leaseMs')
+    if type(commit.inline) ~= 'table' or not node then error('the header should have inline as an object, and its node', 0) end
+    checkTexts(commit.inline, 'slot', 'nonce')
+    commit.inline.node = node
   end
   local recordKey = workerKey(tag, commit.worker)
   return { commit = commit, texts = texts, recordKey = recordKey, inboxKey = recordKey .. laneKeys.inbox }
@@ -139,7 +149,7 @@ local function guardTurn(tag, turn, batch)
   local version = digits(commit.version)
   if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end -- guard: version check
   turn.session, turn.run = sessionOf(worker, record.path1), record.run or atStart.run
-  turn.rootKey = record.parent and rootKeyOf(tag, turn.session) or recordKey
+  turn.rootKey = record.parent and workerKey(tag, string.sub(record.path1, 1, 36)) or recordKey
   local hit, outcome = nil, commit.outcome
   hit, turn.cancelCount, turn.spentBefore, turn.caps, turn.paused, turn.approval, turn.turnUs = readCancellation(tag, record, worker)
   if hit and outcome ~= 'cancelled' then return { 'cancelled' } end -- guard: cancel check of commit
