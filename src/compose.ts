@@ -87,7 +87,7 @@ export interface StartNodeOptions {
    * was set last. Default 7 days.
    */
   readonly retentionMs?: number | undefined
-  /** What no session may go beyond on this node, whatever it asks for. Default: everything is permitted. */
+  /** What this node permits to each session at most, whatever the session asks for. Default: everything is permitted. */
   readonly permissions?: Permissions | undefined
   /** How long `stop` waits for turns before it releases them. Default 30 s. */
   readonly drainMs?: number | undefined

@@ -1,7 +1,7 @@
 /** Duty: refuse a Node that is too old, with one sentence, before a missing function looks like a fault of troupe. npm only warns. */
 import { ConfigError } from './core/errors.ts'
 
-/** As in package.json, which an application that was bundled into one file has not beside it. */
+/** As in package.json, which is missing beside an application that was bundled into one file. */
 const nodeNeeded = '24.12'
 
 /** Only the major version is checked, because an early minor version works with a warning of its own. */

@@ -114,7 +114,7 @@ export class DeliveryQueue {
       const page = await this.#ids(state, from)
       const ids = page.filter(({ id }) => webhookId === undefined || id.startsWith(`${webhookId}.`)).slice(0, left)
       const rows = await Promise.all(ids.map(({ id, score }) => this.#row(id, state, score)))
-      // A delivery that moved on meanwhile is found in the other state, or the next time.
+      // A delivery that changed in the meantime is found in its new state, or the next time.
       yield* rows.filter((row) => row !== null)
       left -= ids.length
       if (page.length < idsAtOnce) return
@@ -166,7 +166,9 @@ export class DeliveryQueue {
       if (state === 'retrying') await job?.promote()
       else await job?.retry(sets[state], { resetAttemptsMade: true, resetAttemptsStarted: true })
     } catch (cause) {
-      throw new ConflictError('transition_illegal', `delivery ${id} moved on meanwhile: look at it again.`, { cause })
+      throw new ConflictError('transition_illegal', `delivery ${id} changed in the meantime: look at it again.`, {
+        cause,
+      })
     }
   }
 

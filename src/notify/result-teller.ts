@@ -1,5 +1,5 @@
 /**
- * Duty: take what happened to where it is told: into a queue or to an address that the creator of a session named, and to endpoints.
+ * Duty: send notices to where they go: into a queue or to an address that the creator of a session named, and to endpoints.
  * TELL-1 Telling twice has the effect of once: a sweep tells again what a node that died may have told.
  * TELL-2 A node takes part in sending requests from when it has secrets, or knows of an endpoint. Other nodes have no connection for it.
  */

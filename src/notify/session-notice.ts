@@ -19,7 +19,7 @@ export interface SessionNotice {
 }
 
 /**
- * The same for the same end of the same session, so that telling it twice has the effect of once. A run that is retried keeps its number, and ends
+ * The same id for the same end of the same session, so that a notice that is sent twice counts once. A run that is retried keeps its number, and ends
  * once more: so the number of retries tells its ends apart.
  */
 export function noticeId({ data: { sessionId, run } }: SessionNotice, retries: number): string {

@@ -1,8 +1,8 @@
 /**
  * Duty: what a node does about every second for its partition: heal, fire timers, finish cancels, prune, pack.
  * Each call is bounded; the sweeper calls again while there is more.
- * UPKEEP-1 A cancelled agent that no node runs rests with a result for each call: scripts decode no JSON, so finish names such agents, and
- *     ends them when it is given what answers their open calls.
+ * UPKEEP-1 A cancelled agent that no node runs ends with a result for each call. Scripts decode no JSON, so `finish` names such agents, and ends
+ *    them in a second call that brings the results for their open calls.
  */
 
 import { InvariantError } from '../core/errors.ts'

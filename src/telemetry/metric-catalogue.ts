@@ -6,7 +6,7 @@
 
 export type MetricType = 'counter' | 'gauge' | 'histogram'
 
-/** Who knows it: the process that is asked, or all of the namespace, so that every process gives the same answer. */
+/** Who knows its value: only the process that is asked, or the namespace, so that every process gives the same answer. */
 export type MetricScope = 'process' | 'namespace'
 
 export interface MetricFacts {

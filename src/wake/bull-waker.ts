@@ -1,8 +1,8 @@
 /**
  * Duty: sends wake-ups as BullMQ jobs.
  * WAKE-1 A wake-up that cannot be sent is logged and not sent again: a sweep finds the work.
- * WAKE-9 Wake-ups of one queue that nodes send back at about the same time become one job, which names the others. As long as all nodes are
- *     full, jobs would else become more and more: each slot that leaves a queue has scripts put wake-ups for the work it leaves behind.
+ * WAKE-9 Wake-ups of one queue that nodes send back at about the same time become one job, which names the others. Else jobs would multiply while
+ *    all nodes are full: for each slot that leaves a queue, scripts add wake-ups for the work that it leaves.
  */
 import type { Queue } from 'bullmq'
 import type { WorkerLog } from '../core/definition/worker-log.ts'

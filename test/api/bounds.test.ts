@@ -1,4 +1,4 @@
-/** What one caller may use of a server: requests, streams, memory; and what it is told when a stream or a server ends. */
+/** What one caller may use of a server: requests, streams, memory; and which error it gets when a stream or a server ends. */
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect as dial, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'

@@ -167,7 +167,7 @@ export class Life {
     return this.#chances.reply()
   }
 
-  /** Lets a few passes of the event loop go by, so that what is heard of at once is heard of first. */
+  /** Lets a few passes of the event loop go by, so that everything that is already there arrives first. */
   async #soon(): Promise<void> {
     for (let more = this.#chances.below(3); more > 0; more--) await new Promise(setImmediate)
   }

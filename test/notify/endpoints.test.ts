@@ -347,7 +347,7 @@ test('a node reports what happened when the node before it was killed', async ()
   const session = await harness.client.sessions.create({ kind: 'tally', input: 1 })
   await session.result()
   await node.kill()
-  // A notice that is still to be told is no fault.
+  // A notice that is not sent yet is no fault.
   expect((await harness.client.audit()).findings).toEqual([])
   await using next = await TestTroupe.connect({ namespace: harness.namespace })
   await next.startNode(workers, { webhooks: isPrivate })

@@ -131,7 +131,7 @@ test(
     await dialog.getByText(/"type": "webhook\.test"/).waitFor()
     await page.keyboard.press('Escape')
     await page.keyboard.press('D')
-    await page.getByText('It is told of nothing any more.').waitFor()
+    await page.getByText('It gets no notices any more.').waitFor()
     await page.keyboard.press('u')
     await page.getByText('It is told of what happens from now on.').waitFor()
     await page.keyboard.press('R')

@@ -24,7 +24,7 @@ function understood(reply: Reply, call: Call): unknown {
     if (item[0] === 'assigned') return decodeAssignment(item, 0)
     // A script that answers several turns, or sessions, gives a list.
     if (item[0] === 'ok' || item[0] === 'again') return understood(item, call)
-    // A slot that was given nothing leaves, whatever word it hears.
+    // A slot without an assignment leaves, whatever the answer says.
     return item[0] === 'empty' ? null : item
   })
   if (reply[0] === 'assigned') return decodeAssignment(reply, 0)

@@ -100,7 +100,7 @@ export class ClusterTrouble {
       await move.end()
     } catch (error) {
       if (!(error instanceof ReplyError)) throw error
-      // On a busy machine one of the two was taken for dead meanwhile, and what it was told of the move went with it. Until the keys of the slot are
+      // On a busy machine one of the two was taken for dead in between, and lost the news of the move. Until the keys of the slot are
       // together again, what is written there may be lost.
       await this.#cluster.fixMoves()
       this.gaps.push({

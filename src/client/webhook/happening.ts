@@ -18,9 +18,9 @@ export interface Happening {
   /** The kind of its session. */
   readonly kind: string
   readonly name: string
-  /** What is told in any case. */
+  /** What every endpoint gets. */
   readonly ids: Readonly<Record<string, unknown>>
-  /** What an endpoint is told beside that, if it asks for it. */
+  /** What an endpoint gets in addition, if it asks for it. */
   readonly more: Readonly<Record<string, unknown>>
 }
 
@@ -30,7 +30,7 @@ export interface HappeningStores {
   readonly letters: LetterStore
 }
 
-/** Null: it is gone, has ended, or belongs to a dry run. Then nothing is told of it. */
+/** Null: it is gone, has ended, or belongs to a dry run. Then no notice is sent. */
 export async function readHappening(
   notice: Exclude<Notice, { of: 'own' }>,
   stores: HappeningStores,
@@ -48,7 +48,7 @@ async function endOf({ inspect }: HappeningStores, sessionId: string): Promise<H
   return { id: end.id, type, at: end.at, kind, name, ids, more }
 }
 
-/** An ask that was answered before anybody could be told needs nobody any more. */
+/** An ask that was answered before its notice could be sent needs nobody any more. */
 async function askOf({ inspect, asks }: HappeningStores, askId: string): Promise<Happening | null> {
   const [row] = await asks.rows([askId])
   const session = row?.state === 'open' ? await sessionOf(inspect, row.sessionId) : null

@@ -1,10 +1,10 @@
 /**
  * Duty: tell the notices of a node in an order, some at a time. If no node ran for a time, there may be a million of them.
- * NOTICES-1 A notice that waits to be told and comes again is told once. A notice that is being told is told again: what it tells may have happened
- *    once more since it was read.
+ * NOTICES-1 A waiting notice that comes again is sent once. A notice that comes again while it is sent is sent again: its subject may have
+ *    changed since it was read.
  */
 
-/** How many notices are told at once. */
+/** How many notices are sent at once. */
 const atOnce = 50
 
 export class NoticeQueue {
@@ -16,7 +16,7 @@ export class NoticeQueue {
     this.#tell = tell
   }
 
-  /** Resolves when the notice is told. */
+  /** Resolves when the notice is sent. */
   add(notice: string): Promise<void> {
     const known = this.#waiting.get(notice)
     if (known) return known.promise

@@ -1,5 +1,5 @@
 /**
- * Duty: what a node does for notices: it reads what happened, and has it told where it is to be told.
+ * Duty: what a node does for notices: it reads what happened, and sends it to where the notice goes.
  * TELLING-1 An endpoint is told of what happened in a partition since it listens there, and of nothing before.
  * TELLING-2 Where a session itself sends its end (`notify`), and what endpoints are told, are separate notices: if one cannot be told, the other still is.
  */

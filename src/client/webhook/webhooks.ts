@@ -35,7 +35,7 @@ export interface WebhooksSettings {
   readonly store: EndpointStore
   /** The partition that has the queue of deliveries. */
   readonly first: OpenPlace
-  /** Looks whether there are more partitions by now: who is told of one is told of all. */
+  /** Looks whether there are more partitions by now: an endpoint listens in all of them. */
   readonly learn: () => Promise<void>
   readonly actor: string | undefined
   readonly allowPrivateAddresses: boolean
@@ -158,7 +158,7 @@ export class Webhooks {
     return this.#withHealth(changed)
   }
 
-  /** Disables an endpoint: it is told of nothing until it is enabled. Deliveries that are on their way fail; each can be made again. */
+  /** Disables an endpoint: it gets nothing until it is enabled. Deliveries that are on their way fail; each can be made again. */
   async disable(id: string): Promise<Webhook> {
     const changed = await this.#change(id, (record) => ({ ...record, isEnabled: false }))
     await this.#listenAsStored(changed.id)

@@ -41,7 +41,8 @@ export interface ModelRequest {
   /** The reply that is no call must be JSON of this JSON Schema. The instructions say so too; a model that can be held to it should be. */
   readonly output?: Readonly<Record<string, unknown>> | undefined
   /**
-   * The same each time this reply is asked for: `<worker>/<run>/<iteration>`, followed by `.<number>` after that number of blank replies, and by `.c<number>` after the prompt was
+   * The same key each time this reply is asked for: `<worker>/<run>/<iteration>`, followed by `.<number>` after that number of blank replies, and
+   * by `.c<number>` after the prompt was
    * compacted because it was too long.
    */
   readonly idempotencyKey: string

@@ -161,7 +161,7 @@ export class ContextContainer {
     return this.#passedOver
   }
 
-  /** An order to compact that was received, and of which nothing has come yet. */
+  /** An order to compact that was received and not carried out yet. */
   get owedOrder(): OrderedEntry | null {
     return this.#owedOrder
   }
@@ -344,7 +344,7 @@ export class ContextContainer {
     this.#run.children.push(childOf(result, given))
   }
 
-  /** The run goes on with all that it had. What its failure says of it no longer counts. */
+  /** The run goes on with all that it had. Its entry in the failure no longer counts. */
   #retried({ run: number, reopened = [], at }: RetriedEntry): void {
     const failed = this.#failedRun
     if (failed?.run.number !== number) {

@@ -166,7 +166,7 @@ export interface CompactedEntry extends EntryHead {
   readonly type: 'compacted'
   /** The summary, as the model wrote it. */
   readonly text: string
-  /** What is owed and may not be forgotten, as troupe knows it: it stands in prompts beside the summary. */
+  /** Open work that must not be forgotten, as troupe knows it: it stands in prompts beside the summary. */
   readonly owed?: string
   /** The id of the first message that stays. */
   readonly firstKept: string

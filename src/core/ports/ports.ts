@@ -171,7 +171,7 @@ export interface NextClaim {
   readonly keepWakeup: boolean
 }
 
-/** What a slot wants after a commit. null: to leave. stay: nothing, because it goes on with children, or another of its turns asks. */
+/** What a slot wants after a commit. null: to leave. stay: nothing, because it goes on with children, or another of its turns will ask. */
 export type SlotNext = NextClaim | 'stay' | null
 
 export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
@@ -336,7 +336,7 @@ export interface DamagedSession {
 /** The store of one partition as the sweeper needs it. */
 export interface UpkeepStore {
   readonly partition: number
-  /** Registers the node and all that it hosts, at once: nobody may be told before that the node is ready. */
+  /** Registers the node and everything that it hosts at once: nobody may learn before that the node is ready. */
   announce(slots: number, kinds: readonly HostedKind[]): Promise<void>
   sweep(slots: number, poolLoads: readonly PoolLoad[], leaving: boolean): Promise<SweepAnswer>
   /**
@@ -369,7 +369,7 @@ export interface UpkeepStore {
   }>
   /** Prunes one batch of the pass that nodes share. `done`: the pass is over, or another node makes it. */
   prune(): Promise<{ pruned: number; done: boolean }>
-  /** Forgets kinds and pools that no node has hosted for long and of which no work waits. Returns the names of what it forgot. */
+  /** Forgets kinds and pools that no node has hosted for long and for which no work waits. Returns the names of what it forgot. */
   forgetKinds(): Promise<{ kinds: readonly string[]; pools: readonly string[] }>
   /** Packs some of the histories that have rested for long, on the walk that nodes share. `done`: it is over, or another node makes it. */
   pack(): Promise<{ packed: number; done: boolean }>

@@ -1,5 +1,5 @@
 /**
- * Duty: the notices of what is to be told outside, as they stand among the timers until a node has told them (store/lua/shared/mail/notices.lua), and their types.
+ * Duty: notices in the form in which they stand among the timers until a node has sent them (store/lua/shared/mail/notices.lua), and their types.
  * `own` goes where its session says (core/worker/notify.ts); the others go to the endpoints of the namespace.
  */
 import { isId, sessionIdOfRoot } from '../ids.ts'

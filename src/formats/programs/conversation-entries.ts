@@ -12,7 +12,7 @@ const losses: Losses = qLosses
 export const alternatingEntries: Format = {
   name: 'alternating',
   title: 'alternating entries',
-  form: 'a JSON object `{entries}`: a list of `{user, assistant}`, of which one is null',
+  form: 'a JSON object `{entries}`: a list of `{user, assistant}`, one of which is null',
   losses,
   fits: (source) =>
     areEntries(source, 'entries') &&

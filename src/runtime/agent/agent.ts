@@ -82,7 +82,7 @@ function waitsForMessages({ for: { kind } }: Pause): boolean {
   return kind === 'results' || kind === 'signal'
 }
 
-/** A run of which nothing has begun has nothing to undo. */
+/** A run that has not begun has nothing to undo. */
 function cancelled(agentTurn: AgentTurn, position: RunPosition): Step | Promise<Step> {
   const { turn, end, kind, begunRun, working } = agentTurn
   const { onCancel, onCancelMs } = kind.definition

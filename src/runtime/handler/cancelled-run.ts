@@ -13,7 +13,7 @@ import { lastStep } from './last-step.ts'
 interface HandlerRun {
   readonly turn: Turn
   readonly definition: HandlerDefinition
-  /** The last run of the worker that has begun. A run of which nothing has begun has nothing to undo. */
+  /** The last run of the worker that has begun. A run that has not begun has nothing to undo. */
   readonly begunRun: number
   /** A receive of the run that may still go on. */
   readonly working: Promise<unknown> | undefined

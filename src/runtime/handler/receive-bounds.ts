@@ -14,7 +14,7 @@ export class ReceiveBounds {
   /** Timers and asks of the run that were open before this receive, without the one that it receives. */
   readonly #openBefore: number
   readonly #received: unknown
-  /** Of what is received, once it matters: the history holds it beside what is passed. */
+  /** How much of the commit the received message takes: the history holds it beside what the handler passes. */
   #receivedBytes: number | undefined
   /** How many bytes the handler has passed so far, and how many of them are the state. */
   #bytes = 0

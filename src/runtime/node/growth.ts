@@ -1,6 +1,7 @@
 /**
  * Duty: takes in the partitions that come while a node runs.
- * GROWTH-1 It looks once at a time; what is asked meanwhile makes it look once more. What fails is tried again: a session in a new partition waits for it.
+ * GROWTH-1 It looks once at a time; a request while it looks makes it look once more. What fails is tried again: a session in a new partition
+ *    waits for it.
  */
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { toRuntimeError } from '../../core/errors.ts'
@@ -50,7 +51,7 @@ export class Growth implements Listener {
       this.#isAsked = false
       await this.#lookOnce().catch((error: unknown) => this.#tryAgain(error))
     }
-    // Nothing may come between this and the last look at `#isAsked`.
+    // No await may come between this and the last look at `#isAsked`.
     this.#looking = undefined
   }
 

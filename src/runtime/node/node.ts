@@ -54,7 +54,7 @@ export class RuntimeNode {
   readonly #suspects: SuspectGate
   readonly #slotHost: SlotHost
   readonly #partitions: Partition[] = []
-  /** So many of them, the first ones, in which it works. */
+  /** How many partitions it works in, counted from the first. */
   #started = 0
   readonly #awake = new Set<Promise<unknown>>()
   #kindPools: ReadonlyMap<string, string> = new Map()

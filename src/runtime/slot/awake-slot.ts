@@ -119,7 +119,8 @@ export class AwakeSlot {
         if (turn.aborted) await suspects.noteOverrunIfDeaf(behaving)
         return
       }
-      const abandoned = 'a turn was given up, as its lease is not certain any more; the worker goes on elsewhere'
+      const abandoned =
+        'a turn was given up, because its lease is no longer certain; another node goes on with the worker'
       log.warn(abandoned, { worker: assignment.workerId, kind: assignment.kind, why: over })
       suspects.noteOverrun(behaving)
     } finally {
@@ -193,7 +194,7 @@ export class AwakeSlot {
     return childrenOf(offer, endAnswer, performance.now() + leaseMs - leaseMarginMs)
   }
 
-  /** They begin only if the parent's turn ended: if it was given up, the slot may not hold them, or a cancel came. */
+  /** They begin only if the parent's turn ended: if it was given up, the slot may not hold them, or there is a cancel. */
   async #runChildren(parent: Turn, assignments: readonly Assignment[]): Promise<Turn> {
     this.#children = new InlineChildren(assignments, {
       inlineMs: this.#node.policy.inlineChildrenMs,

@@ -107,7 +107,7 @@ export class InlineChildren {
     return turn === this.#turns[this.#assignments.length - 1]
   }
 
-  /** None was released: the last one ends last. */
+  /** No child was released: the last one ends last. */
   get areAllBegun(): boolean {
     return this.#begun === this.#assignments.length
   }

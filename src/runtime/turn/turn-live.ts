@@ -1,8 +1,7 @@
 /**
  * Duty: what those who follow a session are told of one turn while it runs: the fine state of its worker, its tools and their progress, and
  * the text that its model streams.
- * TURN-LIVE-1 Nothing is published unless somebody follows the session. The turn remembers what it does nevertheless, so that a follower who comes
- *             late is told.
+ * TURN-LIVE-1 Nothing is published unless somebody follows the session. The turn remembers what it does even then, for followers that come late.
  * TURN-LIVE-2 A state is published when it, or the state of the run behind it, differs from the state that was published last.
  */
 import type { LiveNote, LivePublisher } from '../../core/ports/live.ts'

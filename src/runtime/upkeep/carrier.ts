@@ -1,6 +1,6 @@
 /**
  * Duty: bring mails to other partitions, as soon as a commit of this node sends some, and with every sweep.
- * CARRIER-1 It runs once at a time; if it is asked meanwhile, it runs once more. If it fails, it tries again after a second.
+ * CARRIER-1 It runs once at a time; if it is asked while it runs, it runs once more. If it fails, it tries again after a second.
  */
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { OutboxStore } from '../../core/ports/outbox.ts'
@@ -38,7 +38,7 @@ export class Carrier {
         this.#log.debug('outboxes could not be read; the next sweep tries again', { error: String(error) }),
       )
     }
-    // Nothing may come between this and the last look at `#isAsked`: what is asked then would wait for the next sweep.
+    // No await may come between this and the last look at `#isAsked`: a request in between would wait for the next sweep.
     this.#running = undefined
   }
 

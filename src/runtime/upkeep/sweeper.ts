@@ -56,7 +56,7 @@ export class Sweeper {
   #prunedAt = performance.now()
   #packedAt = this.#prunedAt
   #running: Promise<void> | undefined
-  /** Whether gates are being opened (SWEEP-7); `again`: somebody asked for it meanwhile. */
+  /** Whether gates are being opened (SWEEP-7); `again`: somebody asked for it in the meantime. */
   #opening: 'no' | 'now' | 'again' = 'no'
   #stopped = false
   /** Notices that this node has told, which the next sweep reports to Redis. */

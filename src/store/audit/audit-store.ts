@@ -1,7 +1,7 @@
 /**
  * Duty: the reads of the audit in one partition, page by page. It never writes.
  * PICTURE-1 A picture shows one moment: one script reads records, lanes and the sets that they stand in.
- * PICTURE-2 Histories only grow. So entries that are read later, up to the length in the picture, are those of its moment.
+ * PICTURE-2 Histories only grow. So entries that are read later, up to the length in the picture, belong to the moment of the picture.
  * PICTURE-3 A key that another program wrote over is named, by a picture or by `damagedKeys`, and reads as empty. So the audit still sees the rest.
  */
 import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../../core/ids.ts'
@@ -141,7 +141,8 @@ export class AuditStore {
 
   /**
    * Sessions in the index that were created by `until`, in the order of the index. With `since`: only those that go on, and those that ended between
-   * the two times. What begins or ends while the audit reads is for the next one. If the index cannot be read, these are the sessions whose root has
+   * the two times. Sessions that begin or end while the audit reads are left to the next audit. If the index cannot be read, these are the
+   * sessions whose root has
    * a record.
    */
   async sessionIds(cursor: string, until: number, since?: number): Promise<Page<string>> {
@@ -261,7 +262,10 @@ export class AuditStore {
     return this.#members(this.#keys.asks, cursor)
   }
 
-  /** Whether the ask is in the inbox although nobody waits for its answer, and of which worker it is. Null: it is not in the inbox, or it is open. */
+  /**
+   * Whether the ask is in the inbox although nobody waits for its answer, and the worker that asked it. Null: it is not in the inbox, or it is
+   * open.
+   */
   async orphanAsk(ask: string): Promise<{ readonly workerId: string | null; readonly state: string | null } | null> {
     const [score, record] = await Promise.all([
       orElse(this.#redis.zscore(this.#keys.asks, ask), null),

@@ -219,7 +219,7 @@ export class InspectStore {
     return Promise.all(rows.map((row) => this.#withLarge(keys.large, row)))
   }
 
-  /** In place of the heads of large results these themselves; nothing where one was received meanwhile. */
+  /** Replaces the heads of large results by the results; a result that was received in between is left out. */
   async #withLarge(large: string, { lane, first, mails }: LaneRow): Promise<LaneRow> {
     const calls = mails.map((text) => callOfHeadAlone(lane, text))
     const wanted = calls.filter((call) => call !== undefined)

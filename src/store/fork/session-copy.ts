@@ -1,7 +1,7 @@
 /**
  * Duty: write a copy of a session, from its cut, under new ids.
  * SESSION-COPY-1 The copy is the session as it was at the moment of the cut, whatever the session has done since.
- * SESSION-COPY-2 No script writes more than a bounded part. What is written is seen by nobody before the last one (FORK-STORE-1).
+ * SESSION-COPY-2 No script writes more than a bounded part. Nobody sees these writes before the last one (FORK-STORE-1).
  */
 import { type BlobRef, encodeBlobLine } from '../../core/blob.ts'
 import { NotFoundError } from '../../core/errors.ts'

@@ -2,7 +2,7 @@
  * Duty: pack histories that have rested for long, a batch at a time (decision 0042).
  * HISTORY-PACKER-1 It holds no state that matters: a node that dies between two calls leaves each history whole, and the walk goes on from where all
  *     before was packed.
- * HISTORY-PACKER-2 An entry that comes meanwhile stands behind what is packed. A pack that somebody else made is not made again.
+ * HISTORY-PACKER-2 An entry that is written during packing comes behind the packed ones. A pack that somebody else made is not made again.
  */
 import type { Buffer } from 'node:buffer'
 import type { Policy } from '../../core/policy.ts'

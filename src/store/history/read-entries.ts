@@ -1,5 +1,5 @@
 /**
- * Duty: read entries of a history, packed or not. Nothing else reads the list of a history, but for its length and its last element.
+ * Duty: read entries of a history, packed or not. Only this module reads the list of a history; others read its length or its last element.
  * READ-ENTRIES-1 A history that is not packed costs what reading its list costs. One that is packed costs one more read at most, of the pack that
  *     begins before the first position.
  */

@@ -133,7 +133,7 @@ function mails(lane: Lane, base: number, texts: readonly string[]): Mail[] {
   return found
 }
 
-/** How many of these results come before the first of which only the head is here. */
+/** How many of these results are complete: those before the first that is only a head. */
 function seenIn(results: readonly string[]): number {
   const first = results.findIndex((text) => isHeadAlone('results', text))
   return first < 0 ? results.length : first

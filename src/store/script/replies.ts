@@ -45,7 +45,7 @@ export function fieldsNamed(names: readonly string[], values: readonly (string |
   return fields
 }
 
-/** What an entry of the event stream tells of one commit, as core/event/event-notes.ts reads it; the commits of one script share an entry. */
+/** What an entry of the event stream holds for one commit, as core/event/event-notes.ts reads it; the commits of one script share an entry. */
 export interface EventEntry {
   readonly id: string
   /** Number within the entry. */

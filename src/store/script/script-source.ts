@@ -78,7 +78,7 @@ export interface ScriptLibrary {
   readonly text: string
 }
 
-/** Scripts that write nothing. Redis is told so, and then calls them even if it is full or a replica. */
+/** Scripts that write nothing. They are registered so, and Redis then calls them even if it is full or a replica. */
 const readers: ReadonlySet<string> = new Set(['look'])
 
 const library = once(linkLibrary)
@@ -125,7 +125,7 @@ function blockOf(pieces: readonly Piece[], others: readonly ReadonlySet<string>[
   const isUsed = (name: string) => others.some((words) => words.has(name))
   const outer = pieces.filter(({ names }) => names.some(isUsed))
   const names = outer.flatMap((piece) => piece.names)
-  // These names are declared before the block, and set in it.
+  // These names are declared before the block, and get their values in it.
   const inner = pieces.map((piece) =>
     outer.includes(piece) ? { ...piece, text: piece.text.replace(/^local /, '') } : piece,
   )

@@ -161,7 +161,7 @@ function wordsOf<Key extends string, Arg extends string, Field extends string>(
   return words
 }
 
-/** Of the values those that the header names, in its order. One that is undefined is left out. */
+/** The values that the header names, in its order. One that is undefined is left out. */
 export function encodeHeader<Name extends string>(
   names: readonly Name[],
   values: { readonly [Each in Name]?: HeaderValue | undefined },

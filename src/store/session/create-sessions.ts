@@ -1,5 +1,6 @@
 /**
- * Duty: creates the sessions of one partition, in as few scripts as may hold them. Those that are asked for in one pass of the event loop go together.
+ * Duty: creates the sessions of one partition, in as few scripts as may hold them. Sessions that are asked for in one pass of the event loop are
+ * created together.
  * CREATE-1 Each session is answered as if it had been created alone: where a script meets an error, its sessions are sent again one by one, and
  *          each then gets its own error or answer.
  */
@@ -68,7 +69,7 @@ type Settled = PromiseSettledResult<CreateAnswer>
 interface Prepared {
   /** The session's part of the header. */
   readonly fields: Readonly<Record<string, HeaderValue | undefined>>
-  /** The mail, the event, then the entries, then what is said of the blobs. */
+  /** The mail, the event, then the history entries, then the facts of the blobs. */
   readonly texts: readonly string[]
   /** Their bytes go before. */
   readonly blobs: readonly SentBlob[]
@@ -242,7 +243,7 @@ function whole(answers: readonly (Answer | null)[]): Answer[] {
   return answers.filter((answer) => answer !== null)
 }
 
-/** Of orders that were made before and after this process learned of more partitions the fewer: then all are refused, and made again (RAISE-2). */
+/** If this process learned of more partitions between two orders of a batch, the smaller number: then all are refused, and made again (RAISE-2). */
 function leastKnown(batch: readonly Prepared[]): number | undefined {
   const known = batch.flatMap(({ partitions }) => partitions ?? [])
   return known.length === 0 ? undefined : Math.min(...known)

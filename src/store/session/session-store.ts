@@ -238,7 +238,7 @@ export class SessionStore {
     return this.#cancels.worker(...call)
   }
 
-  /** Sets the limits that are given; answers the limits that hold now. */
+  /** Sets the limits named in the options; returns the limits that hold now. */
   async limit(
     sessionId: string,
     { modelCalls, tokens, toolCalls }: Partial<Spending>,

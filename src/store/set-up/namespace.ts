@@ -37,7 +37,7 @@ export async function lookAtNamespace(
   return partitions
 }
 
-/** In a cluster the keys `meta` of the partitions are at several servers, of which each lists its own. */
+/** In a cluster the keys `meta` of the partitions are at several servers, and each server lists only its own. */
 function lookIn(connections: Connections, namespace: string): LookForPartitions | undefined {
   if (!connections.isCluster) return undefined
   const metaOf = (partition: number) => partitionKeys(tagOf(namespace, partition)).meta

@@ -17,7 +17,7 @@ export async function retentionOf(redis: Redis, namespace: string): Promise<numb
   return Number(stored)
 }
 
-/** Of a node that starts: what it was started with, which holds from now on; else what holds; undefined where nobody said anything. */
+/** The retention that a starting node sets, which holds from now on; else the one that holds; undefined if nobody set one. */
 export async function agreeOnRetention(
   redis: Redis,
   namespace: string,

@@ -1,8 +1,9 @@
 /**
  * Duty: bring runs to their gates, where these are in another partition: the first one has the gates of all (lua/shared/gates.lua).
- * GUEST-1 A run is in progress by its record only while the first partition counts it. So it is counted there first, and taken out there after its record
- *     says that it is over, or cannot begin any more.
- * GUEST-2 What is told between the partitions may be lost, come twice or late: the other answers by what it has, and what is not answered is told again.
+ * GUEST-1 A run is in progress by its record only while the first partition counts it. So a guest is counted there first, and removed there after
+ *    its record says that it is over, or cannot begin any more.
+ * GUEST-2 Words between the partitions may be lost, come twice or late. The other partition answers by its own state; a word without an answer is
+ *    sent again.
  */
 import { partitionOf } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
@@ -16,7 +17,7 @@ import type { HeaderValue } from '../script/script.ts'
 import { guestScript, hostScript } from '../script/scripts.ts'
 import { newSeed, parseWakeups } from '../wakeups.ts'
 
-/** What a fire has to tell of a run. begins: the first partition lets it begin. Else how it stands in its own partition. */
+/** What the script `fire` reports of a run. begins: the first partition lets it begin. Any other word: its state in its own partition. */
 export interface GuestNews {
   readonly standing: 'begins' | Standing
   readonly guest: string
@@ -40,7 +41,7 @@ export class GuestStore {
     this.#policy = policy
   }
 
-  /** Asks for the gates of a run that a turn wants to begin. Returns what `enter` is to be told; or "never". */
+  /** Asks for the gates of a run that a turn wants to begin. Returns the word for the script `enter`; or "never". */
   async ask(
     { workerId, kind, version, depth }: Pick<Assignment, 'workerId' | 'kind' | 'version' | 'depth'>,
     at: readonly (Omit<GateOrder, 'key'> & { readonly key: string | undefined })[],
@@ -52,7 +53,7 @@ export class GuestStore {
     return answer === 'waits' ? `${sort} ${opensIn}` : String(answer)
   }
 
-  /** Never rejects: what cannot be told now is told again. */
+  /** Never rejects: a word that cannot be sent now is sent again. */
   async tell(news: readonly GuestNews[]): Promise<GuestsAnswered> {
     const answers = await Promise.allSettled(news.map((one) => this.#tellOf(one)))
     const done = answers.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
@@ -104,7 +105,7 @@ export class GuestStore {
     return { standing: standing as Standing, partition, wakeups: parseWakeups(wakeups) }
   }
 
-  /** Those that wait for its result, up to the first that does not. */
+  /** The ancestors that wait for its result, up to the first that does not. */
   async #waitingAncestors(worker: string, depth: number): Promise<string[]> {
     const { redis, keys } = this.#places[partitionOf(worker)] as OpenPlace
     const fields = Array.from({ length: depth }, (_, level) => `path${depth - level}`)

@@ -12,9 +12,9 @@ const wholeEveryMs = 10_000
 export interface NodeKinds {
   /** The kinds of the node, by pool. */
   readonly kinds: ReadonlyMap<string, readonly string[]>
-  /** Those of them that spawn nothing. */
+  /** Those kinds of the node that spawn nothing. */
   readonly childless?: ReadonlySet<string>
-  /** Those of them that have `onCancel`. */
+  /** Those kinds of the node that have `onCancel`. */
   readonly withOnCancel?: ReadonlySet<string>
 }
 
@@ -49,8 +49,8 @@ export class KindLists {
 }
 
 /**
- * As claims read it: each name with a space before and behind, and those that spawn nothing behind a !; of those with `onCancel` the name once
- * more, with a * behind it.
+ * In the form that claims read: each name between spaces, with a ! before it if the kind spawns nothing; a kind with `onCancel` once more, with a
+ * * after it.
  */
 function kindList(
   kinds: readonly string[],

@@ -1,6 +1,6 @@
 /**
  * Duty: take turns away from a node that dies or stands still (release.lua), so that others go on with them before their leases end.
- * RELEASE-1 A turn is taken only while it has the token that was read. What its node still commits is fenced.
+ * RELEASE-1 A turn is taken only while it has the token that was read. Later commits of its node are fenced.
  */
 import type { PartitionKeys } from '../keys.ts'
 import type { ScriptCaller } from '../script/script.ts'

@@ -86,7 +86,7 @@ export async function busyGates(
   })
 }
 
-/** Beside the gates of a partition stand runs whose gates are in another one, with spaces in between. */
+/** The set of gates also holds runs whose gates are in another partition; their names contain spaces. */
 export function isGate(name: string): boolean {
   return !name.includes(' ')
 }

@@ -1,5 +1,5 @@
 /**
- * How long a client tries to connect: as long as it is told, or else for a time of its own; and how soon its connections end if Redis stands still.
+ * How long a client tries to connect: for the given time, or else for its default; and how soon its connections end if Redis stands still.
  */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'

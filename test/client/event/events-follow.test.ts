@@ -143,7 +143,7 @@ test('a follower that begins as its client is closed opens no connection', async
   expect(opened).toEqual([])
 })
 
-/** Tells what it is given, when the test says so. */
+/** Passes on its events when the test says so. */
 class HandHub extends EventHub {
   tell: Listener = () => {}
   say: LiveListener | undefined

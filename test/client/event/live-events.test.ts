@@ -1,4 +1,7 @@
-/** What is told and not stored, among the events of a session: as it comes, and changing nothing of those that are stored (EVENTS-1 to EVENTS-3). */
+/**
+ * Transient events among the stored events of a session: they come as they are published, and change nothing of the stored ones (EVENTS-1 to
+ * EVENTS-3).
+ */
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../../src/client/session/session.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
@@ -30,7 +33,7 @@ async function opened() {
     const [, count] = await troupe.redis.pubsub('NUMSUB', sessionChannels(troupe.tag, id).live)
     return Number(count)
   }
-  /** Waits until Redis has answered everything: what is said while too much is unanswered is dropped. */
+  /** Waits until Redis has answered everything: notes are dropped while too much is unanswered. */
   const heeded = () => waitUntil('what was said is answered', () => connection.commandQueue.length === 0)
   const close = async () => {
     connection.disconnect()

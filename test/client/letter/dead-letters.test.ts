@@ -1,4 +1,4 @@
-/** Dead letters as programs see them: what killed, the evidence, the one failure that the parent is told of, and the way back. */
+/** Dead letters as programs see them: what killed the node, the evidence, the one failure that the parent gets, and the way back. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'

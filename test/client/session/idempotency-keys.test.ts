@@ -8,7 +8,7 @@ import type { OpenPlace } from '../../../src/store/places.ts'
 import type { ScriptCaller } from '../../../src/store/script/script.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
-/** Sends a message as a sender does that was told nothing of an earlier message under the key. */
+/** Sends a message as a sender does that got no answer for an earlier message under the key. */
 const fixedAnswer = (answer: readonly string[]) => ({ call: async () => [...answer] }) as unknown as ScriptCaller
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })

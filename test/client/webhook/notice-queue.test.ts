@@ -1,8 +1,8 @@
-/** A client is told notices some at a time, and gets each as the thing that it is about is when its turn comes. */
+/** A client sends several notices at a time, and reads the subject of each when its turn comes. */
 import { expect, test } from 'vitest'
 import { NoticeQueue } from '../../../src/client/webhook/notice-queue.ts'
 
-/** A queue whose notices are told when the test says so. */
+/** A queue whose notices are sent when the test says so. */
 function held() {
   const told: string[] = []
   const open: PromiseWithResolvers<void>[] = []

@@ -1,4 +1,4 @@
-/** Permissions as text, as what they may hold, and as what may be given on. */
+/** Permissions: their text, what they may hold, and what a worker may pass on to a child. */
 import { describe, expect, test } from 'vitest'
 import { InputError } from '../../../src/core/errors.ts'
 import {

@@ -114,7 +114,7 @@ async function expectResults(stage: Stage, sessions: readonly Session[], values:
     const expected = { status: 'completed', run: 1, value: { text: delegationResult(values[index] as number) } }
     if (JSON.stringify(result) === JSON.stringify(expected)) continue
     const { workers } = await (sessions[index] as Session).report()
-    // The parent is told of a child that failed, and goes on: the result alone does not say which child it was.
+    // The parent gets the failure of a child, and goes on: the result alone does not say which child it was.
     expect({ result, failed: workers.filter(({ lastFailure }) => lastFailure) }).toEqual({
       result: expected,
       failed: [],
@@ -213,7 +213,7 @@ test(
       expect([...statuses].filter((status) => status === 'failed')).toEqual([])
       expect(statuses).toContain('cancelled')
       await expectInvariants(stage.harness.redis, stage.harness.namespace)
-      // The provider has heard by now what a node had asked before it was told.
+      // The provider has received by now what a node had sent before it learned of the cancel.
       await stage.provider.heeded()
       const before = stage.provider.journal().length
       expect(await stage.faults()).toEqual([])

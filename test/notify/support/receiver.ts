@@ -1,4 +1,4 @@
-/** The one who is told: an HTTP server that keeps what it receives. */
+/** The receiver of deliveries: an HTTP server that keeps what it receives. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

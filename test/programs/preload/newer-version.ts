@@ -1,6 +1,6 @@
 /**
- * Loaded into a program of fault tests before itself (`--import`): makes its node one of a later version, which writes what this one
- * does not know: entries of another type, fields, blocks and words in those that are known, one number more in what agents have used.
+ * Loaded into a program of fault tests (`--import`): makes its node one of a later version. It writes entries of unknown types, unknown fields,
+ * blocks and words in known entries, and one more number in what agents have used.
  */
 import type { Entry } from '../../../src/core/history/entry.ts'
 import type { CommitRequest } from '../../../src/core/ports/ports.ts'

@@ -1,4 +1,4 @@
-/** Cancelling a session: from the acknowledgement on nothing of it starts (I12); all that runs is told, all ends. */
+/** Cancelling a session: from the acknowledgement on nothing of it starts (I12); all running turns learn of it, and everything ends. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
@@ -6,7 +6,7 @@ import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-/** Runs until it is told to stop, and says so. */
+/** Runs until its signal fires, and says so. */
 function endless(log: { begun: string[]; aborted: unknown[] }, onAbort: 'throw' | 'return' | 'ignore' = 'throw') {
   return defineWorker({
     receive(message, self) {

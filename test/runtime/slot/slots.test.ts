@@ -302,7 +302,7 @@ describe('a wake-up that comes to a full node', () => {
     await troupe.create('elsewhere')
     await waitUntil('its wake-up is rung again', async () => (await wakeupsAdded(troupe, 0)) === 2)
     end.resolve()
-    // Eight times it is heard in vain.
+    // It is received eight times without a free slot.
     await waitUntil('it goes on', async () => (await wakeupsAdded(troupe, 0)) >= 10)
     expect(await waitUntil('and not for ever', async () => (await jobs(troupe, 0)) === 0)).toBe(true)
   })

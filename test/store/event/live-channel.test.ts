@@ -9,7 +9,7 @@ import { newNamespace } from '../../support/namespace.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-/** A publisher and a listening end, each on a connection of its own. The ways to Redis may be told apart. */
+/** A publisher and a listening end, each on a connection of its own. The connections to Redis can be told apart. */
 async function opened(ways: { publisher?: string; tail?: string } = {}) {
   const namespace = newNamespace()
   const connection = openLossyRedis(ways.publisher ?? inject('redisUrl'))

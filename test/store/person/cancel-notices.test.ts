@@ -27,7 +27,7 @@ test('a connection that ends while it subscribes again breaks nothing', async ()
     endRedis(redis)
     proxy.cut()
     await once(redis, 'end')
-    // Rejections are told when the queue of microtasks is empty.
+    // Node reports rejections when the queue of microtasks is empty.
     await new Promise(setImmediate)
   } finally {
     process.off('unhandledRejection', note)

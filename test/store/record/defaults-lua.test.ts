@@ -1,4 +1,4 @@
-/** What an absent field of a record stands for is said twice, for scripts and for everyone else: the two agree. */
+/** The value of an absent field is written twice, for scripts and for everyone else: the two agree. */
 import { globSync, readFileSync } from 'node:fs'
 import { expect, inject, test } from 'vitest'
 import { rootScriptFields, sessionFields } from '../../../src/store/record/session-record.ts'

@@ -1,4 +1,4 @@
-/** Scripts refuse for no reason that nobody has an error for, and every reason that has one is given somewhere. */
+/** Each reason for which scripts refuse has an error, and each such error has a script that gives its reason. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { RefusalReason } from '../../../src/core/worker/refusal.ts'

@@ -92,7 +92,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
 
   test('a Redis that got the functions from another process does not get them again', async () => {
     const caller = new ScriptCaller(admin)
-    // The other gives it after this one has found that it is missing, and before this one gives it.
+    // The other process sends the functions after this one found them missing, and before this one sends them.
     const load = admin.function.bind(admin) as unknown as Command
     admin.function = (async (...words: string[]) => {
       await load(...words)

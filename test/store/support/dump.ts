@@ -13,7 +13,7 @@ export type Dump = Readonly<Record<string, unknown>>
 export class Words {
   readonly #tag: string
   readonly #labels = new Map<string, string>()
-  /** An instant is told as it was told first, or one that nobody changed would read otherwise some milliseconds later. */
+  /** A time is printed as in the first dump; else an unchanged time would read differently some milliseconds later. */
   readonly #instants = new Map<string, string>()
 
   constructor(tag: string) {

@@ -32,7 +32,7 @@ function found<Item>(item: Item | undefined): Item {
 
 export class Wire {
   readonly redis: Redis
-  /** What the stores are given. */
+  /** What the tests hand to the stores. */
   readonly face: Redis
   readonly #hasFunctions: boolean
   readonly #instead = new Map<string, string>()

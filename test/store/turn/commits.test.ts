@@ -11,7 +11,7 @@ import { completed } from '../support/calls/call-scenes.ts'
 import type { CommitWish, HandTurn } from '../support/hand-node.ts'
 import { Place } from '../support/place.ts'
 
-/** Everything that is stored but events, which are told in fewer entries, and wake-ups, which ring once for all. */
+/** Everything that is stored, except events, which come in fewer entries, and wake-ups, of which one serves all. */
 async function stored(place: Place) {
   const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|wakeups)/.test(key))
   return Object.fromEntries(dump.map(([key, value]) => [key, withoutWakeups(value)]))

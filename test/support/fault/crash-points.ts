@@ -53,7 +53,7 @@ export const crashPoints: readonly CrashPoint[] = [
   point('drain', 'K23', 'a node that was told to stop is about to commit'),
 ]
 
-/** Those at which runs of a kind with a gate are tried, and the work of which passes them often. */
+/** The crash points that are tried for runs of a kind with a gate, and whose work passes them often. */
 export const gatePoints: readonly CrashPoint[] = [
   point('enter.before', 'K6', 'a run is about to ask at its gate', 4),
   point('enter.asked', 'K6', 'a run has asked, and may have begun or wait', 4),

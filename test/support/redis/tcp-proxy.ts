@@ -74,7 +74,7 @@ export class TcpProxy implements AsyncDisposable {
     this.forget()
   }
 
-  /** Lets nothing pass over the connections there are, which stay open, and nobody is told; new ones are served. */
+  /** Lets nothing pass over the existing connections, which stay open without any notice; new ones are served. */
   forget(): void {
     for (const { near, far } of this.#pairs) {
       near.pause()

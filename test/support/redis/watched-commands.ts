@@ -22,7 +22,7 @@ export async function commandsNaming(redis: Redis, prefix: string, run: () => Pr
     createInterface({ input: socket }).on('line', (line) => lines.push(line))
     if (password) socket.write(`AUTH ${username ?? 'default'} ${password}\r\n`)
     socket.write('MONITOR\r\n')
-    // What is told comes in order: what was asked before it is told lies before the first mark, and all behind it before the second.
+    // MONITOR reports in order: commands sent before it began come before the first mark, and all later ones before the second.
     const isTold = (mark: string) => lines.some((line) => line.includes(mark))
     await waitUntil('commands are told', async () => {
       await redis.exists(`${prefix} begins`)

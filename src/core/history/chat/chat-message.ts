@@ -173,7 +173,7 @@ export function timestampOf({ at }: Pick<MessageHead, 'at'>): string | null {
   return at > 0 && at <= 8.64e15 ? new Date(at).toISOString() : null
 }
 
-/** The model that was asked for this reply. What the model signed goes back to this one only. */
+/** The model that was asked for this reply. Data that this model signed goes back only to it. */
 export function askedModel({ model, asked = model }: Pick<AssistantMessage, 'model' | 'asked'>): string {
   return asked
 }

@@ -8,7 +8,7 @@
  * PROMPT-4 A note stands in place of what a provider refused: of the input if the run had no reply, else of the newest results.
  * PROMPT-5 System messages, errors, facts, and blocks of unknown types are not part of a prompt.
  * PROMPT-6 A summary stands in place of the parts before a boundary, which lies before a message and never between calls and their results.
- *          What it stands for is kept, so that the prompt can be as it was before.
+ *          The messages that it replaces are kept, so that the prompt can become as before.
  * PROMPT-7 Before a boundary, notes may stand in place of long results. They too are kept, and can be put back.
  */
 

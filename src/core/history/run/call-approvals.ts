@@ -25,7 +25,7 @@ export interface CallApproval {
   readonly reason?: string | null
   /** Set if nobody answered in time. fail: the run fails because of it. */
   readonly expired?: 'deny' | 'fail'
-  /** It needed no answer any more, for example because its tool was trusted meanwhile. */
+  /** It needed no answer any more, for example because somebody trusted its tool in the meantime. */
   readonly isReleased?: true
 }
 

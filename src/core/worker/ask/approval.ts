@@ -5,7 +5,7 @@
  *            tool, or an allow rule; an ask rule; what the tool says; its effect class, of which `once` asks.
  * APPROVAL-2 A function of an author that throws, or returns neither true nor false, is logged with its place, and its call does not run without
  *            a question: a person is asked, unless another rule of the same list applies. Nothing here throws.
- * APPROVAL-3 These functions get a read-only copy of the arguments. What they decide about is what runs.
+ * APPROVAL-3 These functions get a read-only copy of the arguments. The call runs with exactly the arguments that they decided about.
  */
 import { preview } from '../../check/preview.ts'
 import { codePlaceOf, thrownFields } from '../../code-place.ts'

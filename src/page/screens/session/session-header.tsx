@@ -80,7 +80,7 @@ export function SessionHeader({ report }: { readonly report: Report }): ReactNod
   )
 }
 
-/** The limit of which most is used. */
+/** The limit that is used up most. */
 function Spent({ session: { usage, limits } }: { readonly session: SessionReport }): ReactNode {
   const tokens = usage.inputTokens + usage.outputTokens
   const [of, used, most] = [

@@ -1,6 +1,6 @@
 /**
  * Duty: the history of one worker as the page has read it: the newest entries first, earlier ones when somebody asks, new ones as they come.
- * HISTORY-PAGE-1 It never reads a whole history at once. What it has is without gaps.
+ * HISTORY-PAGE-1 It never reads a whole history at once. Its entries have no gaps.
  */
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { HistoryItem } from '../../../client/worker.ts'

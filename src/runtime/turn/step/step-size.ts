@@ -50,7 +50,7 @@ export function fitsCommit({ count, weight, bytes }: Size): boolean {
   return weight + (counted * policy.stepPartsMax) / policy.stepBytesMax <= policy.stepPartsMax
 }
 
-/** Of a short text the length will do, though what is not ASCII has more bytes. */
+/** For a short text its length is enough, although characters beyond ASCII have more bytes. */
 function bytesOf(text: string | undefined): number {
   if (text === undefined) return 0
   return text.length < 1_000 ? text.length : Buffer.byteLength(text)

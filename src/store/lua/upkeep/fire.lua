@@ -96,7 +96,8 @@ local function readGatesList(...)
   return list.err and {} or list
 end
 local fired, gatesMost = handled, 20
--- The other partition is told again and again, until it has answered; how a run waits or is in progress, now and then: it may have lost that.
+-- A word is sent to the other partition again and again, until it has answered. The state of a waiting or running guest is repeated now and then,
+-- because the other partition may have lost it.
 local guests, guestAgainMs = {}, { begins = 2000, out = 2000, later = 2000, waits = gateLookMs, ['in'] = 10 * gateLookMs }
 local function tellOf(entry, text)
   local standing = 'begins'

@@ -19,7 +19,7 @@ local status = readFields(recordKey, 'status')[1]
 if not status then return { 'moved' } end -- guard: nothing is packed of a worker that is gone
 if status == 'running' or status == 'queued' then return { 'busy' } end -- guard: nothing is packed of a worker that may run
 if lengthOf(logKey) <= to or header.entries < 2 then return { 'moved' } end
--- Entries never change, and what is packed stands before what is not: where the first and the last are as they were, so are those in between.
+-- Entries never change, and packed ones come before the others: if the first and the last are unchanged, so are those in between.
 local first = redis.call('LINDEX', logKey, digits(from))
 if first == pack then return { 'packed' } end -- guard: a pack that is sent again is the same pack
 local isAsRead = header.packed == 0 and string.sub(first, 1, 1) == '{' or string.match(first, '^z(%d+) ') == digits(header.packed)

@@ -153,7 +153,7 @@ local function moveWithClock(set, highest)
   return moved
 end
 
--- Endpoints that are told since a time ahead of the clock are told from now on: else they would be told of nothing until the clock is there again.
+-- Endpoints that listen since a time ahead of the clock listen from now on: else they would get nothing until the clock is there again.
 local function bringListenersNear(since)
   local ahead = redis.pcall('ZRANGEBYSCORE', since, '(' .. digits(now), '+inf')
   for index = 1, #ahead do redis.call('ZADD', since, digits(now), ahead[index]) end -- guard: an endpoint gets notices after the clock was set back

@@ -145,7 +145,7 @@ class Pair {
       )
       assert.deepEqual({ result, failures }, { result: { status: 'completed', run: 1, value }, failures: [] })
     })
-    // Whoever waits for all of the ends is told of this error.
+    // Whoever waits for all of the ends gets this error.
     end.catch(() => {})
     return end
   }

@@ -103,7 +103,7 @@ async function busy(harness: Harness, ms: number, meanwhile: () => void): Promis
   })
 }
 
-/** Nobody is told anything. */
+/** No client gets an answer. */
 async function asleep(harness: Harness, ms: number, meanwhile: () => void): Promise<string> {
   return withProbe(harness.redisUrl, async (probe) => {
     await probe.ping()

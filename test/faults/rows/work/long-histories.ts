@@ -47,7 +47,7 @@ async function longConversation(stage: Stage, length: number, turns: number): Pr
   const answer = await long.answer()
   const after = await long.entries()
   assert.deepEqual(after.slice(0, before.length), before, 'what was recorded has changed')
-  // Its last words are of all that was said before them.
+  // Its last words depend on everything that was said before.
   assert.equal(answer, sumOfHistory(after.slice(0, -2)), 'the heir did not know all of it')
 
   const short = await Talk.begin(harness)

@@ -29,7 +29,7 @@ function partitionsOf(home: Place) {
     const turn = await claim(label)
     return { turn, kind: (await enter(turn, gate)).kind }
   }
-  /** `all`: also what is to be told later. */
+  /** `all`: also words that are to be sent later. */
   const fire = async (place: Place, { all = false } = {}) => {
     const key = gatesKey(place.keys.tag)
     if (all) for (const entry of await home.redis.zrange(key, 0, '-1')) await home.redis.zadd(key, 1, entry)

@@ -13,7 +13,7 @@ import type { Place } from '../place.ts'
 
 type News = Parameters<GuestStore['tell']>[0][number]
 
-/** Holds back what is told, and the answers to who asks, until the test lets them go. */
+/** Holds back the words between the partitions, and their answers, until the test lets them go. */
 class SlowGuests extends GuestStore {
   readonly news: News[] = []
   readonly answers: (() => void)[] = []
@@ -181,14 +181,14 @@ export class GuestLives {
     await this.#nodeOf(place).upkeep.finishCancelled()
   }
 
-  /** `all`: whatever is to be told some time is told now. */
+  /** `all`: every word that is to be sent at some time is sent now. */
   async #fire(place: Place, all: boolean): Promise<void> {
     const key = gatesKey(place.keys.tag)
     if (all) for (const entry of await place.redis.zrange(key, 0, '-1')) await place.redis.zadd(key, 'XX', 1, entry)
     await this.#nodeOf(place).upkeep.fire()
   }
 
-  /** What is told may come twice, or never. */
+  /** A word may come twice, or never. */
   async #tellOne(): Promise<void> {
     const { news } = this.#guests
     const index = this.#random(Math.max(1, news.length))

@@ -44,7 +44,7 @@ export const anAgentThatMovedOnIsLeft: Check = async (place) => {
   const turn = await node.claim()
   await rest(turn, [said('go'), asked('a', 'b')], { end: { wait: 'again', next: null } })
   await place.sessions.cancel(id, 'enough')
-  // A commit that began before the cancel would not have come through: here the record alone is told to have moved on.
+  // A commit that began before the cancel would be refused: here only the record is changed, as if the worker had moved on.
   place.wire.afterNext(async () => {
     const { record, log } = place.workerKeys(root)
     await place.redis.rpush(log, answered('a'))

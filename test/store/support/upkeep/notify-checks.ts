@@ -1,4 +1,4 @@
-/** Like checks.ts, of what is to be told outside: it stands among the timers until a node has told it. */
+/** Like checks.ts, for notices: a notice stays among the timers until a node has sent it. */
 import { expect } from 'vitest'
 import { newId } from '../../../../src/core/ids.ts'
 import type { EndpointRecord } from '../../../../src/core/webhook/endpoint.ts'
@@ -70,7 +70,7 @@ export function endpointsOf({ caller, keys, redis, wire }: Place): EndpointStore
 const noticesIn = async ({ redis, keys }: Place) =>
   (await redis.zrange(keys.timers, 0, '-1')).filter((timer) => timer.includes(':notify'))
 
-/** Somebody is told of the end of a job, of a closed conversation, of a cancelled one and of a run that was cancelled, only while it listens. */
+/** An endpoint gets the ends of a job, of a closed and a cancelled conversation and of a cancelled run, but only while it listens. */
 async function endsAreHeard(place: Place, end: (root: string, id: string) => Promise<unknown>, mode?: 'conversation') {
   const endpoints = endpointsOf(place)
   const webhook = newId(0)
@@ -118,7 +118,7 @@ export const aDeadLetterIsHeard: Check = async (place) => {
   expect(await noticesIn(place)).toEqual([`${turn.worker}:notify:${letter?.[0]}`])
 }
 
-/** Enabling an endpoint once more changes nothing: it is told of what happened in between. */
+/** Enabling an endpoint once more changes nothing: it gets what happened in between. */
 export const aListenerStays: Check = async (place) => {
   const endpoints = endpointsOf(place)
   await endpoints.listen('one', true)

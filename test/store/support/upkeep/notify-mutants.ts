@@ -1,4 +1,4 @@
-/** Mutants of what is told outside. */
+/** Mutants of notices. */
 import {
   closeScript,
   commitScript,
