@@ -186,7 +186,7 @@ export function gateKeys(tag: string, name: string) {
   return {
     /** zset; each gate, `<kind>:<runs or rate>:<digest of a key, or all>`, by the time in ms when a sweep looks at it, and each guest, by the time when partitions tell each other of it next; while somebody is there. */
     all: gatesKey(tag),
-    /** hash; `most`, `perMs` of a rate, and `key` as text; while somebody is there. */
+    /** hash; `most`, `perMs` of a rate, and `key` as text; of a kind with both limits also `otherMost` and `otherPerMs`, the numbers of the other gate; while somebody is there. */
     gate,
     /** zset; workers whose runs are in progress, by the time in ms when they began; until they end. */
     in: `${gate}:in`,

@@ -1,9 +1,11 @@
 /**
- * `npm run model`: searches the worlds of the model, small scenes first, then the one that mixes all faults. Exit codes: 0 no
- * violation; 1 a violation, printed with the shortest way to it; 2 wrong usage.
+ * `npm run model`: searches the worlds of the model, small scenes first, those of guests with one more call under way than in `npm test`, then the
+ * one that mixes all faults. Exit codes: 0 no violation; 1 a violation, printed with the shortest way to it; 2 wrong usage.
  */
 import { parseArgs } from 'node:util'
 import { explore, type Found } from './explore.ts'
+import { guestScenes } from './guests/guest-scenes.ts'
+import { exploreGuests } from './guests/guest-search.ts'
 import { mixedScene, scenes } from './scenes.ts'
 
 const statesMostByDefault = 1_600_000
@@ -48,9 +50,16 @@ function main(): number {
   const cpuSeconds = () => Number((process.cpuUsage().user / 1_000_000).toFixed(1))
   const results: Found[] = []
   let left = flags.states
-  for (const scene of [...scenes, mixedScene]) {
-    const statesMost = scene === mixedScene ? left : Math.ceil(flags.states * smallShare)
-    const found = explore(scene, { statesMost: Math.max(1, statesMost) })
+  const small = Math.max(1, Math.ceil(flags.states * smallShare))
+  const searches = [
+    ...scenes.map((scene) => () => explore(scene, { statesMost: small })),
+    ...guestScenes.map((scene) => () => {
+      return exploreGuests({ ...scene, callsMost: scene.callsMost + 1, heals: true }, { statesMost: small })
+    }),
+    () => explore(mixedScene, { statesMost: Math.max(1, left) }),
+  ]
+  for (const search of searches) {
+    const found = search()
     left -= found.states
     results.push(found)
     if (!flags.json) process.stdout.write(`${lineOf(found)}  ${seconds()} s so far\n`)
@@ -79,7 +88,7 @@ function main(): number {
 
 function lineOf({ scene, states, depth, atRest, isWhole }: Found): string {
   const reach = isWhole ? 'whole' : 'bound reached'
-  return `${scene.padEnd(16)} ${String(states).padStart(8)} states  depth ${String(depth).padStart(2)}  ${atRest} at rest  ${reach}`
+  return `${scene.padEnd(26)} ${String(states).padStart(8)} states  depth ${String(depth).padStart(2)}  ${atRest} at rest  ${reach}`
 }
 
 process.exitCode = main()

@@ -14,7 +14,7 @@ ARGV[1] header    json:
 Returns {"in"}: also where it began before | {"waits", ms until the gate opens, or "none"} | {"fenced"} | {"cancelled"}
         | {"never"}: every run that is in progress there waits for this one
 Builds  T:w:<root>, T:s:<session>:cancelled, T:gate:<gate> and its in, waiting and begun.
-Events  none. Unless it returns "in" or "waits" it writes nothing. ]]
+Events  none. Unless it returns "in" or "waits" it writes nothing; where it is told of a guest, that the first partition is to hear of it. ]]
 local recordKey, leasesKey, gatesKey = KEYS[1], KEYS[2], KEYS[3]
 local header = readHeader(ARGV[1])
 
@@ -29,7 +29,6 @@ if string.sub(record.commit or '', 1, #header.token + 1) == header.token .. ':' 
 checkRecord(recordKey, record)
 local own = readGates(record.gates)
 if own and own.state == 'in' then return { 'in' } end -- guard: a run begins once
-if readCancellation(tag, record, worker) then return { 'cancelled' } end -- guard: cancel check of enter
 checkSort('zset', leasesKey, gatesKey)
 
 -- Does every run that is in progress at the gate wait for this one? That is so if each of them is an ancestor of this run, with no detached worker in
@@ -53,17 +52,22 @@ for index = 1, #at do
   local gate = gateOf(record.kind, one.sort, one.id)
   if not header.guest then checkGate(tag, gate) end
   gates[one.sort] = one.id
-  keyed[index] = { key = gateKey(tag, gate), most = one.most, perMs = one.perMs }
+  keyed[index] = { key = gateKey(tag, gate), most = one.most, perMs = one.perMs, shown = one.key }
 end
 checkTextsIfAny(header, 'guest')
+local isCancelled = readCancellation(tag, record, worker)
+if header.guest then
+  gates.version = record.version or '0'
+  local tellAt = isCancelled and now or now + gateLookMs -- guard: a guest that is cancelled before it begins is told of at once
+  redis.call('ZADD', gatesKey, digits(tellAt), guestText(record.kind, worker, gates)) -- guard: a guest is told of from time to time
+end
+if isCancelled then return { 'cancelled' } end -- guard: cancel check of enter
 
 -- The first gate at which the run must wait, and when that gate opens.
 local closed, opens
 if header.guest then
   local answer, opensIn = string.match(header.guest, '^(%l+) ?(%S*)$')
-  gates.version = record.version or '0'
   if answer ~= 'in' then closed, opens = answer, now + (tonumber(opensIn) or math.huge) end
-  redis.call('ZADD', gatesKey, digits(now + gateLookMs), guestText(record.kind, worker, gates)) -- guard: a guest is told of from time to time
 else
   closed, opens = closedAmong(keyed, now, isOfAncestors)
   if closed == 'never' then return { 'never' } end
@@ -71,13 +75,7 @@ else
 end
 
 -- The first write, so it may fail.
-for index = 1, header.guest and 0 or #at do
-  local one = at[index]
-  local key = gateKey(tag, gateOf(record.kind, one.sort, one.id))
-  redis.call('HSET', key, 'most', digits(one.most))
-  if one.key then redis.call('HSET', key, 'key', one.key) end
-  if one.perMs then redis.call('HSET', key, 'perMs', digits(one.perMs)) end
-end
+if not header.guest then writeNumbers(keyed) end
 if not closed then
   if not header.guest then writeBegun(tag, worker, record.kind, gates, now) end
   redis.call('HSET', recordKey, 'gates', gatesText('in', gates))

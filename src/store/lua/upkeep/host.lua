@@ -68,6 +68,7 @@ if standing == 'in' then
   for index = 1, #gates do redis.call('ZREM', gates[index].key .. ':waiting', text) end
   if runsKey and not isIn then
     redis.call('ZADD', runsKey .. ':in', digits(now), text) -- guard: a guest in progress counts, even if its place was lost
+    redis.call('ZADD', gatesKey, digits(now), news) -- guard: a guest that was not counted is asked again whether it is over
     noteGate(tag, gateOf(guest.kind, 'runs', guest.gates.runs), math.huge, now)
   end
   return { 'in' }
@@ -101,12 +102,7 @@ local function areAncestors(key)
 end
 local closed, opens = closedAmong(gates, now, areAncestors)
 if closed == 'never' then return { 'never' } end
-for index = 1, #asked > 0 and #gates or 0 do
-  local one = gates[index]
-  redis.call('HSET', one.key, 'most', digits(one.most))
-  if one.shown then redis.call('HSET', one.key, 'key', one.shown) end
-  if one.perMs then redis.call('HSET', one.key, 'perMs', digits(one.perMs)) end
-end
+if #asked > 0 then writeNumbers(gates) end
 if closed then
   local one = gates[closed]
   redis.call('ZADD', one.key .. ':waiting', digits(now), text)

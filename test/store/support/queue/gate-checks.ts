@@ -127,6 +127,25 @@ export const noMoreRunsBeginWithinATime: Check = async (place) => {
   expect(await statusOf(place, b.worker)).toBe('queued')
 }
 
+export const aGateThatHasGoneStillLimits: Check = async (place) => {
+  const [a, b, c, d] = (await claimed(place, ['a', 'b', 'c', 'd'])) as [HandTurn, HandTurn, HandTurn, HandTurn]
+  const [runs, rate] = [atOnce(1), within(2)]
+  await enter(a, runs, rate)
+  await a.complete()
+  await enter(b, runs, rate)
+  for (const turn of [c, d]) expect(await enter(turn, runs, rate)).toMatchObject({ kind: 'waits' })
+  await b.complete()
+  await open(place)
+  // All wait at the rate now, and nobody is at the other gate.
+  expect(await waiters(place, rate)).toEqual([c.worker, d.worker])
+  expect(await place.redis.exists(gateOf(place, runs).gate)).toBe(0)
+  const { begun } = gateOf(place, rate)
+  for (const at of [0, 1]) await place.redis.lset(begun, at, '1')
+  await open(place)
+  expect(await holders(place, runs)).toEqual([c.worker])
+  expect(await waiters(place, runs)).toEqual([d.worker])
+}
+
 /** Leaves a gate as if the clock had been set back by an hour since a run began within a minute: the gate opens a minute from now, or two. */
 export const aGateOpensAfterTheClockWasSetBack: Check = async (place) => {
   const [a, b] = (await claimed(place, ['a', 'b'])) as [HandTurn, HandTurn]

@@ -101,6 +101,12 @@ export const gateMutants: readonly Mutant[] = [
     check: checks.aGateOpensAfterTheClockWasSetBack,
   },
   {
+    guard: 'a gate that has gone limits those that wait at the other one',
+    script: fireScript,
+    takenOut: 'line',
+    check: checks.aGateThatHasGoneStillLimits,
+  },
+  {
     guard: 'token check of enter',
     script: enterScript,
     takenOut: { condition: 'false' },

@@ -93,6 +93,32 @@ export const aGuestThatAskedAndDidNotComeFreesItsPlace: Check = async (home) => 
   expect(await other.redis.exists(gatesKey(other.keys.tag))).toBe(0)
 }
 
+export const aGuestThatIsCancelledBeforeItBeginsFreesItsPlace: Check = async (home) => {
+  const { other, claim, turnAt, fire } = partitionsOf(home)
+  const gate = atOnce(1)
+  const turn = await claim('a')
+  await other.sessions.cancel(turn.assignment.sessionId, 'enough')
+  expect((await enter(turn, gate)).kind).toBe('cancelled')
+  expect(await holders(home, gate)).toEqual([guestOf(turn, gate)])
+  await turn.complete({ outcome: 'cancelled', inputsConsumed: 0 })
+  await fire(other)
+  expect(await holders(home, gate)).toEqual([])
+  expect((await turnAt('b', gate)).kind).toBe('in')
+}
+
+export const aGuestThatIsSaidToBeInTooLateLeaves: Check = async (home) => {
+  const { turnAt, fire } = partitionsOf(home)
+  const gate = atOnce(1)
+  const { turn } = await turnAt('a', gate)
+  await turn.complete()
+  await fire(home.beside(1))
+  expect(await holders(home, gate)).toEqual([])
+  const late = { guest: guestOf(turn, gate), standing: 'in', ancestors: undefined, at: undefined }
+  await home.caller.call(hostScript, { gates: gatesKey(home.keys.tag) }, late, { deadlineMs: 5_000 })
+  await fire(home)
+  expect(await holders(home, gate)).toEqual([])
+}
+
 export const aGuestThatTheFirstPartitionForgotBegins: Check = async (home) => {
   const { other, turnAt, fire } = partitionsOf(home)
   const gate = atOnce(1)

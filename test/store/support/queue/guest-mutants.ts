@@ -59,6 +59,18 @@ export const guestMutants: readonly Mutant[] = [
     check: checks.aGuestInProgressCountsAgain,
   },
   {
+    guard: 'a guest that was not counted is asked again whether it is over',
+    script: hostScript,
+    takenOut: 'line',
+    check: checks.aGuestThatIsSaidToBeInTooLateLeaves,
+  },
+  {
+    guard: 'a guest that is cancelled before it begins is told of at once',
+    script: enterScript,
+    takenOut: { value: 'now + gateLookMs' },
+    check: checks.aGuestThatIsCancelledBeforeItBeginsFreesItsPlace,
+  },
+  {
     guard: 'a guest that is over leaves the queue of its gate',
     script: hostScript,
     takenOut: 'line',

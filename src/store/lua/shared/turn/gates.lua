@@ -91,6 +91,29 @@ local function numbersOf(key)
   return tonumber(field[1] or nil) or 1e9, tonumber(field[2] or nil)
 end
 
+-- Notes the numbers that a run brings to its gates: at each one those of the other, too. Who waits at the one may find that the other has gone.
+local function writeNumbers(gates)
+  for index = 1, #gates do
+    local one, other = gates[index], gates[3 - index]
+    redis.call('HSET', one.key, 'most', digits(one.most))
+    if one.shown then redis.call('HSET', one.key, 'key', one.shown) end
+    if one.perMs then redis.call('HSET', one.key, 'perMs', digits(one.perMs)) end
+    if other then redis.call('HSET', one.key, 'otherMost', digits(other.most)) end
+    if other and other.perMs then redis.call('HSET', one.key, 'otherPerMs', digits(other.perMs)) end
+  end
+end
+
+-- Gives a gate that has gone the numbers that the other one, at which somebody waits, has of it.
+local function bringNumbersBack(key, otherKey)
+  if redis.call('HEXISTS', otherKey, 'most') == 1 then return end
+  local field = redis.call('HMGET', key, 'most', 'perMs', 'otherMost', 'otherPerMs')
+  local most, perMs, otherMost, otherPerMs = unpack(field, 1, 4)
+  if not most or not otherMost then return end
+  redis.call('HSET', otherKey, 'most', otherMost, 'otherMost', most)
+  if otherPerMs then redis.call('HSET', otherKey, 'perMs', otherPerMs) end
+  if perMs then redis.call('HSET', otherKey, 'otherPerMs', perMs) end
+end
+
 local function opensNext(key, now)
   local most, perMs = numbersOf(key)
   return opensAt(key, most, perMs, now)
@@ -196,6 +219,7 @@ local function writeAdmitted(tag, gate, now, woke)
     if fine then
       redis.call('ZREM', key .. ':waiting', waiting[index])
       left = left + 1
+      if one and elsewhere then bringNumbersBack(key, gateKey(tag, elsewhere)) end -- guard: a gate that has gone limits those that wait at the other one
       local otherOpens = elsewhere and opensNext(gateKey(tag, elsewhere), now) or 0
       if one and otherOpens > 0 then
         redis.call('ZADD', gateKey(tag, elsewhere) .. ':waiting', waiting[index + 1], one.id) -- guard: who passes one gate waits at the other
