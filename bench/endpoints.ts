@@ -19,7 +19,7 @@ async function endsPerSecond(troupe: Troupe, count: number): Promise<number> {
   return (count * 1_000) / (performance.now() - begun)
 }
 
-/** The same while there is this endpoint. The next measurement begins when all is delivered. */
+/** The same figure while this endpoint exists. The next measurement begins when all is delivered. */
 async function endsWith(troupe: Troupe, count: number, url: string, kinds?: readonly string[]): Promise<number> {
   const { id } = await troupe.webhooks.add({ url, kinds })
   const rate = await endsPerSecond(troupe, count)

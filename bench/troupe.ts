@@ -32,7 +32,7 @@ export interface TroupeOptions {
 export interface TroupeUnderTest {
   /** Creates a job session of this kind and resolves with the result of its run, as the client saw it. Rejects if it failed. */
   run(kind: string, input: unknown): Promise<unknown>
-  /** The same for the agent of agent-script.ts; resolves with its answer. */
+  /** Runs the agent of agent-script.ts in the same way; resolves with its answer. */
   runAgent(question: string): Promise<unknown>
   /** Creates a conversation (`keepOpen`) and resolves when its first run has ended and the client has seen the result. */
   converse(kind: string, input: unknown): Promise<Conversation>

@@ -136,7 +136,7 @@ function adviceOf(why) {
   return /^(ENOSPC|EDQUOT)/.test(why) ? 'free some disk space and try again' : 'solve this and try again'
 }
 
-/** Waits for npm and returns its exit code. If this process got a signal meanwhile, ends this process too. */
+/** Waits for npm and returns its exit code. If this process got a signal in the meantime, it ends too. */
 async function endOf(child, noteMs) {
   const startedAt = Date.now()
   const notes = setInterval(() => {
@@ -276,7 +276,7 @@ function isSameLock(one, other) {
   return one?.pid === other?.pid && one?.touchedAt === other?.touchedAt
 }
 
-/** Undefined if the lock was released meanwhile. */
+/** Undefined if the lock was released in the meantime. */
 async function readLock(file = ownerFile) {
   const [pid, npm] = await Promise.all([readOwner(file), readId(npmFile)])
   const found = await stat(pid > 0 ? file : lockFolder).catch(() => undefined)

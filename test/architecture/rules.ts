@@ -56,7 +56,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   // The parts that compose.ts may import.
   compose: ['core', 'config.ts', 'log.ts', 'store', 'wake', 'submit', 'runtime', 'client'],
   'index.ts': ['compose.ts', 'client', 'audit', 'core', 'formats', 'config.ts', 'log.ts', 'node-version.ts'],
-  // Of cli only the words for what it shows, which are pure.
+  // Of cli only its words for people, which are pure.
   api: ['client', 'audit', 'formats', 'core', 'config.ts', 'log.ts', 'cli/view'],
   cli: ['compose.ts', 'client', 'audit', 'api', 'dev', 'formats', 'core', 'config.ts', 'log.ts', 'node-version.ts'],
   // http is for programs elsewhere, browsers too.

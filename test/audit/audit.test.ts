@@ -26,7 +26,7 @@ beforeAll(async () => {
   casts.push(...(await Promise.all(seeds.map(({ scene }) => play(troupe, scene)))))
   const scenes = [...new Set(seeds.map(({ scene }) => scene))]
   others.push(...(await Promise.all(scenes.map((scene) => play(troupe, scene)))))
-  // Nothing may be healed by what would heal it.
+  // Sweeps and nodes must not heal the damage before the audit sees it.
   await node.stop()
   whole = await troupe.client.audit()
   for (const [index, { tamper }] of seeds.entries()) {

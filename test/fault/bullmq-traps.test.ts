@@ -9,7 +9,7 @@ import { TcpProxy } from '../support/redis/tcp-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { BareQueue } from './support/bare-queue.ts'
 
-// So that nobody looks for stalled jobs but the test.
+// So that only the test looks for stalled jobs.
 const byHand = { stalledInterval: 3_600_000 }
 const shortLocks = { lockDuration: 2_000, stalledInterval: 500 }
 

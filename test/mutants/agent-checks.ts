@@ -109,7 +109,7 @@ export const aModelCallFollowsWhatIsRecorded: AgentCheck = async (redisUrl) => {
   expect(seen).toContain('toolResult')
 }
 
-/** How many ids three calls have, of which the model gives the first two in one reply. */
+/** The number of different ids of three calls; the model gives the first two in one reply. */
 async function idsOfCalls(redisUrl: string, first: string, second: string, third: string): Promise<number> {
   await using scene = await Scene.open(redisUrl)
   const tool = defineTool({ name: 'look', description: 'x', effect: 'pure', run: () => 'seen' })

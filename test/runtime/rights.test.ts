@@ -195,7 +195,7 @@ test('users of two namespaces share no code: neither loads, replaces, flushes or
 })
 
 test('a user of an ACL sends no function, even if it may: another user could have loaded its code under that name (TRANSPORT-3)', async () => {
-  // Of its own: a monitor sees all commands, also those of tests that run beside this one.
+  // A server for this test alone: a monitor sees all commands, also those of other tests.
   await using server = await RedisServer.start({ durability: 'none' })
   await using troupe = await TestTroupe.connect({ redisUrl: server.url })
   const user = `wide-${troupe.namespace}`

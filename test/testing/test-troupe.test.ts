@@ -1,4 +1,4 @@
-/** `testTroupe`: a Redis, a node and a client in one line, of which nothing is left. */
+/** `testTroupe` starts a Redis, a node and a client in one line, and leaves nothing behind. */
 import { Redis } from 'ioredis'
 import { expect, inject, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'

@@ -293,7 +293,7 @@ describe.each(versions)('the surveyor, by %s,', (by, version) => {
     mkdirSync(odd)
     writeFileSync(Buffer.concat([odd, Buffer.from('/file')]), 'x\n')
     symlinkSync(odd, join(folder, 'link'))
-    // Of the real path of a link an agent's runtime knows the text only, which here is none.
+    // The runtime of an agent knows the real path of a link only as text, and this path is not text.
     const links = by === 'handlers' ? [join(folder, 'link')] : []
     for (const given of [encodePath(fromBytes(odd)), ...links]) {
       const { totals, markdown } = await survey(version, given)

@@ -1,4 +1,4 @@
-/** A line that may be typed at any time, below what is written meanwhile. */
+/** A line that a person may type at any time, below other output. */
 import { afterEach, expect, test } from 'vitest'
 import { StandingPrompt } from '../../../src/cli/terminal/standing-prompt.ts'
 import { waitUntil } from '../../support/wait-until.ts'

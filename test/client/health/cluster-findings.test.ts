@@ -1,4 +1,4 @@
-/** What is found of a Redis Cluster and of each of its servers (CLUSTER-FINDING-1, CLUSTER-FINDING-2), in data and in words. */
+/** Findings about a Redis Cluster and each of its servers (CLUSTER-FINDING-1, CLUSTER-FINDING-2), as data and in words. */
 import { expect, test } from 'vitest'
 import { findingText } from '../../../src/cli/view/finding-text.ts'
 import { judge } from '../../../src/client/health/findings.ts'

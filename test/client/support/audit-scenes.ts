@@ -15,7 +15,7 @@ const long = 600_000
 
 export const workers = {
   echo: defineWorker({ receive: (message, self) => self.reply(message.value) }),
-  /** Sleeps, so that what comes meanwhile waits. */
+  /** Sleeps, so that messages that come in that time wait. */
   sleeper: defineWorker({ receive: (_message, self) => self.after(long, 'late') }),
   /** A parent that waits for its first child, which sleeps; the result of its second waits in its mailbox. */
   parentWithChildren: defineWorker({

@@ -1,4 +1,4 @@
-/** What is taken out of Redis by hand, doubled or forged, and what audit must say of it. */
+/** Keys that are removed from Redis by hand, doubled or forged, and what audit must say of each. */
 import type { Redis } from 'ioredis'
 import type { partitionKeys, sessionKeys, workerKeys } from '../../../src/store/keys.ts'
 import type { Cast, Scene } from './audit-scenes.ts'

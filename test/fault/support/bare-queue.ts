@@ -19,7 +19,7 @@ export interface BareWorker {
   readonly worker: Worker
   /** Its own connection; that on which it blocks is another. */
   readonly connection: Redis
-  /** What it told as `error`. */
+  /** The errors that it emitted. */
   readonly errors: string[]
 }
 

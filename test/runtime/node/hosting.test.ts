@@ -58,7 +58,7 @@ describe('a kind', () => {
         },
       })
       await using troupe = await TestTroupe.connect()
-      // As long as these slots are awake the wake-up rule wants no more: what they pass over is one worker.
+      // While these slots are awake, the wake-up rule adds no wake-up: they pass over only one worker.
       const policy = { turnSliceSteps: 5, wakeupMs: 1_000, wakeupJobMs: 600_000 }
       await troupe.startNode({ endless }, { concurrency: 3, policy })
       await troupe.startNode({ elsewhere }, { policy })
@@ -325,7 +325,7 @@ describe('a wake-up', () => {
     wake()
     await waitUntil('the first runs', () => seen.length === 1)
     const second = await troupe.create('slow', 'second')
-    // Whoever answers asks Redis in the same breath, before what is asked next.
+    // The answering code asks Redis at once, before the next request.
     const claims = async () => {
       wake()
       wake()

@@ -56,7 +56,7 @@ test('a node that stops receives no message of a worker that was assigned to it 
     })
   await using troupe = await TestTroupe.connect()
   const sessions = await Promise.all([1, 2].map((number) => troupe.create('notes', number)))
-  // No renew finds meanwhile that the first turn is over.
+  // No renewal finds in between that the first turn is over.
   const policy = { leaseMs: 600_000, renewEveryMs: 600_000, busyAfterMs: 600_000 }
   const node = await troupe.startNode({ notes }, { concurrency: 1, policy, aroundTurns: late })
   await assigned.promise

@@ -35,7 +35,7 @@ test('suspects do not block the run queue: a node runs one of them at a time', a
   })
   await using troupe = await TestTroupe.connect()
   const sessions = await Promise.all(Array.from({ length: 40 }, () => troupe.create('slow')))
-  // What they had begun goes on when its lease has ended; no busy machine makes one end earlier.
+  // Their work goes on when its lease has ended; a busy machine does not end a lease earlier.
   const dying = { leaseMs: 4_000, leaseMarginMs: 500 }
   // Two nodes die that have all of them in hand.
   for (const death of [1, 2]) {

@@ -39,7 +39,7 @@ describe('a Redis that is full', () => {
     await Promise.all(servers.map((one) => one[Symbol.asyncDispose]()))
   })
 
-  /** One that no other test of this group uses meanwhile. */
+  /** A server that no other test of this group uses at the same time. */
   async function withServer(body: (server: RedisServer) => Promise<void>): Promise<void> {
     const own = servers.pop()
     if (own === undefined) throw new Error('More tests run beside each other than there are servers.')

@@ -69,7 +69,7 @@ describe('a Redis that may not be used', () => {
     await using place = await Place.open()
     await place.redis.hset(place.keys.meta, 'partitions', 1, 'schema', schema)
     await expect(checkRedis(place.redis, place.namespace, undefined)).rejects.toThrow(told)
-    // Of all errors about this namespace only this one helps.
+    // Of several errors about this namespace, only this one helps.
     await expect(checkRedis(place.redis, place.namespace, 2)).rejects.toThrow(told)
     await place.redis.hset(place.keys.meta, 'partitions', 'x')
     await expect(checkRedis(place.redis, place.namespace, undefined)).rejects.toThrow(told)

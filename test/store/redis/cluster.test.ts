@@ -17,7 +17,7 @@ import { scenesOf } from '../support/calls/script-scenes.ts'
 import { connectTo } from '../support/connect-to.ts'
 import { Place } from '../support/place.ts'
 
-/** Of the keys, what has arrived; each scene is tried so often. */
+/** How many of the keys have arrived; each scene is tried that often. */
 const shares = isLong ? Array.from({ length: 200 }, (_, nth) => nth / 200) : [0, 0.1, 0.3, 0.6, 1]
 
 type Servers = readonly [RedisServer, RedisServer]

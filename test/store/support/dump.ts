@@ -103,7 +103,10 @@ function inWords(view: Record<string, string>, start: Record<string, string>, no
   return facts
 }
 
-/** Who is in a run queue, in order, and since when; the places there are virtual times. Who shares a place is in the order of ids, which says nothing. */
+/**
+ * Who is in a run queue, in order, and since when; the places there are virtual times. Members with the same score come in the order of their
+ * ids, which means nothing.
+ */
 async function queued(redis: Redis, runKey: string, text: (raw: string) => string): Promise<string[]> {
   const places = pairs(await redis.zrange(runKey, 0, '-1', 'WITHSCORES'))
   const lines = await Promise.all(

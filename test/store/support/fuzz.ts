@@ -57,7 +57,7 @@ export class FuzzScene {
     this.#keys = keys
   }
 
-  /** As it is now, with a call that may be made. */
+  /** The arguments that are valid now, for a call that may be made. */
   static async take(redis: Redis, sent: Sent): Promise<FuzzScene> {
     const found = (await redis.keys('*')).sort()
     const keys = await Promise.all(
@@ -166,7 +166,7 @@ export class FuzzScene {
   }
 }
 
-/** A header of which one field, anywhere in it, is gone or of another sort. */
+/** A header in which one field, anywhere, is missing or of another type. */
 function spoiled(value: unknown, random: Random): unknown {
   if (typeof value !== 'object' || value === null || random() < 0.05)
     return pick<unknown>([...nonsense, ...sorts], random)

@@ -1,7 +1,6 @@
 /**
  * Records and sessions as tests speak of them. Scripts store only what differs from the start, and derive some facts from others;
- * here every fact has a name and a value, so that a test need not know how it is kept. Of a fact that is at its start, a test
- * says nothing.
+ * here every fact has a name and a value, so that a test need not know how it is kept. A test leaves out each fact that has its starting value.
  */
 import { decodeEvents } from '../../../src/core/event/event-notes.ts'
 import { rootIdOf, sessionIdOfRoot } from '../../../src/core/ids.ts'

@@ -102,7 +102,7 @@ test('a timer of a worker fires in time after the clock was set back, and the lo
   const session = await troupe.create('waiter')
   const { timers, meta } = partitionKeys(troupe.tag)
   await waitUntil('it waits', async () => (await troupe.redis.zcard(timers)) === 1)
-  // As if the last sweep had been an hour later: the timer was set for a second after that.
+  // As if the last sweep had been an hour later; the timer was set for one second after it.
   await troupe.redis.hincrby(meta, 'sweptAt', 3_600_000)
   expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({ value: 'in time' })
   expect(lines).toContainEqual(expect.stringMatching(/^Redis's clock was set back.*timers and retries were moved/))

@@ -74,7 +74,7 @@ export const gatePoints: readonly CrashPoint[] = [
   ),
 ]
 
-/** Those at which runs are tried whose gates are in another partition. */
+/** The crash points that are tried for runs whose gates are in another partition. */
 export const guestPoints: readonly CrashPoint[] = [
   point('host.before', 'K6', 'a run is about to ask at its gate in another partition, or is over', 4),
   point('host.asked', 'K6', 'a run has asked in another partition, and may hold a place there', 4),

@@ -22,7 +22,7 @@ export interface Tree {
 /** A conversation that is sent numbers in their order, each with the time of its acknowledgement. */
 export interface Talk {
   readonly session: Session
-  /** The worker of another partition by way of which the numbers come. */
+  /** The worker of another partition that passes the numbers on. */
   readonly by: Session | null
   readonly sent: Map<number, number>
 }

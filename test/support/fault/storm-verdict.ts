@@ -1,6 +1,6 @@
 /**
- * What became of all that went on in a storm: each tree has its result, or was cancelled as somebody asked; each message came once, in order. What is not
- * so fails, unless it may be lost.
+ * The outcome of a storm: each tree has its result, or was cancelled on request; each message came once, in order. A
+ * part that did not arrive fails the verdict, unless it may be lost.
  */
 import assert from 'node:assert/strict'
 import { NotFoundError } from '../../../src/core/errors.ts'
@@ -15,7 +15,7 @@ export interface Losses {
   around(partitions: readonly number[], at: number): string
 }
 
-/** Of a Redis that loses nothing. */
+/** The rules for a Redis that loses nothing. */
 export const noLosses: Losses = { mayBeLost: () => false, around: () => 'this Redis loses nothing' }
 
 /** Returns what was lost, where it could be. */
@@ -53,8 +53,8 @@ export async function judgeTalks(harness: Harness, all: readonly Talk[], losses:
     const lines = by === null ? [] : (forwarded.get(by.rootId) ?? [])
     const through = [partitionOf(session.id), ...(by === null ? [] : [partitionOf(by.id)])]
     /**
-     * What came from outside rests where it was acknowledged. What comes by way of another rests with that one until the next arrives, since they
-     * arrive in their order.
+     * A message from outside stays where it was acknowledged. A message that comes through another worker stays with that worker until the next
+     * one arrives, because they arrive in order.
      */
     const mayBeLost = (number: number) => {
       const from = sent.get(number) ?? 0

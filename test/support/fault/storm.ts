@@ -28,7 +28,7 @@ export interface StormScene {
   readonly connection: Redis | Cluster
   /** The storm begins when this resolves, after nodes and conversations are there. */
   readonly ready?: () => Promise<unknown>
-  /** What else is done until the storm is over; resolves with how often what was done. */
+  /** Further disturbances until the storm is over; resolves with the number of times of each. */
   readonly also: (over: AbortSignal) => Promise<Readonly<Record<string, number>>>
   readonly losses: Losses
 }

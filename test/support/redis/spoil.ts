@@ -1,4 +1,4 @@
-/** Writes over a key. What is released puts it as it was. Each is one step: a node may look at the key at any moment. */
+/** Writes over a key. Its release restores the former value. Each is one step: a node may look at the key at any moment. */
 import type { Redis } from 'ioredis'
 
 const writeOver = `if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('RENAME', KEYS[1], KEYS[2]) end

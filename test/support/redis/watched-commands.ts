@@ -13,7 +13,7 @@ export interface Command {
   readonly args: readonly string[]
 }
 
-/** The commands of which an argument begins so, in the order in which they were executed. */
+/** The commands with an argument that begins with this text, in the order of their execution. */
 export async function commandsNaming(redis: Redis, prefix: string, run: () => Promise<unknown>): Promise<Command[]> {
   const { host = '127.0.0.1', port = 6379, username, password } = redis.options
   const socket = connect({ host, port })

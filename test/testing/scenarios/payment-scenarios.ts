@@ -39,7 +39,7 @@ export function scenario(kind: Kind, more: Partial<Scenario> = {}): Scenario {
   }
 }
 
-/** Of those that count the calls of a node: no lease ends while its node lives, however busy the machine is. */
+/** For scenarios that count the calls of a node: no lease ends while its node lives, however busy the machine is. */
 export const sureLease: Partial<Scenario> = { leaseMs: 5_000 }
 
 /** In the short form the node dies around these calls only. */
@@ -56,7 +56,7 @@ export async function reportOf(running: Promise<CrashReport>): Promise<{ report:
   return { report: error.report, message: error.message }
 }
 
-/** Of a file that workers write into the folder of their run. */
+/** A file that workers write into the folder of their run. */
 export const lines = (folder: string, file: string) => readFileSync(join(folder, file), 'utf8').trimEnd().split('\n')
 
 /** No violation, and the node was to die at so many points at the least. */

@@ -9,7 +9,7 @@ import { defaultSessionLimits } from '../../../src/core/policy.ts'
 type Limits = Self['limits']
 type Status = ResultMessage['status']
 
-/** As a session starts, but that its model calls do not bound how many workers share a survey. */
+/** The limits with which a session starts, except that its model calls do not bound the number of workers of a survey. */
 export const startLimits: Limits = { ...defaultSessionLimits, modelCalls: 1_000 }
 const messageBytesMax = 1_048_576
 const nameBytesMax = 64

@@ -15,7 +15,7 @@ const startsAtMost = policy.suspectAfterStarts + policy.poisonAfterIsolatedStart
 /** About three of the leases that the harness gives. */
 const blockMs = 3_000
 /**
- * A blocked slot looks awake until its wake-up is stale, so who waits is not looked at before. By default that is long before a lease
+ * A blocked slot looks awake until its wake-up is stale, so nobody looks at waiting workers before. By default that is long before a lease
  * ends; here it is no later.
  */
 const settings = { policy: { wakeupMs: 1_000 } }

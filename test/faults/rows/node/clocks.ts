@@ -10,7 +10,7 @@ import { leniencyMs, type Row, type Stage, times } from '../../row.ts'
 const program = new URL('../../../programs/preload/wrong-clock.ts', import.meta.url)
 const clientProgram = new URL('../../../programs/fault-client.ts', import.meta.url)
 const offMs = 600_000
-/** Of each node; so many long turns are held by all three of them. */
+/** Slots of each node; all three nodes together hold that many long turns. */
 const slots = 5
 const longTurns = 2 * slots + 2
 const lateMsMax = 2_000

@@ -92,7 +92,7 @@ async function clientCrash(point: CrashPoint, stage: Stage): Promise<void> {
   }
 }
 
-/** What it did not get an answer for, another client does again under the same keys. */
+/** Another client repeats each call without an answer under the same keys. */
 async function answerCrash(point: CrashPoint, stage: Stage): Promise<void> {
   await using harness = await stage.open()
   await harness.start('a')

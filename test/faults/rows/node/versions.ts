@@ -77,7 +77,7 @@ function wasReadOn({ history }: WorkerSnapshot): boolean {
 
 interface Work {
   readonly session: Session
-  /** What it has to end with. */
+  /** The result with which it must end. */
   readonly value: unknown
 }
 

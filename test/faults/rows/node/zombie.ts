@@ -1,4 +1,4 @@
-/** F10, K13: a node stands still for longer than its lease and comes back. What it then says is refused; one run is committed. */
+/** F10, K13: a node stands still for longer than its lease and comes back. Its later commits are refused; one run is committed. */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expectInvariants } from '../../../support/fault/oracle.ts'

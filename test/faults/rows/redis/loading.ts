@@ -14,7 +14,7 @@ const tree: TreeInput = { children: 4, steps: 4, stepMs: 100 }
 /** Redis looks at its connections after every 1024 commands that it loads. */
 const loaded = 8_192
 
-/** Makes Redis unwilling for so long, calls `meanwhile` while it is, and says how often somebody was turned away. */
+/** Makes Redis refuse calls for this time, calls `meanwhile` during it, and returns how often a call was refused. */
 type Trouble = (harness: Harness, ms: number, meanwhile: () => void) => Promise<string>
 
 export const loadingRow: Row = {

@@ -117,7 +117,7 @@ async function refuse(stage: Stage, { begin, end }: Refusing): Promise<undefined
   const sessions = await submit(harness, 10)
   await pause(400 * stage.random())
   await begin(harness)
-  // Accepted meanwhile, or refused: never accepted and lost. The client waits until its deadline.
+  // Accepted in that time, or refused: never accepted and lost. The client waits until its deadline.
   const late = submit(harness, 5)
   late.catch(() => {})
   await pause(200 + 1_800 * stage.random())

@@ -71,7 +71,7 @@ async function sizes(stage: Stage, more: readonly number[]): Promise<void> {
       `${bytes} bytes did not come back whole`,
     )
   }
-  // Of sessions, workers and idempotency; what nodes and wake-ups have comes and goes.
+  // Keys of sessions, workers and idempotency; keys of nodes and wake-ups come and go.
   const kept = async () => (await harness.redis.keys(`${harness.tag}:[swi]*:*`)).sort()
   const before = await kept()
   for (const bytes of [most + 1, ...more]) {

@@ -30,7 +30,7 @@ export const aTokenGivesNoMoreThanItMay: Check = async (place) => {
   ).toEqual({
     kind: 'ok',
   })
-  // What has no bound here, and what asks for nothing of it.
+  // Allowances without a bound, and requests that ask for nothing.
   const none = { sessions: 0, modelCalls: 1e9, tokens: 0, toolCalls: 1e9 }
   expect(await give(place, 'nothing of it', { more: none })).toEqual({ kind: 'ok' })
   expect(await give(place, 'a session', { most: { sessions: 2 } })).toMatchObject({ what: 'sessions', given: 2 })

@@ -1,4 +1,4 @@
-/** What model calls cost, told by scripts; short forms, to be held against scripts from which a guard was taken. */
+/** What model calls cost, by scripts; short checks, which run against scripts without one guard. */
 import { expect } from 'vitest'
 import type { Check } from '../turn/checks.ts'
 import { parentWithChildren, used } from './spending-checks.ts'

@@ -1,4 +1,4 @@
-/** What a session has spent, told by scripts; short forms, to be held against scripts from which a guard was taken. */
+/** What a session has spent, by scripts; short checks, which run against scripts without one guard. */
 import { expect } from 'vitest'
 import { defaultSpending, type Spending } from '../../../../src/core/policy.ts'
 import type { HandTurn } from '../hand-node.ts'
@@ -49,7 +49,7 @@ export const spentByAll: Check = async (place) => {
   expect((await first.record({ entries: ['{}'], stateJson: used(3) })).spending.spent).toEqual(spentOn(10))
 }
 
-/** A handler with children, of which the first is claimed, whose kind is an agent's from then on. */
+/** A handler with children, the first of which is claimed; from then on its kind is that of an agent. */
 export const spentByWhoBecameAnAgent: Check = async (place) => {
   await place.create()
   const node = place.node({ slots: 2 })

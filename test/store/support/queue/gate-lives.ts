@@ -20,7 +20,7 @@ async function expectInOrder(place: Place, gate: GateOrder, waited: readonly str
   expect(within.length).toBeLessThanOrEqual(gate.most)
   for (const worker of within) expect((await fieldsOf(worker))[1]).toBe(`in ${gate.id} -`)
   for (const worker of waiting) expect(await fieldsOf(worker)).toEqual(['parked', `runs ${gate.id} -`])
-  // Whoever waits stands behind all that came before and wait still.
+  // Each waiting run comes behind all that came before it and still wait.
   expect(waiting).toEqual(waited.filter((worker) => waiting.includes(worker)))
 }
 

@@ -196,7 +196,7 @@ export class GuestLives {
     if (one && this.#random(6) > 0) await this.#guests.now(one)
   }
 
-  /** Those that are in progress by their records, each as the gate has it. */
+  /** The runs that are in progress by their records, each under the name that its gate uses. */
   async #inProgress(gate: GateOrder): Promise<string[]> {
     const found: string[] = []
     for (const place of this.#places) {

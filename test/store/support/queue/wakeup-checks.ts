@@ -24,7 +24,7 @@ export const aWakeupWithoutAListenerIsReported: Check = async (place) => {
   expect(await lettersOfAPost(place)).toEqual(['w'])
 }
 
-/** Those of slots that are awake, and cannot run it. */
+/** Wake-ups of awake slots that cannot run the worker. */
 export const aWorkerThatIsPassedOverGetsAWakeup: Check = async (place) => {
   const wakeupsOf = async (id: string) =>
     (await place.node({ id, kinds: { [pool]: ['other'] } }).sweep({ free: 2 })).wakeups

@@ -226,7 +226,7 @@ export const aSessionThatIsOverIsNotForked: Check = async (place) => {
   expect(await place.sessions.forks.cut(session.id)).toEqual({ kind: 'finished', state: 'completed' })
 }
 
-/** Of two forks under one key the first that appears is the copy. */
+/** If two forks have one key, the first that appears is the copy. */
 export const aKeyIsOneCopy: Check = async (place) => {
   const { session } = await live(place)
   const [first, second] = [await written(place, session), await written(place, session)]

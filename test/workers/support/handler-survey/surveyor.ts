@@ -1,6 +1,6 @@
 /**
- * Duty: the survey by handlers: no model, each step is code. What the agents of workers/ are compared with; it works in this process,
- * waiting for the disk.
+ * Duty: the survey by handlers: no model, each step is code. The agents of workers/ are compared with this one, which works in this process and
+ * waits for the disk.
  */
 import { defineWorker, type Self, TerminalError } from 'troupe'
 import { z } from 'zod'
