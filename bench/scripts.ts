@@ -85,7 +85,16 @@ const copier = defineWorker<string, string>({
     self.reply(text(500_000))
   },
 })
-const workers = { echo, other: echo, sleeper, large, parent, clock, asker, sender, copier }
+/** Sets timers of a megabyte, and receives them. */
+const alarm = defineWorker<number, number>({
+  initial: 0,
+  receive(message, self) {
+    if (message.kind === 'input') for (let index = 0; index < message.value; index++) self.after(3_000, text(1_000_000))
+    else if (self.state === 1) self.reply(null)
+    else self.setState(1)
+  },
+})
+const workers = { echo, other: echo, sleeper, large, parent, clock, asker, sender, copier, alarm }
 const limits = { workers: 100_000, children: 1_000, mailbox: 100_000 }
 
 /** The longest call of each script that took a millisecond or more. */
@@ -185,6 +194,24 @@ const scenes: Record<string, () => Promise<void>> = {
       await wait(2_000)
       await session.cancel()
       await session.result()
+    }),
+  inbox: () =>
+    scene('pruning a session that has asked 5 000 questions', async (troupe) => {
+      const session = await troupe.sessions.create({ kind: 'asker', input: 1_000, keepOpen: true })
+      for (let run = 1; run <= 5; run++) {
+        if (run > 1) await session.root.send(1_000)
+        await wait(1_000)
+        await session.root.cancelRun()
+        await session.result({ run })
+      }
+      await session.cancel()
+      await session.result()
+      await troupe.sessions.prune({ olderThanMs: 0 })
+    }),
+  alarms: () =>
+    scene('20 timers of a megabyte each that are due at once', async (troupe) => {
+      const made = await troupe.sessions.createMany(Array.from({ length: 10 }, () => ({ kind: 'alarm', input: 2 })))
+      for (const one of made) if (one.status === 'fulfilled') await one.value.result()
     }),
   timers: () =>
     scene('2 000 timers in one step, and a cancel of them', async (troupe) => {

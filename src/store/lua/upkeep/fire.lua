@@ -3,7 +3,7 @@ Why a script   a timer taken out of its set and not posted would be lost; posted
 KEYS[1] timers    zset               KEYS[2] events   stream              KEYS[3] gates    zset
 ARGV[1] batch         ARGV[2] seed         ARGV[3] wakeupMs         ARGV[4] told
 Returns {fired, dueIn, wakeups, notices, guests}
-        fired: how many timers were posted, about 4 MiB of them at most, and how many runs began
+        fired: how many timers were posted, 1 MiB of them at most, or one, and how many runs began
         dueIn: ms until the next timer or gate is due, or "none"
         notices: those that this node sends now, each followed by a space. A later call names in the argument told those it has sent, in the same form. If it
         does not, another node sends them after noticeMs.
@@ -43,13 +43,14 @@ local function readTimer(worker, timer, record)
   local value = redis.call('HGET', record .. ':timers', timer)
   return value and planMail(tag, worker, 'signals', signalMail('timer', timer, value))
 end
-local handled, bytes, bytesMost = 0, 0, 4194304
+local handled, bytes, bytesMost = 0, 0, 1048576
 for index = 1, #due do
-  if bytes >= bytesMost then break end -- guard: a fire posts no more bytes than a script may
-  handled = index
   local worker, timer = string.sub(due[index], 1, 36), string.sub(due[index], 38)
   local record = workerKey(tag, worker)
   local fine, plan, ask = pcall(readTimer, worker, timer, record)
+  bytes = bytes + (fine and plan and plan ~= true and #plan.text or 0)
+  if handled > 0 and bytes > bytesMost then break end -- guard: a fire posts no more bytes than a script may
+  handled = index
   if not fine then
     if not damageOf(plan) then error(plan, 0) end
     redis.call('ZADD', timersKey, digits(now + math.max(wakeupMs, 1)), due[index])
@@ -68,7 +69,6 @@ for index = 1, #due do
     end
   else
     redis.call('ZREM', timersKey, due[index]) -- guard: a timer is taken out as it fires
-    bytes = bytes + (plan and #plan.text or 0)
     if plan and ask then
       writeAskEnd(tag, worker, ask, 'expired', now)
       writeMail(tag, plan, now, woke)

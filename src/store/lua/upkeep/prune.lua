@@ -102,6 +102,27 @@ local function readGoing(id, base, root)
   return plan
 end
 
+-- Takes away these keys, each this name with an id behind it.
+local function unlinkAll(name, ids)
+  for from = 1, #ids, 1000 do
+    local keys = {}
+    for index = from, math.min(from + 999, #ids) do keys[index - from + 1] = name .. ids[index] end
+    redis.call('UNLINK', unpack(keys))
+  end
+end
+
+-- The asks of a session go before its last workers. There may be any number of them, so they go in as many calls as that takes. Returns whether none
+-- is left.
+local function removeAsks(base)
+  local most = 1000
+  local asks = redis.call('ZRANGE', base .. ':asks', 0, most - 1)
+  if #asks == 0 then return true end
+  redis.call('ZREM', base .. ':asks', unpack(asks))
+  unlinkAll(askKey(tag, ''), asks) -- guard: the asks of a session go with it
+  budget = budget - #asks
+  return #asks < most
+end
+
 for index = 1, #old, 2 do
   local id, endedAt = old[index], tonumber(old[index + 1])
   local base, root = sessionKey(tag, id), rootKeyOf(tag, id)
@@ -116,6 +137,7 @@ for index = 1, #old, 2 do
     redis.call('HSET', root, 'resting', digits(plan.resting))
     return answer(pruned)
   else
+    if plan.last and not removeAsks(base) then return answer(pruned) end -- guard: no more asks go at once than a script may remove
     local workers = plan.workers
     for index = 1, #workers do
       local record = workerKey(tag, workers[index])
@@ -125,11 +147,9 @@ for index = 1, #old, 2 do
     for what, count in pairs(counted) do redis.call('HINCRBY', tag .. ':retired', what, digits(count)) end
     if plan.last then
       redis.pcall('ZREM', tag .. ':timers', rootOf(id) .. ':notify', rootOf(id) .. ':notify:end') -- guard: a pruned session has no further notices
-      local asks = redis.call('ZRANGE', base .. ':asks', 0, -1)
-      for place = 1, #asks do redis.call('UNLINK', askKey(tag, asks[place])) end -- guard: the asks of a session go with it
       local blobs = redis.call('HKEYS', base .. ':blobs')
-      for place = 1, #blobs do redis.call('UNLINK', base .. ':blob:' .. blobs[place]) end -- guard: the blobs of a session go with it
-      budget = budget - #asks - #blobs
+      unlinkAll(base .. ':blob:', blobs) -- guard: the blobs of a session go with it
+      budget = budget - #blobs
       redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':reasons', base .. ':results', base .. ':asks', base .. ':blobs', endingKeyOf(tag, id), heldKeyOf(tag, id), quietKeyOf(tag, id),
         originalsKeyOf(tag, id))
       redis.call('UNLINK', permissionsKeyOf(tag, id)) -- guard: the permissions of a session go with it

@@ -5,6 +5,7 @@ import type { AskOrder } from '../../../../src/core/ports/ports.ts'
 import { encodeAnswer, encodeAskBody } from '../../../../src/core/worker/ask/ask.ts'
 import { askKey, sessionKeys, workerKeys } from '../../../../src/store/keys.ts'
 import type { AnswerAnswer } from '../../../../src/store/session/session-store.ts'
+import { pruneOnce, pruneStart } from '../../../../src/store/upkeep-store.ts'
 import type { HandTurn } from '../hand-node.ts'
 import type { MadeSession, Place } from '../place.ts'
 
@@ -109,14 +110,29 @@ export async function anAnsweredAskDoesNotExpire(place: Place): Promise<void> {
   expect(await mails()).toHaveLength(1)
 }
 
-export async function asksGoWithTheirSession(place: Place): Promise<void> {
-  const { session, id } = await ask(place)
-  await place.sessions.cancel(session.id, 'why')
+async function cancelled(place: Place, sessionId: string): Promise<void> {
+  await place.sessions.cancel(sessionId, 'why')
   const node = place.node()
   await node.upkeep.finishCancelled()
   await node.upkeep.finishCancelled()
+}
+
+export async function asksGoWithTheirSession(place: Place): Promise<void> {
+  const { session, id } = await ask(place)
+  await cancelled(place, session.id)
   expect(await place.sessions.prune(0)).toBe(1)
   expect(await place.redis.exists(askKey(place.keys.tag, id), sessionKeys(place.keys.tag, session.id).asks)).toBe(0)
+}
+
+export async function aThousandAsksGoAtOnce(place: Place): Promise<void> {
+  const { session } = await ask(place)
+  await cancelled(place, session.id)
+  const { asks } = sessionKeys(place.keys.tag, session.id)
+  await place.redis.zadd(asks, ...Array.from({ length: 1_500 }, (_, index) => [1, `a${index}`]).flat())
+  expect(await pruneOnce(place.caller, place.keys, place.policy, 0, pruneStart)).toMatchObject({ pruned: 0 })
+  expect(await place.redis.zcard(asks)).toBe(501)
+  expect(await place.sessions.prune(0)).toBe(1)
+  expect(await place.redis.exists(asks, workerKeys(place.keys.tag, session.root).record)).toBe(0)
 }
 
 export async function asksThatCannotBeReadKeepTheirSession(place: Place): Promise<void> {

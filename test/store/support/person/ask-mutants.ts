@@ -78,6 +78,12 @@ export const askMutants: readonly Mutant[] = [
     check: checks.asksGoWithTheirSession,
   },
   {
+    guard: 'no more asks go at once than a script may remove',
+    script: pruneScript,
+    takenOut: 'line',
+    check: checks.aThousandAsksGoAtOnce,
+  },
+  {
     guard: 'a pruning is whole even if asks cannot be read',
     script: pruneScript,
     takenOut: 'line',
