@@ -37,7 +37,7 @@ export const lines: readonly Line[] = [
     id: '0.1',
     says: 'A context has messages in order and an action. It begins empty, with a system message, or with a conversation.',
   },
-  { id: '0.2', says: 'What reads and extends a context is an interface, with the last message and its text.' },
+  { id: '0.2', says: 'An interface reads and extends a context; it has the last message and its text.' },
   { id: '0.3', says: 'An empty context has no last message, and asking for it throws nothing.' },
   { id: '0.4', says: 'Messages are made for each role. Only the result of a tool names a call.' },
   { id: '0.5', says: 'A context gives one JSON value for each message, without the action.' },
@@ -61,7 +61,7 @@ export const lines: readonly Line[] = [
   { id: '1.1', says: 'A worker has an id, a name, a context container, a model, a state and a last failure.' },
   { id: '1.2', says: 'A worker is in one of seven fine states. It is receiving from the first byte of a reply on.' },
   { id: '1.3', says: 'A worker is idle, busy, or idle after a failure, and a failed one can be used again.' },
-  { id: '1.4', says: 'Each change of state is told to whoever follows.' },
+  { id: '1.4', says: 'Each change of state goes to all followers.' },
   { id: '1.5', says: 'The last failure is set by a failure, not by a cancel, and is gone when the next run begins.' },
   {
     id: '1.6',
@@ -88,7 +88,7 @@ export const lines: readonly Line[] = [
   { id: '1.16', says: 'Runs can be cancelled one by one or all, counted, and waited for.' },
   {
     id: '1.17',
-    says: 'Of ended jobs only the newest are kept, and active ones always.',
+    says: 'Only the newest of the ended jobs are kept; active ones always are.',
     otherwise: 'ended sessions are kept for a time, not a number: three would be gone before somebody looks',
   },
   {
@@ -101,19 +101,19 @@ export const lines: readonly Line[] = [
     says: 'A run ends as completed, cancelled or failed, and says whether a person is asked.',
     otherwise: 'a run that asks is not over: its report names the open asks',
   },
-  { id: '1.20', says: 'What a session is told of the end of a run is what the run has recorded.' },
+  { id: '1.20', says: 'A session learns of the end of a run what the run has recorded.' },
   {
     id: '1.21',
     says: 'A job is active until its work has really stopped.',
     otherwise:
       'a cancelled session is over once nothing more of it can be recorded; code that ignores its signal changes nothing',
   },
-  { id: '1.22', says: 'A cancel is felt before and during a request, and what has arrived of a reply is dropped.' },
+  { id: '1.22', says: 'A cancel takes effect before and during a request, and a partly received reply is dropped.' },
   { id: '1.23', says: 'A cancel wins over a result or a failure that comes after it.' },
   { id: '1.24', says: 'Callbacks by name are called when a run ends, at once if it has ended.' },
   { id: '1.25', says: 'The first Ctrl+C cancels, the second ends the process.' },
   { id: '1.26', says: 'A follower that is too slow is told how many events it missed.' },
-  { id: '1.27', says: 'Events tell of workers, jobs, replies and calls in a fixed order.' },
+  { id: '1.27', says: 'Events about workers, jobs, replies and calls come in a fixed order.' },
   {
     id: '1.28',
     says: 'A run says whether it ended ready for a prompt or with a request for a tool.',
@@ -131,7 +131,7 @@ export const lines: readonly Line[] = [
   },
   {
     id: '1.31',
-    says: 'A host is told of states and pieces of a reply, and is asked to confirm a tool.',
+    says: 'A host gets states and pieces of a reply, and is asked to confirm a tool.',
   },
   {
     id: '1.32',
@@ -167,12 +167,12 @@ export const lines: readonly Line[] = [
     says: 'A tool is allowed, asked for, or denied by rules; a rule that denies always wins.',
   },
   { id: '1.45', says: 'No tool of a batch runs until all that need it are accepted.' },
-  { id: '1.46', says: 'A rule that denies asks nobody, and the model is told.' },
+  { id: '1.46', says: 'A rule that denies asks nobody, and the model gets the reason.' },
   {
     id: '1.47',
     says: 'Where nobody can answer, a tool that needs approval fails with a clear error.',
   },
-  { id: '1.48', says: 'One denial answers all calls of a batch, each with what became of it.' },
+  { id: '1.48', says: 'One denial answers all calls of a batch, each with its outcome.' },
   { id: '1.49', says: 'An interrupt answers the open calls, so that the history stays paired.' },
   { id: '1.50', says: 'A request is tried a few times with growing waits; an empty account is not tried again.' },
   {
@@ -193,7 +193,7 @@ export const lines: readonly Line[] = [
   { id: '1.56', says: 'What was summarised is kept, with the time of the summary.' },
   {
     id: '1.57',
-    says: 'A tangent goes back to where it began, with its last pair if one likes.',
+    says: 'A tangent goes back to where it began, with its last pair of messages if the user wants it.',
     otherwise: 'a tangent is a branch: a conversation of its own, so nothing has to be restored',
   },
   {
@@ -202,7 +202,7 @@ export const lines: readonly Line[] = [
     otherwise:
       'every position of a history is a checkpoint, and to restore one is to branch there: nothing is rewritten',
   },
-  { id: '1.59', says: 'A task in the background is started, listed, and told of when it ends.' },
+  { id: '1.59', says: 'A task in the background is started and listed, and its end is reported.' },
   {
     id: '1.60',
     says: 'An agent can be shown whole at any moment, with its children and what it executes.',
@@ -219,7 +219,7 @@ export const lines: readonly Line[] = [
     id: '2.3',
     says: 'An iteration parses, validates, guards the budget, dispatches, injects and decides, in this order.',
   },
-  { id: '2.4', says: 'A stage leaves an iteration alone that has an error or a decision.' },
+  { id: '2.4', says: 'A stage does nothing to an iteration that has an error or a decision.' },
   {
     id: '2.5',
     says: 'A reply without calls is the answer; a blank one is asked for again, at most three times in a row.',
@@ -236,7 +236,7 @@ export const lines: readonly Line[] = [
     says: 'A reply is followed by one result for each of its calls.',
     otherwise: 'all calls stand in the reply, also invalid ones, as providers ask for',
   },
-  { id: '2.10', says: 'With results the loop goes on, without it is done.' },
+  { id: '2.10', says: 'The loop goes on if there are results; without results it is done.' },
   {
     id: '2.11',
     says: 'The answer is not part of the returned messages.',
@@ -311,14 +311,14 @@ export const lines: readonly Line[] = [
     otherwise: 'the result is what the child answers; no second model call makes a summary of it',
   },
   { id: '3.20', says: 'Processors before a request may go on, change it, end it, or suspend it.' },
-  { id: '3.21', says: 'Each change of state says what was before, and what came of a message.' },
+  { id: '3.21', says: 'Each change of state gives the state before, and the outcome of a message.' },
   { id: '3.22', says: 'Roles decide which tools there are; an empty input is refused.' },
 
   { id: '4.1', says: 'A message is one of six sorts, with helpers to tell them apart and its time.' },
   {
     id: '4.2',
     says: 'The size of a message is estimated in bytes of UTF-8, without ids.',
-    otherwise: 'of a result its name and output count, not its arguments again: they are not sent twice',
+    otherwise: 'the name and output of a result count, but not its arguments: they are not sent twice',
   },
   { id: '4.3', says: 'Tokens are estimated as a quarter of the bytes of messages and tools.' },
   { id: '4.4', says: 'A reply and all its results are added together, in the order of the calls.' },
@@ -326,7 +326,7 @@ export const lines: readonly Line[] = [
   { id: '4.6', says: 'A summary replaces all messages but system messages, and says how many.' },
   { id: '4.7', says: 'The model of the agent writes the summary; without one the context stays.' },
   { id: '4.8', says: 'A history is compacted when it fills 85 % of the window.' },
-  { id: '4.9', says: 'A model reads a summary as a user message that says what it is; an error it does not read.' },
+  { id: '4.9', says: 'A model reads a summary as a user message that says what it is; it does not read errors.' },
   { id: '4.10', says: 'Signed and encrypted reasoning goes back only to the model that wrote it.' },
   { id: '4.11', says: 'Blocks are text, image or audio, with the first text and all texts.' },
   {
