@@ -133,7 +133,7 @@ test(
     await page.keyboard.press('D')
     await page.getByText('It gets no notices any more.').waitFor()
     await page.keyboard.press('u')
-    await page.getByText('It is told of what happens from now on.').waitFor()
+    await page.getByText('It gets notices of what happens from now on.').waitFor()
     await page.keyboard.press('R')
     await dialog.getByRole('button', { name: 'Rotate' }).click()
     expect(await newSecret()).not.toBe(secret)

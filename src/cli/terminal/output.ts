@@ -52,7 +52,7 @@ export function printText(text: string, { raw = false }: { readonly raw?: boolea
   write(process.stdout, printed.endsWith('\n') ? printed : `${printed}\n`)
 }
 
-/** The place that lines on stdout are made for. */
+/** How wide lines on stdout may be, and how they are coloured. */
 export function pageOf(stream: NodeJS.WriteStream = process.stdout): Page {
   return { columns: columnsOf(stream), paint: (style, text) => paint(style, text, stream) }
 }

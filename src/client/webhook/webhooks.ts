@@ -60,7 +60,7 @@ export class Webhooks {
     return this.#opened
   }
 
-  /** Registers an address. It is told of what happens from now on. The answer has its secret, which no other call shows. */
+  /** Registers an address. It gets notices of what happens from now on. The answer has its secret, which no other call shows. */
   async add(settings: AddWebhook): Promise<WebhookWithSecret> {
     checkOptions('webhooks.add', settings, addRules, InputError)
     const { url, types = noticeTypesAtStart, kinds, names, include = 'ids', idempotencyKey } = settings

@@ -26,7 +26,7 @@ import { HandlerSteps } from './handler-steps.ts'
 /** A run that was cancelled, and whose kind has `onCancel`. */
 export interface CancelledRun {
   readonly turn: Turn
-  /** Where the run stands by the record, and the state of the handler there. */
+  /** The position of the run by its record, and the state of the handler there. */
   readonly position: RunPosition
   readonly stateJson: string | null
   /** What the definition of a handler says of its state; nothing for an agent. */

@@ -1,5 +1,5 @@
 --[[ look – reads some workers and their session at one moment, for the audit. Writes nothing.
-Why a script   read one after the other, a record and the sets it stands in would disagree on a running system without any fault.
+Why a script   in separate reads, a record and its sets would disagree on a running system without any fault.
 KEYS[1] leases    zset               KEYS[2] timers   zset               KEYS[3] sessions zset
 KEYS[4] cancelling set              KEYS[5] ends     zset
 ARGV[1] header    json:

@@ -1,5 +1,5 @@
 --[[ rights – finds the commands that scripts call and that the user of this connection may not call.
-Why a script   Redis does not undo what a script wrote before it came to a command that its user may not call: half of it would stay.
+Why a script   a script that meets a forbidden command stops there, and Redis does not undo what it wrote before.
 KEYS[1] meta      hash
 ARGV[1] channel   of cancel notices
 Returns {"ok"} | {"refused", names}: names of the refused commands, each followed by a space

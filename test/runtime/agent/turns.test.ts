@@ -101,7 +101,7 @@ test('the end of a run does not wait for the first reply of the next run in its 
   expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
 })
 
-/** The work of a turn with these inputs, and how it ended. The model gets the turn when it is asked. */
+/** The work of a turn with these inputs, and how it ended. The model function receives the turn. */
 async function oneTurn(changes: Partial<Policy>, inputs: number, model: (turn: Turn) => ScriptedReply | Error) {
   const store = new HeldStore()
   const done: string[] = []

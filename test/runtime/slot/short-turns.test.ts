@@ -56,7 +56,7 @@ const patient = { inlineChildrenMs: 600_000 }
 /** A busy wake-up that nobody takes out stays there. */
 const neverStale = { leaseMs: 600_000, renewEveryMs: 600_000, leaseMarginMs: 1_000 }
 
-/** Children that slots took last without a claim, and that have committed. */
+/** Counts the children that slots took last without a claim and that have committed. */
 async function taken(troupe: TestTroupe): Promise<number> {
   const nodes = await troupe.redis.keys(`${troupe.tag}:claims:*`)
   const held = await Promise.all(nodes.map((node) => troupe.redis.hgetall(node)))

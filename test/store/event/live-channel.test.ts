@@ -1,4 +1,7 @@
-/** The live channel: heard by who listens, lost without harm, never heard twice, and paid for by followers alone (C-a to C-c). */
+/**
+ * The live channel: its messages reach whoever listens, may be lost without harm, never come twice, and only followers cost anything (C-a to
+ * C-c).
+ */
 import type { Redis } from 'ioredis'
 import { describe, expect, inject, test } from 'vitest'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'

@@ -3,8 +3,8 @@
  * CODEC-1 Nothing is removed: unknown fields and unknown blocks are kept as data. An unknown word (a new finish reason or status) is read
  *         as the nearest known word.
  * CODEC-2 The schema decides what is a message. Entries of our own form skip it: thousands of entries are read whenever a worker moves
- *         to another node, and checking only the fields in use costs a small part of the schema. That check accepts nothing that the
- *         schema refuses.
+ *         to another node, and checking only the fields in use costs a small part of the schema. The check without the schema accepts nothing
+ * that the schema refuses.
  */
 
 import { isObject } from '../../check/is-object.ts'

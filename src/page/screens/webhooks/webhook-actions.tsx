@@ -22,7 +22,7 @@ async function set(id: string, deed: 'enable' | 'disable'): Promise<void> {
     await change('POST', `webhooks/${id}/${deed}`)
     const back = deed === 'enable' ? 'disable' : 'enable'
     say({
-      text: deed === 'enable' ? 'It is told of what happens from now on.' : 'It gets no notices any more.',
+      text: deed === 'enable' ? 'It gets notices of what happens from now on.' : 'It gets no notices any more.',
       ms: undoMs,
       undo: () => void set(id, back),
     })

@@ -1,5 +1,5 @@
 --[[ endpoint – writes or removes the record of an endpoint, unless somebody changed it after the caller read it.
-Why a script   of two who change it at the same moment, the second one must not write over what the first one did: a secret that was replaced would come back.
+Why a script   if two callers change an endpoint at once, the second must not overwrite the first: a replaced secret would come back.
 KEYS[1] endpoints hash
 ARGV[1] id            ARGV[2] before   the record as it was read, json; empty: there was none
 ARGV[3] after         the record, json; empty: it goes                  ARGV[4] most     how many endpoints there may be

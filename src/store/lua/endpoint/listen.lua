@@ -1,5 +1,5 @@
 --[[ listen – registers an endpoint for notices of this partition, or removes it.
-Why a script   since when it is told must be a time of this Redis, and of the moment from which on scripts write notices for it.
+Why a script   the time since which it listens must be the time of this Redis at which scripts begin to write notices for it.
 KEYS[1] since     zset
 ARGV[1] id            ARGV[2] listens     "1" or "0"
 Returns {"ok"}

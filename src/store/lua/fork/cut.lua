@@ -1,7 +1,7 @@
 --[[ cut – reads a live session at one moment, to make a copy of it. Histories only grow, so it reads only their lengths.
 A large session takes several calls, each for a part of its workers. The last call names what the earlier ones read, and reads again each worker
 that has changed since.
-Why a script   read one after the other, a message could be in the mailbox and in the history, or in neither.
+Why a script   in separate reads a message could be in the mailbox and in the history, or in neither.
 KEYS[1] root      hash               KEYS[2] workers  list               KEYS[3] timers   zset
 KEYS[4] cancelling set
 ARGV[1] header    json:

@@ -1,5 +1,5 @@
 --[[ prepare-fork – writes keys of a copy that nobody sees yet. Redis removes them after a time, unless fork.lua makes them stay.
-Why a script   a key without an end to its life would stay for ever if nobody went on.
+Why a script   a key without an expiry would stay for ever if nobody finished the copy.
 KEYS[1] root      hash               of the copy
 ARGV[1] header    json:
   keptMs           how long the keys stay

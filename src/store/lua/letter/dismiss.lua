@@ -1,5 +1,5 @@
 --[[ dismiss – records that a dead letter has been dealt with, so that nobody is warned of it again; the letter stays, as evidence.
-Why a script   a letter that goes back at the same moment must be told to have gone back, and a mark without a letter would never go.
+Why a script   a letter that is put back at the same moment must be reported as put back, and a disposition without a letter would never be removed.
 KEYS[1] dead      stream                 KEYS[2] redriven  zset
 ARGV[1] worker        ARGV[2] letter       its id in the stream
 Returns {"ok"} | {"again"}: it was dismissed before | {"redriven", position}: it was put back | {"no_letter"}: no letter of this worker has that id

@@ -1,5 +1,5 @@
 --[[ answer – answers an ask, once, and wakes its worker.
-Why a script   of several answers at one moment one counts; an answer that is recorded and not in the mailbox would leave its worker waiting for ever.
+Why a script   only one of several simultaneous answers may count, and a recorded answer that is not in the mailbox would leave its worker waiting for ever.
 KEYS[1] record    hash               KEYS[2] events   stream declared
 ARGV[1] header    json:
   ask              id

@@ -1,5 +1,5 @@
 --[[ approval – sets the approval policy of a session, which withdraws the trust in all tools; or records that one tool is trusted.
-Why a script   of two who trust a tool at once both must count; and a session that is pruned in the meantime must not be left as a record of this.
+Why a script   if two people trust a tool at once, both must count, and a session that is pruned in the meantime must not come back as a record with only this field.
 KEYS[1] root      hash               KEYS[2] events   stream
 ARGV[1] sessionId     ARGV[2] policy    empty: as it is       ARGV[3] tool     to trust; empty: none
 ARGV[4] start         of a session without the field          ARGV[5] event

@@ -1,5 +1,5 @@
 --[[ pause-all – pauses all sessions of this partition, or resumes them. Nodes learn of it with their next sweep, and a notice makes them sweep at once.
-Why a script   who pauses a partition that is paused must not take the place of who did it first.
+Why a script   a second pause must not replace the first.
 KEYS[1] meta      hash
 ARGV[1] note      json: who paused it, why and when; empty: resume       ARGV[2] channel  of notices
 Returns {"ok"}

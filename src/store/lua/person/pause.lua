@@ -1,5 +1,5 @@
 --[[ pause – pauses a session: from this instant none of its workers is claimed. Returns how many of its running turns may still begin something.
-Why a script   the mark and the session's state must agree; and no worker may be claimed between the mark and the look at those that run.
+Why a script   the pause and the state of the session must agree, and no worker may be claimed between the pause and the look at its running turns.
 KEYS[1] root      hash               KEYS[2] leases   zset               KEYS[3] events   stream
 ARGV[1] sessionId     ARGV[2] note         json: who paused it, why and when                     ARGV[3] channel  of notices
 ARGV[4] event

@@ -1,5 +1,5 @@
 --[[ amend – adds one entry to the history of an idle worker, for somebody outside: its next prompts change with it.
-Why a script   the entry says what holds for the history that its caller read: a turn that began since may have added to it.
+Why a script   the entry is valid only for the history that its caller read, and a turn that began since may have added to it.
 KEYS[1] record    hash               KEYS[2] log      list               KEYS[3] events   stream
 ARGV[1] header    json:
   worker           id

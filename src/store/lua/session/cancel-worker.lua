@@ -1,5 +1,5 @@
 --[[ cancel-worker – cancels one worker with its subtree, or its run with the children that the run waits for: from this instant they can only end.
-Why a script   the mark must name the run that is in progress now, and the sweeps must know of it.
+Why a script   the cancel must name the run that is in progress now, and sweeps must know of it.
 KEYS[1] record    hash               KEYS[2] cancelling set              KEYS[3] events   stream
 KEYS[4] idem      string
 ARGV[1] header    json:

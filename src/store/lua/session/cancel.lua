@@ -1,5 +1,5 @@
 --[[ cancel – cancels a session: from this instant its workers can start, spawn and commit nothing, except their cancelling ends.
-Why a script   the mark, the session's state and the list of unfinished cancels must agree.
+Why a script   the cancel, the state of the session and the list of unfinished cancels must agree.
 KEYS[1] root      hash               KEYS[2] cancelled set               KEYS[3] cancelling set
 KEYS[4] events    stream
 ARGV[1] sessionId     ARGV[2] reason       json string     ARGV[3] channel  of cancel notices

@@ -1,5 +1,5 @@
 --[[ give – counts the spending that an access token allows its sessions, unless the token would exceed its allowance of an hour.
-Why a script   of two requests at the same moment, also at two servers, both must count; and a request that is sent again must count once.
+Why a script   two simultaneous requests must both count, even at two servers, and a repeated request must count once.
 KEYS[1] given     hash               KEYS[2] request  string
 ARGV[1] header    json:
   more       what this request allows: "<sessions> <model calls> <tokens> <tool calls>"

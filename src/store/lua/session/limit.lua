@@ -1,5 +1,5 @@
 --[[ limit – changes how much all agents of a session together may use.
-Why a script   a session that is pruned in the meantime must not be left as a record of this alone; and of two that set one each, both count.
+Why a script   a session that is pruned in the meantime must not come back as a record with only this field, and two callers that set one limit each must both count.
 KEYS[1] root      hash               KEYS[2] events   stream
 ARGV[1] header    json:
   sessionId        id

@@ -1,5 +1,5 @@
 --[[ retry – lets the failed run of a session's root go on: the run is open again, and the root is queued.
-Why a script   a session that is active again and whose root is not queued would wait for ever; and of two that retry at once, one counts.
+Why a script   an active session whose root is not queued would wait for ever, and only one of two simultaneous retries may count.
 KEYS[1] root      hash               KEYS[2] log      list               KEYS[3] signals  list
 KEYS[4] inbox     list               KEYS[5] failure  string             KEYS[6] results  hash
 KEYS[7] dead      stream             KEYS[8] redriven zset               KEYS[9] run      zset   declared

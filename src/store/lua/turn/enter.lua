@@ -1,5 +1,5 @@
 --[[ enter – a run of a kind that has gates begins; or it waits, and its turn is over.
-Why a script   two runs that each see the last free place would both take it; and a worker that waits must hold neither lease nor token.
+Why a script   two runs that see the last free place would both take it, and a waiting worker must hold neither lease nor token.
 KEYS[1] record    hash               KEYS[2] leases   zset               KEYS[3] gates    zset
 ARGV[1] header    json:
   worker           id

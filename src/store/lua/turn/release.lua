@@ -1,5 +1,5 @@
 --[[ release – the last words of a node that dies or stands still, and the workers that it held: they go on elsewhere at once, not when their leases have ended.
-Why a script   only who still holds a token may take its lease away; and a start that is not to be counted must go with it.
+Why a script   only the holder of a token may give up its lease, and a start that does not count must be taken back with it.
 KEYS[1] leases    zset               KEYS[2] nodes    hash               KEYS[3] events   stream
 ARGV[1] header    json:
   node             id

@@ -1,5 +1,5 @@
 --[[ announce – registers a node with its kinds, their pools and its slots.
-Why a script   a kind whose pool is not registered is submitted to a run queue that nobody looks at, if the node dies in between.
+Why a script   if the node died in between, sessions of a kind without a registered pool would go to a run queue that nobody looks at.
 KEYS[1] kinds     hash               KEYS[2] pools    set                KEYS[3] nodes    hash
 KEYS[4] leases    zset               KEYS[5] meta     hash
 ARGV[1] header    json:

@@ -1,5 +1,5 @@
 --[[ cold – finds cold histories that are not packed yet. The nodes of a partition share one walk over all its sessions.
-Why a script   where the walk is must be read and written together, or two nodes would make it at once.
+Why a script   the position of the walk must be read and written together, or two nodes would make the walk at once.
 KEYS[1] ends      zset               KEYS[2] meta     hash
 ARGV[1] header    json:
   node             id. One node at a time makes the walk; its position is in meta

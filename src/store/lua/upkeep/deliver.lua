@@ -1,5 +1,5 @@
 --[[ deliver – puts mails from the outbox of another partition into the mailboxes of this one, in their order, each once.
-Why a script   a mail that was put into its mailbox and not noted as received would come again; one that was noted first would be lost.
+Why a script   a mail in its mailbox that is not recorded as received would come again; a mail that is recorded first could be lost.
 KEYS[1] received  hash
 ARGV[1] header    json:
   from             the partition that sent them

@@ -1,5 +1,5 @@
 --[[ delivered – removes mails from an outbox that the other partition has received.
-Why a script   another node may take them out at the same time: only those that this call takes may be told of.
+Why a script   another node may remove mails at the same time: only those that this call removes may be reported.
 KEYS[1] out       list               KEYS[2] events   stream
 ARGV[1] header    json:
   last             number of the last mail that was received there

@@ -1,5 +1,5 @@
 --[[ guest – takes a word of the first partition, which has the gates, about a run of this partition; returns the state of that run.
-Why a script   a worker that is woken must hold its place by its record, or a cancel between the two would keep the place for ever.
+Why a script   the record of a woken worker must name its place, or a cancel in between would keep the place for ever.
 KEYS[1] record    hash               KEYS[2] gates    zset
 ARGV[1] guest         ARGV[2] says          ARGV[3] seed          ARGV[4] wakeupMs
 Returns {standing, wakeups}: in, waits, out or later

@@ -1,5 +1,5 @@
 --[[ host – takes a run of another partition to its gates, which are in this one; or takes the state of such a run from its partition.
-Why a script   two runs that each see the last free place would both take it.
+Why a script   two runs that see the last free place would both take it.
 KEYS[1] gates     zset
 ARGV[1] header    json:
   guest            the run, as in shared/gates.lua

@@ -1,5 +1,5 @@
 --[[ pack – replaces entries of a cold history by one pack. Each entry keeps its position.
-Why a script   a reader must find either the entries or what stands for them.
+Why a script   a reader must find either the entries or the pack.
 KEYS[1] record    hash               KEYS[2] log      list
 ARGV[1] header    json:
   from             position of the first entry

@@ -72,7 +72,7 @@ local function isLive(record)
 end
 
 -- Nothing of a session goes before each of its workers was found at rest, in as many calls as that takes: a detached one may outlive its
--- session. A worker that rests in a session that has ended rests for good, since it takes no input any more, and children come at the list's end.
+-- session. An idle worker of an ended session stays idle, because it takes no input any more; and new children come at the end of the list.
 -- What this call does with the session: its workers that may go, or were looked at, and how many at the head of the list are known to rest;
 -- nil when it is to be kept.
 local function readGoing(id, base, root)

@@ -1,5 +1,5 @@
 --[[ rest – records that an idle node is alive, and returns whether its partition has work for it.
-Why a script   what it reads must be of one moment: whoever queues work after that wakes a node, and that sweeps.
+Why a script   it must read one moment: whoever queues work after that moment wakes a node, which then sweeps.
 KEYS[1] meta      hash               KEYS[2] nodes    hash               KEYS[3] pools    set
 KEYS[4] timers    zset               KEYS[5] leases   zset               KEYS[6] cancelling set
 ARGV[1] node

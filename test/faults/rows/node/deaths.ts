@@ -26,7 +26,7 @@ async function recovery(stage: Stage, rounds: number, leaseMs: number, msMax: nu
   for (let round = 0; round < rounds; round++) {
     await using harness = await stage.open()
     const holder = await harness.start('holder', { concurrency: slots, policy })
-    // Longer than all of it: what ends by itself tells nothing.
+    // These runs last longer than the whole trial: one that ends by itself would prove nothing.
     const create = () => harness.client.sessions.create({ kind: 'slow', input: { ms: 600_000, deaf: true } })
     await Promise.all(Array.from({ length: slots }, create))
     await waitUntil('all run', () => harness.ledger.lines('begun').length === slots)

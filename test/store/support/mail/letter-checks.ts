@@ -1,4 +1,4 @@
-/** Short forms of the tests of dead letters, of damaged keys and of keys that were used before, to be held against scripts from which a guard was taken. */
+/** Short checks of dead letters, damaged keys and keys that were used before, which run against scripts without one guard. */
 import { expect } from 'vitest'
 import { digestKey, newId } from '../../../../src/core/ids.ts'
 import { defaultSessionLimits } from '../../../../src/core/policy.ts'

@@ -1,4 +1,4 @@
-/** Short forms of the tests of amended histories, to be held against scripts from which a guard was taken. */
+/** Short checks of amended histories, which run against scripts without one guard. */
 import { expect } from 'vitest'
 import type { CreateOptions, Place } from '../place.ts'
 import type { Check } from '../turn/checks.ts'

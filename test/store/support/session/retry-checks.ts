@@ -1,4 +1,4 @@
-/** Short forms of the tests of retried sessions, to be held against scripts from which a guard was taken. */
+/** Short checks of retried sessions, which run against scripts without one guard. */
 import { expect } from 'vitest'
 import type { RetryOrder } from '../../../../src/store/session/session-store.ts'
 import type { CreateOptions, Place } from '../place.ts'

@@ -1,4 +1,4 @@
-/** Short forms of the tests of this folder, to be held against scripts from which a guard was taken. Each expects a promise to be kept. */
+/** Short checks for the promises of this folder, which run against scripts without one guard. Each expects a promise to be kept. */
 
 import { expect } from 'vitest'
 import type { SessionLimits } from '../../../../src/core/policy.ts'

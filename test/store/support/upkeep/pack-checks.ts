@@ -1,4 +1,4 @@
-/** Short forms of the tests of packed histories, to be held against scripts from which a guard was taken. */
+/** Short checks of packed histories, which run against scripts without one guard. */
 import { expect } from 'vitest'
 import { HistoryPacker } from '../../../../src/store/history/history-packer.ts'
 import { readEntries } from '../../../../src/store/history/read-entries.ts'
