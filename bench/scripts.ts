@@ -141,17 +141,17 @@ async function run(troupe: Troupe, input: Order): Promise<void> {
 
 const scenes: Record<string, () => Promise<void>> = {
   children: () =>
-    scene('800 children in one step, the most that it may hold, and pruning them', async (troupe) => {
-      await run(troupe, { kind: 'echo', count: 800, bytes: 50 })
+    scene('750 children in one step, the most that it may hold, and pruning them', async (troupe) => {
+      await run(troupe, { kind: 'echo', count: 750, bytes: 50 })
       await troupe.sessions.prune({ olderThanMs: 0 })
     }),
   named: () =>
-    scene('800 children in one step, each with a name, of two kinds by turns', (troupe) =>
-      run(troupe, { kind: 'echo', count: 800, bytes: 50, named: true }),
+    scene('750 children in one step, each with a name, of two kinds by turns', (troupe) =>
+      run(troupe, { kind: 'echo', count: 750, bytes: 50, named: true }),
     ),
   inputs: () =>
-    scene('400 children with 3 300 bytes each, the most that a step may hold in both ways', (troupe) =>
-      run(troupe, { kind: 'echo', count: 400, bytes: 3_300 }),
+    scene('375 children with 3 500 bytes each, the most that a step may hold in both ways', (troupe) =>
+      run(troupe, { kind: 'echo', count: 375, bytes: 3_450 }),
     ),
   bytes: () =>
     scene('3 children with 860 KB each, as many bytes as a step may hold', (troupe) =>
@@ -166,13 +166,13 @@ const scenes: Record<string, () => Promise<void>> = {
       run(troupe, { kind: 'large', count: 200, bytes: 1 }),
     ),
   cancel: () =>
-    scene('a cancel of 800 children that wait', async (troupe) => {
+    scene('a cancel of 750 children that wait', async (troupe) => {
       const session = await troupe.sessions.create({
         kind: 'parent',
-        input: { kind: 'sleeper', count: 800, bytes: 50 } satisfies Order,
+        input: { kind: 'sleeper', count: 750, bytes: 50 } satisfies Order,
         limits,
       })
-      while ((await troupe.workers.list({ sessionId: session.id, limit: 2_000 })).length < 801) await wait(200)
+      while ((await troupe.workers.list({ sessionId: session.id, limit: 2_000 })).length < 751) await wait(200)
       await wait(2_000)
       await session.cancel()
       await session.result()

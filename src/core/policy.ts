@@ -239,7 +239,7 @@ export const policy = {
   submitRetryMsMin: 1_000,
   /** The longest wait of a submitted job before it is tried again. */
   submitRetryMsMax: 600_000,
-  /** How much one `receive` may ask for, as it costs Redis: a send counts 12, a spawn 7.5, an ask 6, a timer 3, and 437 bytes 1, beyond the first 100 of each. So 500 sends, 800 spawns, or 400 spawns of 3 300 bytes. */
+  /** How much one `receive` may ask for, as it costs Redis: a send counts 12, a spawn 8, an ask 6, a timer 3, and 437 bytes 1, beyond the first 100 of each. So 500 sends, 750 spawns, or 375 spawns of 3 500 bytes. */
   stepPartsMax: 6_000,
   /** The size of all that one `receive` receives and passes, if that is all: inputs, messages, timers, asks, the state and the reply (of a child twice, since its parent gets it); and of all tasks in one call of an agent. Bytes count as parts. */
   stepBytesMax: 2_621_440,

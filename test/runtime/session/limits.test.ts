@@ -159,7 +159,7 @@ describe('limits', () => {
   })
 
   const parts: [string, number, (self: Self, number: number) => unknown][] = [
-    ['spawned', 800, (self) => self.spawn('nobody', null, { detached: true })],
+    ['spawned', 750, (self) => self.spawn('nobody', null, { detached: true })],
     ['sent', 500, (self, number) => self.send(self.id, number)],
     ['timers', 2_000, (self, number) => self.after(3_600_000, number)],
   ]
@@ -186,7 +186,7 @@ describe('limits', () => {
           code: 'step_too_big',
           attempt: 1,
           message: expect.stringMatching(
-            /^self\.\w+ was called when many had already made \d+ spawns, .*; the limit is 800 spawns, 500 sends, 1000 asks, 2000 timers or 2621440 bytes,/,
+            /^self\.\w+ was called when many had already made \d+ spawns, .*; the limit is 750 spawns, 500 sends, 1000 asks, 2000 timers or 2621440 bytes,/,
           ),
         },
       })

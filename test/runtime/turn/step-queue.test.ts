@@ -49,7 +49,7 @@ describe('the parts of a batch', () => {
 
   test.each<[string, number, Partial<Step>]>([
     ['a timer', 1, { timers: [{ id: 't', ms: 1, valueJson: '1' }] }],
-    ['a child', 5 / 2, { spawns: [{ mail: '' }] as unknown as Step['spawns'] }],
+    ['a child', 8 / 3, { spawns: [{ mail: '' }] as unknown as Step['spawns'] }],
     ['an ask', 2, { asks: [{ id: 'x', sort: 'question', body: '' }] }],
     ['an ask that is withdrawn', 2, { withdraws: ['x'] }],
     ['a message', 4, { sends: [{ workerId: 'x', mail: '' }] }],

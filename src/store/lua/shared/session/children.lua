@@ -144,21 +144,17 @@ local function writeRecord(spawn, common, named)
     redis.call('HSET', key, 'call', spawn.call)
     return
   end
-  local fields = { 'call', spawn.call, 'kind', kind }
-  local function set(field, value)
-    fields[#fields + 1] = field
-    fields[#fields + 1] = value
-  end
-  if name then set('name', name) end
-  if permissions then set('permissions', permissions) end
-  if pool ~= atStart.pool then set('pool', pool) end
+  local fields, size = { 'call', spawn.call, 'kind', kind, nil, nil, nil, nil, nil, nil }, 4
+  if name then fields[size + 1], fields[size + 2], size = 'name', name, size + 2 end
+  if permissions then fields[size + 1], fields[size + 2], size = 'permissions', permissions, size + 2 end
+  if pool ~= atStart.pool then fields[size + 1], fields[size + 2], size = 'pool', pool, size + 2 end
   if like and (name or not like.name) and (permissions or not like.permissions) and (pool ~= atStart.pool or like.pool == atStart.pool) then -- guard: no child has a field that only its sibling has
     redis.call('COPY', like.key, key)
   else
     redis.call('HSET', key, unpack(common))
     common.like = { key = key, kind = kind, name = name, permissions = permissions, pool = pool }
   end
-  redis.call('HSET', key, unpack(fields))
+  redis.call('HSET', key, unpack(fields, 1, size))
 end
 
 -- A child's record and its first mails.

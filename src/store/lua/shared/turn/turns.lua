@@ -38,9 +38,10 @@ local function readSpawns(commit, texts)
   local all, spawns, kind, pool, call = listOf(commit, 'spawns'), {}, nil, nil, 0
   for index = 1, #all do
     local sent = all[index]
-    if sent.kind ~= nil or index == 1 then checkTexts(sent, 'kind') end
-    if sent.pool ~= nil or index == 1 then checkTexts(sent, 'pool') end
-    if sent.name ~= nil then checkTexts(sent, 'name') end
+    if index == 1 then checkTexts(sent, 'kind', 'pool') end
+    if sent.kind ~= nil and type(sent.kind) ~= 'string' then checkTexts(sent, 'kind') end
+    if sent.pool ~= nil and type(sent.pool) ~= 'string' then checkTexts(sent, 'pool') end
+    if sent.name ~= nil and type(sent.name) ~= 'string' then checkTexts(sent, 'name') end
     if sent.call ~= nil then checkNumbers(sent, 'call') end
     if type(sent.mail) ~= 'number' then checkNumbers(sent, 'mail') end
     if sent.permissions ~= nil then sent.permissions = textAt(commit, sent, 'permissions', texts) end
