@@ -20,7 +20,7 @@ export interface Readers {
 export function readersOf(places: Places, deadlineMs: number): Readers {
   return {
     inspect: places.map(({ redis, keys, partition }) =>
-      guardedReads(new InspectStore(redis, keys, partition), deadlineMs),
+      guardedReads(new InspectStore(redis, keys, partition, places.first), deadlineMs),
     ),
     audits: places.map(({ redis, caller, keys, partition }) =>
       guardedReads(new AuditStore(redis, caller, keys, partition, deadlineMs), deadlineMs),

@@ -42,7 +42,7 @@ export function telling(
 ): Telling {
   const stores = places.map(
     ({ keys, partition, redis }): HappeningStores => ({
-      inspect: guardedReads(new InspectStore(redis, keys, partition), deadlineMs),
+      inspect: guardedReads(new InspectStore(redis, keys, partition, places.first), deadlineMs),
       asks: guardedReads(new AskStore(redis, keys), deadlineMs),
       letters: guardedReads(new LetterStore(redis, keys), deadlineMs),
     }),

@@ -30,8 +30,8 @@ export interface RunGates {
   readonly state: 'in' | 'out' | GateSort
   readonly runs: string | null
   readonly rate: string | null
-  /** The gates are in another partition. */
-  readonly isGuest?: true
+  /** The gates are in another partition. How many commits the worker had when the run asked there. */
+  readonly guestVersion?: number
 }
 
 /** The worker whose run asks. */
@@ -67,8 +67,16 @@ export function decodeGates(text: string): RunGates | null {
     state: state as RunGates['state'],
     runs: runs === '-' ? null : runs,
     rate: rate === '-' ? null : rate,
-    ...(version !== undefined && { isGuest: true }),
+    ...(version !== undefined && { guestVersion: Number(version) }),
   }
+}
+
+/** The name of a run at gates in another partition (store/lua/shared/turn/gates.lua). */
+export function guestName(
+  { workerId, kind, version }: Pick<Enterer, 'workerId' | 'kind' | 'version'>,
+  { runs, rate }: { readonly runs?: string | null | undefined; readonly rate?: string | null | undefined },
+): string {
+  return `${kind} ${workerId}:${version} ${runs ?? '-'} ${rate ?? '-'}`
 }
 
 /** A gate as it is now, for people. */

@@ -19,7 +19,7 @@ import { takenFields } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
 import { readServerFacts, type ServerFacts } from '../redis/server-facts.ts'
 import { orElse, repliesOf, scored } from '../script/replies.ts'
-import { busyGates } from '../worker/gate-facts.ts'
+import { busyGates, type GatePlace } from '../worker/gate-facts.ts'
 import { type ExpiredWorker, expiredWorkers, type HeldLease, leasesOfNode } from '../worker/leases.ts'
 import { type NodesBySight, type WorkerRow, WorkerRows } from '../worker/worker-rows.ts'
 import { type LastAudit, lastAudit } from './last-audit.ts'
@@ -59,11 +59,12 @@ export class InspectStore {
   readonly #read: ReadStore
   readonly #rows: WorkerRows
 
-  constructor(redis: Redis, keys: PartitionKeys, partition: number) {
+  /** `first`: the first partition, where this is another one. */
+  constructor(redis: Redis, keys: PartitionKeys, partition: number, first: GatePlace = { redis, keys }) {
     this.#redis = redis
     this.#keys = keys
     this.#read = new ReadStore(redis, keys)
-    this.#rows = new WorkerRows(redis, keys)
+    this.#rows = new WorkerRows(redis, keys, first)
     this.partition = partition
   }
 

@@ -9,7 +9,7 @@ import { partitionOf } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Assignment } from '../../core/ports/ports.ts'
 import type { WakeupsThere } from '../../core/ports/wake.ts'
-import type { GateOrder } from '../../core/worker/gates.ts'
+import { type GateOrder, guestName } from '../../core/worker/gates.ts'
 import { gatesKey, workerKeys } from '../keys.ts'
 import type { OpenPlace } from '../places.ts'
 import { guarded } from '../redis/guarded.ts'
@@ -46,8 +46,8 @@ export class GuestStore {
     { workerId, kind, version, depth }: Pick<Assignment, 'workerId' | 'kind' | 'version' | 'depth'>,
     at: readonly (Omit<GateOrder, 'key'> & { readonly key: string | undefined })[],
   ): Promise<string> {
-    const idOf = (sort: GateOrder['sort']) => at.find((one) => one.sort === sort)?.id ?? '-'
-    const guest = `${kind} ${workerId}:${version} ${idOf('runs')} ${idOf('rate')}`
+    const idOf = (sort: GateOrder['sort']) => at.find((one) => one.sort === sort)?.id
+    const guest = guestName({ workerId, kind, version }, { runs: idOf('runs'), rate: idOf('rate') })
     const ancestors = depth === 0 ? [] : await this.#waitingAncestors(workerId, depth)
     const [answer, sort, opensIn] = await this.#host(guest, 'asks', { at, ancestors: ancestors.map((id) => ({ id })) })
     return answer === 'waits' ? `${sort} ${opensIn}` : String(answer)

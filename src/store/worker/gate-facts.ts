@@ -2,7 +2,7 @@
  * Duty: read the gates at which workers wait, as people are told of them. It never writes.
  * GATE-FACTS-1 One read for any number of workers. A gate that cannot be read is left out: its worker waits all the same, and the audit names the key.
  */
-import type { GateFacts } from '../../core/worker/gates.ts'
+import { type GateFacts, guestName } from '../../core/worker/gates.ts'
 import { gateKeys, gatesKey, type PartitionKeys } from '../keys.ts'
 import type { WorkerRecord } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
@@ -13,50 +13,75 @@ interface Row {
   readonly record: WorkerRecord
 }
 
-/** By worker; those that wait at no gate are not there. */
+/** Where gates are: in a partition. */
+export interface GatePlace {
+  readonly redis: Redis
+  readonly keys: PartitionKeys
+}
+
+interface Waiting extends Row {
+  readonly gate: string
+  readonly sort: GateFacts['sort']
+  /** By which the gate has it. */
+  readonly name: string
+  readonly isGuest: boolean
+}
+
+/** By worker; those that wait at no gate are not there. Workers of another partition than the first wait at gates of the first. */
 export async function gateFactsOf(
-  redis: Redis,
-  keys: PartitionKeys,
+  own: GatePlace,
+  first: GatePlace,
   rows: readonly Row[],
 ): Promise<ReadonlyMap<string, GateFacts>> {
-  const waiting = rows.flatMap(({ id, record }) => {
-    const gate = gateOf(record)
-    return gate === null ? [] : [{ id, record, ...gate }]
-  })
-  if (waiting.length === 0) return new Map()
+  const waiting = rows.flatMap((row) => waitingAt(row) ?? [])
+  const found = await Promise.all([
+    readFacts(
+      own,
+      waiting.filter(({ isGuest }) => !isGuest),
+    ),
+    readFacts(
+      first,
+      waiting.filter(({ isGuest }) => isGuest),
+    ),
+  ])
+  return new Map(found.flat())
+}
+
+async function readFacts({ redis, keys }: GatePlace, waiting: readonly Waiting[]): Promise<[string, GateFacts][]> {
+  if (waiting.length === 0) return []
   const reading = redis.pipeline()
-  for (const { id, gate, sort } of waiting) {
+  for (const { name, gate, sort } of waiting) {
     const at = gateKeys(keys.tag, gate)
-    reading.hmget(at.gate, 'key', 'most', 'perMs').zrank(at.waiting, id)
+    reading.hmget(at.gate, 'key', 'most', 'perMs').zrank(at.waiting, name)
     if (sort === 'runs') reading.zcard(at.in)
     else reading.llen(at.begun)
   }
   const replies = await repliesOf(reading)
-  return new Map(
-    waiting.flatMap(({ id, record, sort }, index) => {
-      const [numbers, ahead, taken] = replies.slice(3 * index, 3 * index + 3)
-      if (!Array.isArray(numbers) || typeof numbers[1] !== 'string') return []
-      const [key, most, perMs] = numbers as (string | null)[]
-      const facts: GateFacts = {
-        sort,
-        kind: record.kind,
-        key: key ?? null,
-        most: Number(most),
-        perMs: perMs == null ? null : Number(perMs),
-        taken: Number(taken) || 0,
-        ahead: Number(ahead) || 0,
-      }
-      return [[id, facts]]
-    }),
-  )
+  return waiting.flatMap(({ id, record, sort }, index): [string, GateFacts][] => {
+    const [numbers, ahead, taken] = replies.slice(3 * index, 3 * index + 3)
+    if (!Array.isArray(numbers) || typeof numbers[1] !== 'string') return []
+    const [key, most, perMs] = numbers as (string | null)[]
+    const facts: GateFacts = {
+      sort,
+      kind: record.kind,
+      key: key ?? null,
+      most: Number(most),
+      perMs: perMs == null ? null : Number(perMs),
+      taken: Number(taken) || 0,
+      ahead: Number(ahead) || 0,
+    }
+    return [[id, facts]]
+  })
 }
 
 /** The gate at which this worker waits. */
-function gateOf({ status, wait, gates, kind }: WorkerRecord): { gate: string; sort: GateFacts['sort'] } | null {
+function waitingAt({ id, record }: Row): Waiting | null {
+  const { status, wait, gates, kind } = record
   if (status !== 'parked' || wait.kind !== 'gate' || gates === null) return null
-  const { state } = gates
+  const { state, guestVersion: version } = gates
   if (state !== 'runs' && state !== 'rate') return null
-  return { gate: `${kind}:${state}:${gates[state]}`, sort: state }
+  const name = version === undefined ? id : guestName({ workerId: id, kind, version }, gates)
+  return { id, record, gate: `${kind}:${state}:${gates[state]}`, sort: state, name, isGuest: version !== undefined }
 }
 
 const gatesMost = 200

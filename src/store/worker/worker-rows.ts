@@ -17,7 +17,7 @@ import { nonceIn, readRecord, unreadableRecord, type WorkerRecord } from '../rec
 import type { Redis } from '../redis/redis.ts'
 import { storeError } from '../redis/store-error.ts'
 import { orElse, type RecordFields, repliesOf } from '../script/replies.ts'
-import { gateFactsOf } from './gate-facts.ts'
+import { type GatePlace, gateFactsOf } from './gate-facts.ts'
 import { type WorkerTimes, workerTimesOf } from './worker-times.ts'
 
 export interface WorkerRow {
@@ -64,10 +64,13 @@ const entriesAtOnce = 32
 export class WorkerRows {
   readonly #redis: Redis
   readonly #keys: PartitionKeys
+  readonly #first: GatePlace
 
-  constructor(redis: Redis, keys: PartitionKeys) {
+  /** `first`: the first partition, which has the gates of all. */
+  constructor(redis: Redis, keys: PartitionKeys, first: GatePlace) {
     this.#redis = redis
     this.#keys = keys
+    this.#first = first
   }
 
   /** `readNodes` is asked only if a worker is queued or running. */
@@ -97,7 +100,7 @@ export class WorkerRows {
     const pauses = await pausesOf(this.#redis, this.#keys, rows)
     const newest = (await this.#newestEntries(rows)).map(newestOf)
     const open = await this.#openSignals(rows)
-    const gates = await gateFactsOf(this.#redis, this.#keys, rows)
+    const gates = await gateFactsOf({ redis: this.#redis, keys: this.#keys }, this.#first, rows)
     return rows.map((row, index) => ({
       ...row,
       ...holderOf(holders?.get(nonceIn(row.record.token))),

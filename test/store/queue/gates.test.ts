@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { gateKeys } from '../../../src/store/keys.ts'
 import { Place } from '../support/place.ts'
 import * as checks from '../support/queue/gate-checks.ts'
+import { partitionsOf } from '../support/queue/guest-checks.ts'
 
 test.each([
   ['a run whose node died holds its place, and frees it when another node has ended it', checks.aPlaceOutlivesANode],
@@ -31,4 +32,18 @@ test('overwritten times of beginnings hold nobody at a gate', async () => {
   await place.redis.lset(gateKeys(place.keys.tag, 'echo:rate:all').begun, 0, 'some day')
   await place.create({ label: 'b' })
   expect(await checks.enter(await node.claim({ slot: '1' }), gate)).toEqual({ kind: 'in' })
+})
+
+test('who waits in another partition than the gate is shown how many wait in front of it', async () => {
+  await using home = await Place.open()
+  const { other, turnAt } = partitionsOf(home)
+  const gate = checks.atOnce(1, 'acme')
+  await turnAt('a', gate)
+  const waiting = [await turnAt('b', gate), await turnAt('c', gate)]
+  const rows = await other.inspect.workers(waiting.map(({ turn }) => turn.worker))
+  const facts = { sort: 'runs', kind: 'echo', most: 1, taken: 1 }
+  expect(rows.map((row) => row.gate)).toMatchObject([
+    { ...facts, ahead: 0 },
+    { ...facts, ahead: 1 },
+  ])
 })

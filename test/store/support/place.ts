@@ -108,7 +108,8 @@ export class Place implements AsyncDisposable {
       this.policy,
       this.deadlineMs,
     )
-    this.inspect = new InspectStore(this.redis, this.keys, this.partition)
+    const first = { redis: this.redis, keys: partitionKeys(tagOf(namespace, 0)) }
+    this.inspect = new InspectStore(this.redis, this.keys, this.partition, first)
     this.letters = new LetterStore(this.redis, this.keys)
     this.#words = new Words(this.keys.tag)
   }

@@ -11,7 +11,7 @@ import type { Check } from '../turn/checks.ts'
 import { atOnce, enter, holders, waiters, within } from './gate-checks.ts'
 
 /** The first partition, which has the gates, and another one, which has the runs. */
-function partitionsOf(home: Place) {
+export function partitionsOf(home: Place) {
   const other = home.beside(1)
   const open = [home, other].map(({ partition, keys, redis, caller }) => ({
     partition,
