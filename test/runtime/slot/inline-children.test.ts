@@ -8,6 +8,7 @@ import type { Kind } from '../../../src/runtime/node/kind.ts'
 import { childrenOf, InlineChildren, offerOf } from '../../../src/runtime/slot/inline-children.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step/step.ts'
 import type { Turn } from '../../../src/runtime/turn/turn.ts'
+import { WatchedTimers } from '../../support/watched-timers.ts'
 import { assignmentByHand, unspent } from '../support/held-store.ts'
 
 afterEach(() => {
@@ -133,6 +134,7 @@ describe('a slot that runs children itself', () => {
   test('a slot that runs children itself releases the children that have not begun when one takes long (INLINE-2)', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
+      using timers = new WatchedTimers(100)
       const { children, done, end } = batch(['a', 'b', 'c'], 100)
       const running = children.run({ areToBegin: true })
       vi.advanceTimersByTime(99)
@@ -141,7 +143,7 @@ describe('a slot that runs children itself', () => {
       expect(done).toEqual(['a runs', 'b is released', 'c is released'])
       for (const name of ['a', 'b', 'c']) end(name)
       await running
-      expect(vi.getTimerCount()).toBe(0)
+      expect(timers.counts.left).toBe(0)
     } finally {
       vi.useRealTimers()
     }

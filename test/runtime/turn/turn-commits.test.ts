@@ -2,6 +2,7 @@
 
 import { performance } from 'node:perf_hooks'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { policy } from '../../../src/core/policy.ts'
 import type { CommitAnswer, RunPosition } from '../../../src/core/ports/ports.ts'
 import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import type { Refusal } from '../../../src/core/worker/refusal.ts'
@@ -11,6 +12,7 @@ import { mayCall } from '../../../src/runtime/turn/permit.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step/step.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import { WatchedTimers } from '../../support/watched-timers.ts'
 import { assignmentByHand, HeldStore, unspent } from '../support/held-store.ts'
 
 const ok: CommitAnswer = {
@@ -162,13 +164,14 @@ describe('an end', () => {
   test('the end of a turn leaves no timer that would keep it in memory', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
+      using timers = new WatchedTimers(policy.lazyCommitMs)
       turn.add(step('a'), { lazy: true })
-      expect(vi.getTimerCount()).toBe(1)
+      expect(timers.counts.left).toBe(1)
       void turn.end(forAny)
       while (store.commits.length === 0) await soon()
       store.commits[0]?.answer(ok)
       await turn.finished
-      expect(vi.getTimerCount()).toBe(0)
+      expect(timers.counts.left).toBe(0)
     } finally {
       vi.useRealTimers()
     }

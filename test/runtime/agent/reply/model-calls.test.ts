@@ -13,6 +13,7 @@ import { askModel } from '../../../../src/runtime/agent/reply/ask-model.ts'
 import { Turn } from '../../../../src/runtime/turn/turn.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
+import { WatchedTimers } from '../../../support/watched-timers.ts'
 import { assignmentByHand, HeldStore } from '../../support/held-store.ts'
 
 const whole = (reply: ScriptedReply): ModelReply => ({
@@ -124,7 +125,7 @@ test('text that a model sends after its time is not published', async () => {
     for await (const { type, details } of session.events({ signal: AbortSignal.timeout(20_000) }))
       if (type === 'text.delta') heard.push((details as { text: string }).text)
   })()
-  await troupe.startNode({ agent }, { policy: { modelCallMs: 200, modelBackoffMs: 1, deltaEveryMs: 5 } })
+  await troupe.startNode({ agent }, { policy: { modelCallMs: 200, modelBackoffMs: 1, deltaEveryMs } })
   expect(await session.result()).toMatchObject({ status: 'completed' })
   await following
   expect(new Set(heard)).toEqual(new Set(['in time']))
@@ -183,6 +184,8 @@ test('a run whose model has replied is not reported as waiting for the model whi
   expect(seen).toEqual(['ExecutingTools'])
 })
 
+const deltaEveryMs = 5
+
 /** The events that listeners get of a call of this model. */
 async function toldOf(model: Model, heard: unknown[] = []) {
   const host = new HeldStore().host()
@@ -220,6 +223,7 @@ test('a reply that is complete before any part was published is never published 
     asked.onDelta({ type: 'text', text: 'Four.' })
     return whole(say('Four.'))
   }
+  using timers = new WatchedTimers(deltaEveryMs)
   expect(await toldOf({ id: 'test/m', reply })).toEqual([])
-  expect(vi.getTimerCount()).toBe(0)
+  expect(timers.counts).toEqual({ begun: 1, left: 0 })
 })
