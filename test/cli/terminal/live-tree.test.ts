@@ -30,6 +30,8 @@ function opened(screen = new Screen(60)) {
 const delta = (text: string, iteration = 1) => commit('root', ['text.delta', { text, iteration }])
 
 test('the live tree is drawn below the lines that stay, and its last frame stays at the end (LIVETREE-1)', () => {
+  // Those of tests before this one in the same process are not counted.
+  vi.clearAllTimers()
   const { screen, tree, note } = opened()
   tree.tell('before')
   note(created, spawning)

@@ -39,6 +39,8 @@ test('the progress line takes one line on a narrow terminal', () => {
 })
 
 test('the progress line writes nothing without a terminal', () => {
+  // Those of tests before this one in the same process are not counted.
+  vi.clearAllTimers()
   const screen = new Screen()
   screen.isTTY = false
   using progress = new ProgressLine(screen.stream)

@@ -91,6 +91,8 @@ test('time in which nothing but this process went on does not count as silence (
 })
 
 test('no connection is checked any more when all are closed', () => {
+  // Those of tests before this one in the same process are not counted.
+  vi.clearAllTimers()
   const connection = connected()
   pass(connection, 3)
   connection.emit('close')
