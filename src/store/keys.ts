@@ -207,6 +207,8 @@ export function sessionChannels(tag: string, session: string) {
   return {
     /** pub/sub channel, sharded from Redis 7.0 on; what a script reports of the session: the id of its entry in `T:events`, and for each commit of it three lines: its number there, the worker if it is not the root, the notes; messages may be lost. */
     events: `${tag}:events:${session}`,
+    /** pub/sub channel, sharded from Redis 7.0 on; of these messages what may tell that a run of the root has ended, for those who wait for a result; messages may be lost. */
+    ends: `${tag}:events:${session}:ends`,
     /** pub/sub channel; `{ worker, notes }` as workers change their state, text streams and tools progress: for followers that listen now, never stored. */
     live: `${tag}:live:${session}`,
   }

@@ -17,8 +17,11 @@ export async function reportEvent(
 ): Promise<string> {
   const keys = partitionKeys(tagOf(namespace, partition))
   const id = (await redis.xadd(keys.events, '*', about, notes)) as string
-  const message = [sessionChannels(keys.tag, about).events, `${id}\n0\n\n${notes}`] as const
-  // Redis before 7.0 has no sharded channels.
-  if (!isLost) await redis.spublish(...message).catch(() => redis.publish(...message))
+  const { events, ends } = sessionChannels(keys.tag, about)
+  const message = `${id}\n0\n\n${notes}`
+  for (const channel of isLost ? [] : [events, ends]) {
+    // Redis before 7.0 has no sharded channels.
+    await redis.spublish(channel, message).catch(() => redis.publish(channel, message))
+  }
   return id
 }

@@ -1,5 +1,5 @@
 /**
- * Duty: hand the events of each session to its listeners in this client.
+ * Duty: hand the events of each session to its listeners in this client, and its ends to those who wait for them.
  * Owns: which sessions this client listens to; one connection for their events and one for transient notes, each opened for the first listener who
  * wants it. Does not own: what was lost on the way (partition-feed.ts), the order of past and live events for one follower (session-events.ts).
  * HUB-1 It remembers how a session ends that this client creates, if it listens before that: then `result()` needs no read.
@@ -88,8 +88,11 @@ export class EventHub {
       channels = new EventChannels({
         open: () => open(tag),
         deadlineMs,
-        channelOf: (sessionId) => sessionChannels(this.#tagOf(sessionId), sessionId).events,
-        onEvents: (sessionId, id, entries) => this.#feed(partitionOf(sessionId)).receive({ id, entries }),
+        channelOf: (sessionId, subject) => sessionChannels(this.#tagOf(sessionId), sessionId)[subject],
+        onEvents: (sessionId, subject, id, entries) => {
+          if (subject === 'ends') for (const entry of entries) this.#tellEnd(sessionId, entry)
+          else this.#feed(partitionOf(sessionId)).receive({ id, entries })
+        },
         onGap: () => this.#fillGap(),
       })
       this.#channels.set(redis, channels)
@@ -108,7 +111,7 @@ export class EventHub {
     const watched = this.#watch(sessionId)
     watched.listeners.push(listener)
     try {
-      await this.#channelsOf(sessionId).listen(sessionId)
+      await this.#channelsOf(sessionId).listen(sessionId, 'events')
       if (watched.last === '') {
         const newest = await this.#feed(partitionOf(sessionId)).begin()
         // An event may have come while the newest id was asked for.
@@ -126,6 +129,10 @@ export class EventHub {
     const watched = this.#watched.get(sessionId)
     if (watched === undefined) return
     watched.listeners = watched.listeners.filter((one) => one !== listener)
+    if (watched.listeners.length === 0) {
+      watched.last = ''
+      this.#channelsOf(sessionId).unlisten(sessionId, 'events')
+    }
     this.#dropIfIdle(sessionId, watched)
   }
 
@@ -136,7 +143,7 @@ export class EventHub {
     const watched = this.#watch(sessionId)
     watched.wakers.push(wake)
     try {
-      if (!this.#isStopped && !isFinal(watched.ended)) await this.#channelsOf(sessionId).listen(sessionId)
+      if (!this.#isStopped && !isFinal(watched.ended)) await this.#channelsOf(sessionId).listen(sessionId, 'ends')
     } catch (error) {
       this.stopWaking(sessionId, wake)
       throw error
@@ -181,7 +188,7 @@ export class EventHub {
   }
 
   async #listenToEnd(sessionId: string): Promise<void> {
-    const listening = this.#channelsOf(sessionId).listen(sessionId)
+    const listening = this.#channelsOf(sessionId).listen(sessionId, 'ends')
     const listens = await withDeadline(listening, subscribeMsMax).catch(() => false)
     if (!listens) this.forget(sessionId)
   }
@@ -220,8 +227,9 @@ export class EventHub {
   }
 
   #dropIfIdle(sessionId: string, { ended, listeners, wakers }: Watched): void {
-    if (ended !== undefined || listeners.length > 0 || wakers.length > 0) return
-    if (this.#watched.delete(sessionId)) this.#channelsOf(sessionId).unlisten(sessionId)
+    if (ended !== undefined || wakers.length > 0) return
+    this.#channelsOf(sessionId).unlisten(sessionId, 'ends')
+    if (listeners.length === 0) this.#watched.delete(sessionId)
   }
 
   #feed(partition: number): PartitionFeed {
@@ -253,21 +261,24 @@ export class EventHub {
     for (const entry of entries) this.#tellEntry(entry)
   }
 
+  #tellEnd(sessionId: string, { notes }: EventEntry): void {
+    const watched = this.#watched.get(sessionId)
+    if (watched === undefined) return
+    // This comes first: callers that wait for an end read the record even if the notes cannot be decoded.
+    if (mayEndRun(notes)) for (const wake of watched.wakers) wake()
+    if (watched.ended === null) watched.ended = endOrNull(notes)
+    else if (watched.ended?.status === 'failed' && saysRetried(notes)) watched.ended = null
+    // The end stays here until somebody asks for it, which may be never.
+    if (isFinal(watched.ended)) this.#channelsOf(sessionId).unlisten(sessionId, 'ends')
+  }
+
   #tellEntry(entry: EventEntry): void {
     const { about, notes, id, part } = entry
     const watched = this.#watched.get(sessionIn(about))
     const position = `${id}.${part}`
-    if (watched === undefined || (watched.last !== '' && !isEventBefore(watched.last, position))) return
+    if (watched === undefined || watched.listeners.length === 0) return
+    if (watched.last !== '' && !isEventBefore(watched.last, position)) return
     watched.last = position
-    // This comes first: callers that wait for an end read the record even if the notes cannot be decoded.
-    if (mayEndRun(notes)) for (const wake of watched.wakers) wake()
-    if (watched.ended === null) watched.ended = endIn(notes)
-    else if (watched.ended?.status === 'failed' && saysRetried(notes)) watched.ended = null
-    if (watched.listeners.length === 0) {
-      // The end stays here until somebody asks for it, which may be never.
-      if (isFinal(watched.ended)) this.#channelsOf(sessionIn(about)).unlisten(sessionIn(about))
-      return
-    }
     const events = eventsOf(entry)
     const bytes = notes.length / Math.max(1, events.length)
     for (const event of events) for (const tell of watched.listeners) tell(event, bytes)
@@ -320,6 +331,15 @@ export class EventHub {
     this.#live.stop()
     for (const channels of this.#channels.values()) channels.stop()
     await setImmediate()
+  }
+}
+
+/** null as well for notes that cannot be decoded: anybody may write to a channel. */
+function endOrNull(notes: string): Ended | null {
+  try {
+    return endIn(notes)
+  } catch {
+    return null
   }
 }
 

@@ -1,7 +1,8 @@
 /**
  * Duty: what scripts report of the sessions that somebody in this process follows or waits for, as they publish it: over one connection, opened
  * for the first of them.
- * EVENT-CHANNEL-1 A process receives only what is reported of its own sessions, whatever else goes on in their partitions.
+ * EVENT-CHANNEL-1 A process receives only what is reported of its own sessions, whatever else goes on in their partitions; of sessions whose results
+ *    it waits for only the ends.
  * EVENT-CHANNEL-2 Messages may be lost: with a connection, or where the user may not subscribe. `onGap` says so when messages come again; who must
  *    know the events reads the stream then (event-pages.ts).
  */
@@ -10,14 +11,17 @@ import { guarded } from '../redis/guarded.ts'
 import { closeRedis, type Redis } from '../redis/redis.ts'
 import type { EventEntry } from '../script/replies.ts'
 
+/** events: all that is reported of a session. ends: what may tell that a run of its root has ended. */
+export type Subject = 'events' | 'ends'
+
 export interface EventChannelsOptions {
   /** Opens a new connection, which then only subscribes. */
   readonly open: () => Redis
-  readonly channelOf: (sessionId: string) => string
+  readonly channelOf: (sessionId: string, subject: Subject) => string
   /** How long a subscription may take. */
   readonly deadlineMs: number
   /** What one script reported of one session. Must not throw. */
-  readonly onEvents: (sessionId: string, id: string, entries: readonly EventEntry[]) => void
+  readonly onEvents: (sessionId: string, subject: Subject, id: string, entries: readonly EventEntry[]) => void
   /** Called when messages arrive again after some may have been lost. */
   readonly onGap: () => void
 }
@@ -30,8 +34,11 @@ const unknownCommand = /unknown command/i
 
 export class EventChannels {
   readonly #o: EventChannelsOptions
-  /** By channel, the session and the subscription. */
-  readonly #listened = new Map<string, { readonly sessionId: string; readonly listening: Promise<boolean> }>()
+  /** By channel, the session, what of it, and the subscription. */
+  readonly #listened = new Map<
+    string,
+    { readonly sessionId: string; readonly subject: Subject; readonly listening: Promise<boolean> }
+  >()
   /** The channels that are subscribed to together when this pass of the event loop ends. */
   #joining: { readonly channels: string[]; readonly joined: Promise<boolean> } | undefined
   #leaving: string[] = []
@@ -59,12 +66,12 @@ export class EventChannels {
    * Resolves with true once this process listens to the session, and with false if the Redis user may not subscribe. Throws a TransientError if it
    * does not within the deadline: then it does not listen.
    */
-  listen(sessionId: string): Promise<boolean> {
-    const channel = this.#o.channelOf(sessionId)
+  listen(sessionId: string, subject: Subject): Promise<boolean> {
+    const channel = this.#o.channelOf(sessionId, subject)
     const listened = this.#listened.get(channel)
     if (listened) return listened.listening
     const listening = this.#begin(channel)
-    this.#listened.set(channel, { sessionId, listening })
+    this.#listened.set(channel, { sessionId, subject, listening })
     return listening
   }
 
@@ -114,8 +121,8 @@ export class EventChannels {
     return true
   }
 
-  unlisten(sessionId: string): void {
-    const channel = this.#o.channelOf(sessionId)
+  unlisten(sessionId: string, subject: Subject): void {
+    const channel = this.#o.channelOf(sessionId, subject)
     if (!this.#listened.delete(channel)) return
     this.#leaving.push(channel)
     if (this.#leaving.length >= leaveMost) this.#leave()
@@ -165,7 +172,7 @@ export class EventChannels {
   #receive(channel: string, text: string): void {
     const listened = this.#listened.get(channel)
     if (listened === undefined) return
-    const { sessionId } = listened
+    const { sessionId, subject } = listened
     const [id = '', ...lines] = text.split('\n')
     const entries: EventEntry[] = []
     for (let line = 0; line + 2 < lines.length; line += 3) {
@@ -175,7 +182,7 @@ export class EventChannels {
       if (worker !== '' && !isId(worker)) return
       entries.push({ id, part: Number(part), about, notes })
     }
-    this.#o.onEvents(sessionId, id, entries)
+    this.#o.onEvents(sessionId, subject, id, entries)
   }
 
   #close(): void {

@@ -5,6 +5,7 @@ import { EventHub, type EventHubOptions } from '../../../src/client/event/event-
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { RawEvent } from '../../../src/core/event/event.ts'
 import { newId } from '../../../src/core/ids.ts'
+import { sessionChannels, tagOf } from '../../../src/store/keys.ts'
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
@@ -120,6 +121,28 @@ describe('a session that is watched', () => {
     const ended = await waitUntil('it has ended', () => hub.ended(one))
     expect(ended).toMatchObject({ status: 'completed', result: { status: 'completed', run: 1, value: 'said' } })
     expect(hub.ended(other)).toBeUndefined()
+    await hub.stop()
+  })
+
+  test('a session whose result somebody waits for is heard of by its ends alone (EVENT-CHANNEL-1)', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { redis, namespace } = troupe
+    const hub = await hubOf(troupe)
+    const [waited, followed] = [newId(0), newId(0)]
+    await hub.wakeAtEnds(waited, () => {})
+    await hub.listen(followed, () => {})
+    const listeners = async (id: string) => {
+      const { events, ends } = sessionChannels(tagOf(namespace, 0), id)
+      const counted = (await redis.call(
+        'PUBSUB',
+        inject('hasFunctions') ? 'SHARDNUMSUB' : 'NUMSUB',
+        events,
+        ends,
+      )) as unknown[]
+      return { events: counted[1], ends: counted[3] }
+    }
+    expect(await listeners(waited)).toEqual({ events: 0, ends: 1 })
+    expect(await listeners(followed)).toEqual({ events: 1, ends: 0 })
     await hub.stop()
   })
 

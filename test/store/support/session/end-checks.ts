@@ -1,5 +1,6 @@
 /** Like checks.ts, of the index of ends: whatever begins, ends or revives a session moves it there. */
 import { expect } from 'vitest'
+import { sessionChannels } from '../../../../src/store/keys.ts'
 import { completion } from '../hand-node.ts'
 import type { Place } from '../place.ts'
 import type { Check } from '../turn/checks.ts'
@@ -36,6 +37,27 @@ export const aSessionThatCompletesHasEnded: Check = async (place) => {
   const { id } = await place.create()
   await (await place.node().claim()).complete()
   expect(await standing(place, id)).toBe('ended')
+}
+
+export const whoWaitsForAnEndIsToldOfItAlone: Check = async (place) => {
+  const { id } = await place.create()
+  const told: string[] = []
+  const listener = place.redis.duplicate()
+  try {
+    const { ends } = sessionChannels(place.keys.tag, id)
+    // Redis before 7.0 has no sharded channels.
+    await listener.ssubscribe(ends).catch(() => listener.subscribe(ends))
+    for (const name of ['smessage', 'message'])
+      listener.on(name, (_channel: string, message: string) => told.push(message))
+    const turn = await place.node().claim()
+    await turn.record({ event: '[["run.started"]]' })
+    await turn.complete()
+    // What was published before has arrived.
+    await listener.ping()
+  } finally {
+    listener.disconnect()
+  }
+  expect(told).toEqual([expect.stringContaining('["session.completed"')])
 }
 
 export const aClosedSessionHasEnded: Check = async (place) => {

@@ -17,6 +17,7 @@ const rows = [
   ['a session that is created goes on', createSessionsScript, checks.aCreatedSessionGoesOn],
   ['a copy goes on', forkScript, checks.aCopyGoesOn],
   ['a session that ends with a commit has ended', commitScript, checks.aSessionThatCompletesHasEnded],
+  ['who waits for an end is told of it', commitScript, checks.whoWaitsForAnEndIsToldOfItAlone],
   ['a session that is closed has ended', closeScript, checks.aClosedSessionHasEnded],
   ['a retried session goes on', retryScript, checks.aRetriedSessionGoesOn],
   ['a session that was cancelled has ended', finishScript, checks.aCancelledSessionHasEnded],

@@ -1,18 +1,29 @@
---[[ events – what a script reports: one entry of the partition's stream, and a message for those who follow one of its sessions now. ]]
+--[[ events – what a script reports: one entry of the partition's stream, a message for those who follow one of its sessions now, and one for those who
+wait for an end in it. ]]
 
 -- SPUBLISH where the server has it: in a cluster the message then goes to the nodes of its slot alone.
 local publishCommand = redis.REDIS_VERSION_NUM and 'SPUBLISH' or 'PUBLISH'
 
+-- May these notes tell that a run of a root has ended, or that a failed one goes on? It need not be so: who waits looks again.
+local function mayTellEnd(notes)
+  return string.find(notes, '.completed"', 1, true) or string.find(notes, '.failed"', 1, true) or string.find(notes, '.cancelled"', 1, true) or
+    string.find(notes, '.retried"', 1, true)
+end
+
 -- `events`: subjects and notes in turn. They may be missed (docs/protocol.md), so nothing here fails. The message of a session is the id of the
--- entry, and for each commit of it three lines: its number within the entry, the worker if that is not the root, and the notes.
+-- entry, and for each commit of it three lines: its number within the entry, the worker if that is not the root, and the notes. Ends have a channel of
+-- their own, so that a process which waits for a result is told once, however many steps its session makes.
 local function writeEvents(eventsKey, events)
   local id = redis.pcall('XADD', eventsKey, '*', unpack(events))
   if type(id) ~= 'string' then return end
-  local messages = {}
+  local messages, ends = {}, {}
   for index = 1, #events, 2 do
-    local subject = events[index]
+    local subject, notes = events[index], events[index + 1]
     local session = string.sub(subject, 1, 36)
-    messages[session] = (messages[session] or id) .. '\n' .. digits((index - 1) / 2) .. '\n' .. string.sub(subject, 38) .. '\n' .. events[index + 1]
+    local lines = '\n' .. digits((index - 1) / 2) .. '\n' .. string.sub(subject, 38) .. '\n' .. notes
+    messages[session] = (messages[session] or id) .. lines
+    if subject == session and mayTellEnd(notes) then ends[session] = (ends[session] or id) .. lines end -- guard: who waits for an end is told of it
   end
   for session, message in pairs(messages) do redis.pcall(publishCommand, eventsKey .. ':' .. session, message) end
+  for session, message in pairs(ends) do redis.pcall(publishCommand, eventsKey .. ':' .. session .. ':ends', message) end
 end
