@@ -1,5 +1,5 @@
 /**
- * Short forms of tests of the agent runtime, to be held against sources from which a guard was taken. Each expects a promise to be kept.
+ * Short checks of the agent runtime, which run against sources without one guard. Each expects a promise to be kept.
  * They run from a copy of what they import as well (source-copy.ts).
  */
 import { expect } from 'vitest'

@@ -1,4 +1,4 @@
-/** Short forms of tests of approvals, to be held against sources from which a guard was taken (agent-checks.ts). */
+/** Short checks of approvals, which run against sources without one guard (agent-checks.ts). */
 import { expect } from 'vitest'
 import type { Ask } from '../../src/client/person/asks.ts'
 import type { Session } from '../../src/client/session/session.ts'

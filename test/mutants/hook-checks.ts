@@ -1,4 +1,4 @@
-/** Short forms of tests of hooks and recipes, to be held against sources from which a guard was taken (agent-checks.ts). */
+/** Short checks of hooks and recipes, which run against sources without one guard (agent-checks.ts). */
 import { expect } from 'vitest'
 import type { AgentWorker } from '../../src/core/definition/agent/define-agent.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'

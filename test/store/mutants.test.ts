@@ -70,7 +70,7 @@ const mutants: readonly Mutant[] = [
     check: checks.aStaleNodeCannotRenew,
   },
   {
-    guard: 'version check',
+    guard: 'a commit on another version is a conflict',
     script: commitScript,
     takenOut: 'line',
     check: checks.aCommitOnAnotherVersionIsAConflict,
@@ -166,13 +166,13 @@ const mutants: readonly Mutant[] = [
     check: checks.aSuspectRunsAlone,
   },
   {
-    guard: 'starts alone',
+    guard: 'isolated starts are counted',
     script: claimScript,
     takenOut: { value: "'0'" },
     check: checks.fiveLostLeasesAreQuarantined,
   },
   {
-    guard: 'a suspect runs alone',
+    guard: 'a suspect runs only where no other suspect does',
     script: claimScript,
     takenOut: 'line',
     check: checks.aSuspectRunsAlone,
@@ -328,13 +328,13 @@ const mutants: readonly Mutant[] = [
     check: checks.aResultOfAnOldRunIsDropped,
   },
   {
-    guard: 'a claim that is known',
+    guard: 'a claim that is sent again is answered again',
     script: claimScript,
     takenOut: { operandBefore: 1 },
     check: checks.aClaimSentTwiceIsOneAssignment,
   },
   {
-    guard: 'an older claim',
+    guard: 'a claim older than the last one of its slot is not answered',
     script: claimScript,
     takenOut: { value: 'false' },
     check: checks.anOldClaimTakesNobody,

@@ -153,7 +153,7 @@ export class Session<Result = unknown> {
     checkOptions('idle', query, { signal: resultRules.signal }, InputError)
     query.signal?.throwIfAborted()
     const look = async () => {
-      // Of thousands of workers the root alone is read while its own run is not over.
+      // Even with thousands of workers, only the root is read while its own run is not over.
       const { session } = await this.#read()
       if (session.status !== 'idle' && session.status !== 'terminal') return undefined
       const counts = await this.counts()

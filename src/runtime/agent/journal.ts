@@ -88,7 +88,7 @@ export class Journal {
     this.log.info('something came that nothing waited for, and was ignored', { what })
   }
 
-  /** Counts a request as failed until its reply is there, so that a cancel meanwhile records it too. */
+  /** Counts a request as failed until its reply is there, so that a cancel in between records it too. */
   countRequest(): void {
     this.tally = { ...this.tally, ...addUsage(this.tally, { modelCalls: 1, failedModelCalls: 1 }) }
   }

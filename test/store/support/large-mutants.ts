@@ -23,13 +23,13 @@ export const largeMutants: readonly Mutant[] = [
     check: checks.largeResultsComeInTheOrderOfTheirCalls,
   },
   {
-    guard: 'a large result that is lost is told to its parent',
+    guard: 'a parent learns that a large result is lost',
     script: claimScript,
     takenOut: { token: [" .. 'lost'", ''] },
     check: checks.aLargeResultThatIsLostIsTold,
   },
   {
-    guard: 'a large result goes when it was received',
+    guard: 'a large result is removed when it was received',
     script: commitScript,
     takenOut: 'line',
     check: checks.aLargeResultGoesWhenItWasReceived,

@@ -87,7 +87,9 @@ export async function amend(
         throw refusalError({ reason: 'session_finished', id, state: answer.state }, `worker ${id}`)
     }
   }
-  throw new TransientError(`the history of worker ${id} changed again and again meanwhile. Try it again in a moment.`)
+  throw new TransientError(
+    `the history of worker ${id} changed again and again in the meantime. Try it again in a moment.`,
+  )
 }
 
 /** Throws an error for a worker that does not exist, or is no agent. */
@@ -101,7 +103,7 @@ export async function readAgent({ store, id }: Amended): Promise<WorkerRow> {
   return row
 }
 
-/** Makes the last summary stand for nothing any more. */
+/** Takes the last summary back, so that it replaces no messages any more. */
 export function expanding(id: string): Decide {
   return (items) => {
     const container = new ContextContainer({

@@ -1,6 +1,6 @@
 /**
  * Duty: ask something of an agent itself, and report what came of it: compact its conversation, or run on what is there.
- * CLIENT-ORDERS-1 What came of an order stands in the history of the worker, and only that decides. It looks there ever more rarely.
+ * CLIENT-ORDERS-1 The outcome of an order is in the history of the worker, and only the history decides. It looks there ever more rarely.
  * CLIENT-ORDERS-2 The end of a run before the order says nothing of it: the order waits in the inbox. Only a cancel ends the order: one that took it
  *                 out of the inbox, or that came after it was received.
  */
@@ -134,7 +134,7 @@ async function outcomeOf<Outcome>(
 ): Promise<Outcome | { readonly refused: string }> {
   const { position, again } = await worker.submission.order(worker.id, order, idempotencyKey)
   const id = inputIdOf(position)
-  // What came of an order that was given before may stand anywhere in the history.
+  // The outcome of an earlier order may be anywhere in the history.
   let after = again ? -1 : row.historyLength - 1
   let isReceived = false
   let over: Error | null = null
@@ -144,12 +144,12 @@ async function outcomeOf<Outcome>(
       isReceived ||= entry.type === 'ordered' && entry.message === id
       if (entry.type === 'orderRefused' && entry.message === id) return { refused: entry.reason }
       if (entry.type === 'cancelled' && (isReceived || entry.dropped?.id === id))
-        return { refused: `worker ${worker.id} was cancelled meanwhile: ask for it again.` }
+        return { refused: `worker ${worker.id} was cancelled in the meantime: ask for it again.` }
       const found = done(entry, id)
       if (found !== null) return found
     }
     after = items.at(-1)?.position ?? after
-    // What came of the order may have been recorded since: what the worker has recorded to its end is read before.
+    // The outcome may have been recorded since: everything that the worker has recorded until its end is read before.
     if (over !== null && items.length === 0) throw over
     if (ms === pollMsMax) over ??= await endOf(worker)
     if (over === null) await sleep(ms, undefined, { signal })

@@ -1,4 +1,4 @@
-/** Duty: read what is to be told of the end of a session. */
+/** Duty: read the end of a session for its notice. */
 import { decodeEntry } from '../../../core/history/entry.ts'
 import { rootIdOf } from '../../../core/ids.ts'
 import { noticeId, type SessionNotice } from '../../../notify/session-notice.ts'
@@ -14,7 +14,7 @@ export interface ReadEnd {
   readonly notice: SessionNotice
 }
 
-/** Null if the session is gone, or goes on again: then nothing is told. */
+/** Null if the session is gone, or goes on again: then no notice is sent. */
 export async function readEnd(store: InspectStore, sessionId: string): Promise<ReadEnd | null> {
   const session = (await store.session(sessionId))?.session
   if (session === undefined || session.end === null) return null

@@ -264,7 +264,7 @@ export class AgentTools {
     return checkArguments(tool, this.#definition.mayTerminate === true ? withoutTerminate(call, tool) : call)
   }
 
-  /** Of these calls, those that run in this node, and those that an earlier turn started and that cannot run any more. */
+  /** Splits these calls into those that run in this node, and those that an earlier turn started and that cannot run any more. */
   locals(checked: readonly CheckedCall[], started: ReadonlySet<string>): readonly (LocalCall | LostCall)[] {
     return checked.flatMap((one): (LocalCall | LostCall)[] => {
       const { call } = one

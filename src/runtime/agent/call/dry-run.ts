@@ -1,6 +1,6 @@
 /**
  * Duty: what a call gets in a dry run, a copy of a session in which tools with effects are not run (`session.fork({ dryRun: true })`).
- * DRY-RUN-1 Only pure tools run. A call that the original session had started is not run either, and nobody asks what came of it.
+ * DRY-RUN-1 Only pure tools run. A call that the original session had started is not run either, and nobody looks for its outcome.
  */
 import type { Tool } from '../../../core/definition/tool/define-tool.ts'
 import type { ToolOutput } from '../../../core/history/chat/chat-message.ts'

@@ -13,7 +13,7 @@ import { ContextFiles } from './context-files.ts'
 const introduction =
   'These files of your folder are context for this conversation. They are shown as they are now; nobody wrote them as a message to you.'
 const acknowledgement = 'I have read these files and take them into account.'
-/** Of how many folders the files of a kind are kept in memory. */
+/** For how many folders the files of a kind are kept in memory. */
 const foldersMax = 100
 
 interface Folder {

@@ -1,6 +1,6 @@
 /**
  * Duty: set the model, the settings and the tools of one agent between two of its runs, if its kind and this node know them.
- * CONFIGURE-1 One step records the order, what came of it, and in the record what holds from the next turn on.
+ * CONFIGURE-1 One step records the order, its outcome, and in the record the settings that hold from the next turn on.
  */
 import { checkSettings } from '../../../core/definition/tool/call-settings.ts'
 import { toRuntimeError } from '../../../core/errors.ts'

@@ -7,7 +7,7 @@ import type { EventNote } from '../../../core/event/event.ts'
 import type { ContextContainer } from '../../../core/history/context-container.ts'
 import type { AgentTurn } from '../agent-turn.ts'
 
-/** Conversations of this node of which somebody was warned that they are long. */
+/** Conversations of this node about whose length a warning was logged. */
 const warned = new WeakSet<ContextContainer>()
 
 /** The error of a conversation that is full; null if it is not. */

@@ -37,7 +37,7 @@ export function answer(
   else complete(agentTurn, { ...result, output: fit.value }, [entry], parts)
 }
 
-/** The model is told what is wrong, or the run fails. What is told stays in the history: if somebody lets the run go on, the model reads it. */
+/** The model is told what is wrong, or the run fails. The correction stays in the history: if somebody lets the run go on, the model reads it. */
 function refuse(agentTurn: AgentTurn, text: string, reasons: readonly string[], entry: Entry, parts: StepParts): void {
   const { journal, end, kind, turn, who } = agentTurn
   const { run } = journal.container

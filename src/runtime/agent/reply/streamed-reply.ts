@@ -1,7 +1,7 @@
 /**
  * Duty: the text of one model call while it streams: keep it, and publish it in pieces to those who follow the session.
  * STREAMED-REPLY-1 It is kept until the call ends, whether or not anybody follows, so that a follower who comes late gets it from its beginning.
- *                  Of a very long text only the end is kept.
+ *                  Only the end of a very long text is kept.
  * STREAMED-REPLY-2 A piece is published at most every `deltaEveryMs`, because one message for each word would be too many.
  */
 import type { ModelDelta } from '../../../core/definition/model.ts'
@@ -81,7 +81,7 @@ export class StreamedReply {
     return this.#notes([this.#reasoning.whole(), this.#text.whole()])
   }
 
-  /** Publishes the rest of a reply of which a part was published. A reply that came at once is not published here at all. */
+  /** Publishes the rest of a reply, if a part of it was published. A reply that came at once is not published here at all. */
   close(): void {
     this.#closed = true
     clearTimeout(this.#timer)

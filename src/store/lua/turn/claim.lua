@@ -6,29 +6,29 @@ KEYS[3] claims    hash     declared; of this node
 KEYS[4] wakeups   zset     declared
 KEYS[5] busy      zset     declared
 ARGV[1] header    json:
-  pool             whose run queue it is
+  pool             that has the run queue
   wakeup           id, or empty when the node answers no wake-up
-  slot             who claims
+  slot             name of the slot that claims
   nonce            fresh for each claim, never derived from the wake-up
   maySuspect       true: the node runs no suspect now
-  wasBusy          true: the wake-up may be among the busy
+  wasBusy          true: the wake-up may be among the busy ones
   keepWakeup       true: set the wake-up anew
   wakeupMs         how long a wake-up counts as sent
-  node             whose slot it is:
+  node             the node of the slot:
     id             of the node
     leaseMs        how long the lease of the worker lasts
     mailBytes      most bytes of a lane in the answer
     suspectAfter   starts without a commit from which on the worker is a suspect
-    poisonAfter    starts alone without a commit from which on it is put aside
+    poisonAfter    isolated starts without a commit from which on its message is put aside
     kinds          of the node, for each pool:
       pool         its name
-      list         the kinds, each with a space before and behind; those that spawn nothing behind a !; of those with onCancel the name
-                   once more, with a * behind it; of a long list "@<digest>", and from time to time the list behind it
+      list         the kinds, each between spaces: with a ! before it if the kind spawns nothing; a kind with onCancel once more, with a *
+                   after it. In place of a long list "@<digest>", now and then followed by the list
 Returns {"assigned", worker, purpose, token, suspect, record, state, signals, results, inbox, large, spent, caps, limited, approval or nothing} | {"empty"} | {"unfit"}
-        large: where large results stand among the results; of others there are the heads
+        large: positions among the results of those that are complete large results; of other large results there are only the heads
 Builds  T:kind-lists of the digest; T:w:<id> and its keys, T:w:<root> and the keys of T:s:<session> of the candidates, those of their parents, T:run:unhosted, T:clocks, T:kind-queues;
         T:s:<session>:held of those that are paused;
-        T:events, T:dead, T:timers, T:asks, T:ends, T:cancelling, T:gates, T:gate:<gate> and its in, waiting and begun, of which only the sort is looked at.
+        T:events, T:dead, T:timers, T:asks, T:ends, T:cancelling, T:gates, T:gate:<gate> and its in, waiting and begun, of which only the type is checked.
 Events  none. Unless it returns "assigned" it writes only that the wake-up is answered, removes workers that should not be in the
         run queue, and keeps those of paused sessions for their resume. ]]
 local runKey = KEYS[1]
@@ -38,4 +38,4 @@ local tag = tagOf(runKey)
 checkTexts(header, 'pool')
 checkNumbers(header, 'wakeupMs')
 readClaim(header, readNode(header.node))
-return sameAssignment(tag, header) or claimNext(tag, header, nowMs()) -- guard: a claim that is known
+return sameAssignment(tag, header) or claimNext(tag, header, nowMs()) -- guard: a claim that is sent again is answered again

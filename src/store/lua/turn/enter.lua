@@ -1,4 +1,4 @@
---[[ enter – a run of a kind that has gates begins; or it waits, and its turn is over.
+--[[ enter – lets a run of a kind with gates begin; or lets it wait, which ends its turn.
 Why a script   two runs that see the last free place would both take it, and a waiting worker must hold neither lease nor token.
 KEYS[1] record    hash               KEYS[2] leases   zset               KEYS[3] gates    zset
 ARGV[1] header    json:
@@ -7,14 +7,14 @@ ARGV[1] header    json:
   at               the gates of its kind for the key of its input, each:
     sort           runs or rate
     id             of the gate, behind kind and sort
-    key            as text, for people; absent: it is for all runs of the kind, or nobody knows
+    key            as text, for people; absent: the gate is for all runs of the kind, or the key is unknown
     most           how many runs may be in progress at once, or begin within perMs
-    perMs          of a rate
-  guest            absent: this is the first partition. Else what that answered: in; or runs or rate, and the ms until it opens, or none
-Returns {"in"}: also where it began before | {"waits", ms until the gate opens, or "none"} | {"fenced"} | {"cancelled"}
+    perMs          for a rate
+  guest            absent: this is the first partition. Else the answer of the first one: in; or runs or rate, and the ms until it opens, or none
+Returns {"in"}: the run begins, or has begun before | {"waits", ms until the gate opens, or "none"} | {"fenced"} | {"cancelled"}
         | {"never"}: every run that is in progress there waits for this one
 Builds  T:w:<root>, T:s:<session>:cancelled, T:gate:<gate> and its in, waiting and begun.
-Events  none. Unless it returns "in" or "waits" it writes nothing; where it is told of a guest, that the first partition is to hear of it. ]]
+Events  none. Unless it returns "in" or "waits" it writes nothing, except for a guest: that a word goes to the first partition. ]]
 local recordKey, leasesKey, gatesKey = KEYS[1], KEYS[2], KEYS[3]
 local header = readHeader(ARGV[1])
 
@@ -23,7 +23,7 @@ local now = nowMs()
 checkTexts(header, 'worker', 'token')
 local worker, at = header.worker, listOf(header, 'at')
 local record = readRecord(recordKey)
-if record.commit == header.token .. ':0' then return { 'waits', 'none' } end -- guard: a run that waits is told so again
+if record.commit == header.token .. ':0' then return { 'waits', 'none' } end -- guard: a run that waits gets the same answer again
 if record.token ~= header.token or record.status ~= 'running' then return { 'fenced' } end -- guard: token check of enter
 if string.sub(record.commit or '', 1, #header.token + 1) == header.token .. ':' then return { 'in' } end -- guard: a run that has ended does not begin again
 checkRecord(recordKey, record)
@@ -59,7 +59,7 @@ local isCancelled = readCancellation(tag, record, worker)
 if header.guest then
   gates.version = record.version or '0'
   local tellAt = isCancelled and now or now + gateLookMs -- guard: a guest that is cancelled before it begins is told of at once
-  redis.call('ZADD', gatesKey, digits(tellAt), guestText(record.kind, worker, gates)) -- guard: a guest is told of from time to time
+  redis.call('ZADD', gatesKey, digits(tellAt), guestText(record.kind, worker, gates)) -- guard: a guest is reported from time to time
 end
 if isCancelled then return { 'cancelled' } end -- guard: cancel check of enter
 
@@ -89,6 +89,6 @@ end
 -- The worker is as after a commit of this claim that recorded nothing: its version stays.
 redis.call('HSET', recordKey, 'gates', gatesText(closed, gates), 'status', 'parked', 'wait', 'gate', 'token', atStart.token)
 redis.call('HSET', recordKey, 'commit', header.token .. ':0:' .. (record.version or '0')) -- guard: a worker that waits at a gate keeps its epoch, and is no suspect
-if record.isolated then redis.call('HSET', recordKey, 'isolated', atStart.isolated) end -- guard: starts alone of a run that waits at a gate count anew
-redis.call('ZREM', leasesKey, worker) -- guard: who waits at a gate holds no lease
+if record.isolated then redis.call('HSET', recordKey, 'isolated', atStart.isolated) end -- guard: isolated starts of a run that waits at a gate count anew
+redis.call('ZREM', leasesKey, worker) -- guard: a run that waits at a gate holds no lease
 return { 'waits', opens == math.huge and 'none' or digits(math.max(0, opens - now)) }

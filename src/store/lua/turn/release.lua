@@ -1,4 +1,5 @@
---[[ release – the last words of a node that dies or stands still, and the workers that it held: they go on elsewhere at once, not when their leases have ended.
+--[[ release – records the last words of a node that dies or stands still, and releases its workers: other nodes run them at once, without a wait for
+the ends of their leases.
 Why a script   only the holder of a token may give up its lease, and a start that does not count must be taken back with it.
 KEYS[1] leases    zset               KEYS[2] nodes    hash               KEYS[3] events   stream
 ARGV[1] header    json:
@@ -7,16 +8,16 @@ ARGV[1] header    json:
   seed             names of new wake-ups begin with it
   ends             true: the node ends, or stands still. Absent: it still runs, and only the words are kept
   event            type of the event that says so
-  turns            that the node runs, each:
+  turns            of the node, each:
     worker, token  which the node holds
-    isCounted      true: the start counts, since code of this worker is the cause
+    isCounted      true: the start counts, because code of this worker is the cause
     isIsolated     true: it was an isolated start
-  author           worker whose code is the cause, also if its turn is over; absent: nobody knows
+  author           worker whose code is the cause, even if its turn is over; absent: unknown
 ARGV[2] words     the last words; empty: there are none
-Returns {held}: how many of the workers the node held until now. Their wake-ups are published; if nobody hears one, a sweep finds the work.
+Returns {held}: how many of these workers the node held until now. Their wake-ups are published; if no node receives one, a sweep finds the work.
 Builds  T:seen; T:w:<id> of the turns, of the author and of their roots; T:claims of the node; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake
         of the pools; T:pools.
-Events  worker.interrupted, or worker.blocked. Writes nothing for a turn whose token is another by now. ]]
+Events  worker.interrupted, or worker.blocked. Writes nothing for a turn that has another token by now. ]]
 local leasesKey, nodesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3]
 local header, words = readHeader(ARGV[1]), ARGV[2]
 
@@ -58,7 +59,7 @@ for index = 1, #held do
   if ends then
     if not turn.isCounted then
       epoch, starts = epoch - 1, math.max(0, starts - 1) -- guard: a start that is not to blame is not counted
-      if turn.isIsolated and fields.isolated then redis.call('HSET', key, 'isolated', digits(math.max(0, tonumber(fields.isolated) - 1))) end -- guard: nor is an isolated one
+      if turn.isIsolated and fields.isolated then redis.call('HSET', key, 'isolated', digits(math.max(0, tonumber(fields.isolated) - 1))) end -- guard: an isolated start that is not to blame is not counted
     end
     redis.call('HSET', key, 'token', digits(epoch) .. ':', 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1)) -- guard: token cleared with the release
     redis.call('ZREM', leasesKey, turn.worker)

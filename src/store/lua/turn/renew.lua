@@ -7,10 +7,10 @@ ARGV[1] header    json:
   seed             names of new wake-ups begin with it
   turns            each:
     worker, token  which the node holds
-    wakeup         that the turn answers; absent: none
+    wakeup         the one that the turn answers; absent: none
     becomesBusy    true: the wake-up counts as busy from now on
     quiet          true: the turn is paused, and begins nothing more
-    runState       what the run is doing; absent: as the last commit said
+    runState       state of the run; absent: as the last commit said
 Returns {wakeups, verdict, verdict, ...} with a verdict for each turn: "kept" | "fenced" | "cancelled" | "paused"; behind it the positions of the
         inputs that steer the worker, as in an answer of commit
 Builds  T:w:<id> and that of its root, T:s:<session>:cancelled, T:s:<session>:quiet, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake, T:wake, T:run of the turns' pools; T:nodes.

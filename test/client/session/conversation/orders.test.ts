@@ -190,7 +190,10 @@ test('an order is gone when its session is cancelled while the summary is writte
   await expect.poll(() => talk.handoffs().length).toBe(1)
   await talk.session.cancel()
   never.resolve(say('They talked.'))
-  expect(await asked).toMatchObject({ compacted: false, reason: expect.stringContaining('was cancelled meanwhile') })
+  expect(await asked).toMatchObject({
+    compacted: false,
+    reason: expect.stringContaining('was cancelled in the meantime'),
+  })
 })
 
 test('an order that ends while a client checks whether its worker has ended is reported by its end (CLIENT-ORDERS-1)', async () => {

@@ -41,13 +41,13 @@ export const steerMutants: readonly Mutant[] = [
     check: checks.anInputSteersARunOnce,
   },
   {
-    guard: 'what steered a run that has ended is an input like any other',
+    guard: 'an input that steered an ended run is an input like any other',
     script: commitScript,
     takenOut: { value: "table.concat(left, ' ')" },
     check: checks.whatSteeredAnEndedRunIsAnInput,
   },
   {
-    guard: 'end-of-turn test of what steers a run',
+    guard: 'end-of-turn test of inputs that steer a run',
     script: commitScript,
     takenOut: 'line',
     check: checks.aTurnEndsOnlyWithWhatItHasSeen,

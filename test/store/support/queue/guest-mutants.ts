@@ -11,7 +11,7 @@ export const guestMutants: readonly Mutant[] = [
     check: checks.aGuestThatEndsLetsTheNextBegin,
   },
   {
-    guard: 'a guest is told that it may begin',
+    guard: 'a guest learns that it may begin',
     script: fireScript,
     takenOut: 'line',
     check: checks.aGuestThatEndsLetsTheNextBegin,
@@ -47,7 +47,7 @@ export const guestMutants: readonly Mutant[] = [
     check: checks.aGuestThatAskedAndDidNotComeFreesItsPlace,
   },
   {
-    guard: 'a guest is told of from time to time',
+    guard: 'a guest is reported from time to time',
     script: enterScript,
     takenOut: 'line',
     check: checks.aGuestThatTheFirstPartitionForgotBegins,

@@ -1,4 +1,4 @@
-/** Short forms of what is promised of lines, moved kinds, sessions that end late, and their pruning. Each expects a promise to be kept. */
+/** Short checks of run queues, moved kinds, sessions that end late, and their pruning. Each expects a promise to be kept. */
 import { expect } from 'vitest'
 import { newId, rootIdOf, sessionIdOfRoot } from '../../../../src/core/ids.ts'
 import { AuditStore } from '../../../../src/store/audit/audit-store.ts'

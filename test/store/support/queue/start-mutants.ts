@@ -66,7 +66,7 @@ export const startMutants: readonly Mutant[] = [
     check: checks.theRunAfterACancelledOneCountsAnew,
   },
   {
-    guard: 'a worker that could not commit is checked first: those that wait to start behind it',
+    guard: 'a worker that could not commit is checked first: the siblings that wait to start',
     script: claimScript,
     takenOut: 'line',
     check: checks.noChildIsStartedAgainWhileThoseBehindItAreDamaged,

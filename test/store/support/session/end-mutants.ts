@@ -23,7 +23,7 @@ const rows = [
   ['a session that was cancelled has ended', finishScript, checks.aCancelledSessionHasEnded],
   ['a job whose run was cancelled while nobody ran it has ended', finishScript, checks.aJobWhoseRunIsCancelledHasEnded],
   ['a pruned session leaves the index of ends', pruneScript, checks.aPrunedSessionHasNoEnd],
-  ['an index of ends that cannot be read tears no commit', commitScript, checks.aDamagedIndexOfEndsTearsNoCommit],
+  ['a commit is whole even if the index of ends cannot be read', commitScript, checks.aDamagedIndexOfEndsTearsNoCommit],
   [
     'a worker that could not commit is checked first: the index of ends',
     claimScript,

@@ -17,7 +17,7 @@ export const batchMutants: readonly Mutant[] = [
     check: checks.noneThatIsClaimedAgainLosesItsLease,
   },
   {
-    guard: 'the wake-up of a slot that finds nothing goes',
+    guard: 'the wake-up of a slot that finds nothing is removed',
     script: commitScript,
     takenOut: 'line',
     check: checks.aSleepingSlotTakesItsWakeup,
@@ -29,7 +29,7 @@ export const batchMutants: readonly Mutant[] = [
     check: checks.damageOfOneStopsNoOther,
   },
   {
-    guard: 'starts alone count anew after a commit',
+    guard: 'isolated starts count anew after a commit',
     script: commitScript,
     takenOut: 'line',
     check: checks.whoWasSuspectedIsNoMore,
@@ -53,7 +53,7 @@ export const batchMutants: readonly Mutant[] = [
     check: checks.aChildWithMoreMailIsQueued,
   },
   {
-    guard: 'no slot runs a child that is cancelled as it is born',
+    guard: 'no slot runs a child that is cancelled at once',
     script: commitScript,
     takenOut: { operandBefore: 1 },
     check: checks.aChildOfAnEndedRunIsGivenToNoSlot,

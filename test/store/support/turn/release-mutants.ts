@@ -17,7 +17,7 @@ export const releaseMutants: readonly Mutant[] = [
     check: checks.aReleasedStartCountsForItsAuthorAlone,
   },
   {
-    guard: 'nor is an isolated one',
+    guard: 'an isolated start that is not to blame is not counted',
     script: releaseScript,
     takenOut: 'line',
     check: checks.anIsolatedStartIsTakenBack,

@@ -2,7 +2,7 @@
  * Duty: tasks in the background: detached children of an agent whose kind has `background`. Find what became of them, tell their model of those that
  * have ended, and keep two of the same name from running at once.
  * BACKGROUND-1 What became of a child is read from the end of its history. Nothing is stored for it, and nobody else pays for it.
- * BACKGROUND-2 An end is told once. The note that tells it is recorded before the model call that reads it (THINK-1), and names the children.
+ * BACKGROUND-2 An end is reported once. The note that tells it is recorded before the model call that reads it (THINK-1), and names the children.
  */
 import { InputError, toRuntimeError } from '../../../../core/errors.ts'
 import type { Json, ToolOutput } from '../../../../core/history/chat/chat-message.ts'
@@ -43,7 +43,7 @@ export async function tellEnds(agentTurn: AgentTurn): Promise<void> {
   try {
     ends = await endsOf(journal, tasks)
   } catch (thrown) {
-    // What cannot be read now is told with a later model call.
+    // An end that cannot be read now is reported with a later model call.
     journal.log.warn('tasks in the background could not be looked at', { error: toRuntimeError(thrown).message })
     return
   }

@@ -33,7 +33,7 @@ const readSchema = z.strictObject({
     .min(1)
     .max(1_000)
     .optional()
-    .describe('In place of reading: a text to look for from `offset` on. Upper and lower case are the same.'),
+    .describe('A text to look for from `offset` on, instead of reading. Upper and lower case are the same.'),
 })
 
 /** The tool as models are told of it; in a node it runs as that node's `readResult`. */

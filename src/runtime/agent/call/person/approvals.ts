@@ -4,8 +4,8 @@
  * answers (asked-calls.ts), the words for a model (approval-words.ts).
  * APPROVALS-1 No call of a reply begins until all that need an approval are decided. All are asked about at once.
  * APPROVALS-2 An approved call runs only if it has the hash that was approved. Otherwise a person is asked again.
- * APPROVALS-3 When a call is denied, the commit that records the results withdraws what was asked about the others. It is refused if one of
- *             them has been answered meanwhile; then the worker takes that answer first.
+ * APPROVALS-3 When a call is denied, the commit that records the results withdraws what was asked about the others. It is refused if one of them
+ * was answered in the meantime; then the worker takes that answer first.
  */
 import type { ApprovalContext } from '../../../../core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../../core/errors.ts'
@@ -278,7 +278,7 @@ async function refuse(agentTurn: AgentTurn, refused: readonly Standings[]): Prom
   return done
 }
 
-/** Records that these asks need no answer any more. Returns false if one of them has been answered meanwhile. */
+/** Records that these asks need no answer any more. Returns false if one of them was answered in the meantime. */
 async function release({ journal, turn }: AgentTurn, released: readonly Standings[]): Promise<boolean> {
   const withdrawn = released.flatMap(({ one, approval }) =>
     approval?.askId == null ? [] : [{ toolCallId: one.call.toolCallId, ask: approval.askId }],

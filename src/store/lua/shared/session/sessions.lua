@@ -9,7 +9,7 @@ end
 -- notify: where the result of the session goes. listens: endpoints are told of its end.
 local function writeEndNotices(tag, session, now, notify, listens)
   if notify then writeNotice(tag, rootOf(session) .. ':notify', now) end -- guard: the result of a session that ends goes where its creator said
-  if listens then writeNotice(tag, rootOf(session) .. ':notify:end', now) end -- guard: endpoints are told of the end of a session
+  if listens then writeNotice(tag, rootOf(session) .. ':notify:end', now) end -- guard: endpoints get the end of a session
 end
 
 local function writeEnd(tag, session, now, notify, listens)

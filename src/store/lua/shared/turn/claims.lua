@@ -36,7 +36,7 @@ local function readResults(recordKey, most)
   local taken = {}
   for index = 1, #calls do
     local place = places[calls[index]]
-    local text = redis.call('HGET', largeKeyOf(recordKey), digits(calls[index])) or results[place] .. 'lost' -- guard: a large result that is lost is told to its parent
+    local text = redis.call('HGET', largeKeyOf(recordKey), digits(calls[index])) or results[place] .. 'lost' -- guard: a parent learns that a large result is lost
     bytes = bytes + #text
     if index > 1 and bytes > most then break end -- guard: a claim reads no more large results than fit
     results[place], taken[index] = text, digits(place - 1)
@@ -151,7 +151,7 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   if record.parent and (record.run or atStart.run) == '1' and record.parentRun ~= '-' then
     checkSort('hash', workerKey(tag, record.parent), largeKeyOf(workerKey(tag, record.parent)))
     checkSort('list', workerKey(tag, record.parent) .. laneKeys.results) -- guard: a worker that could not commit is checked first: the parent that its result goes to
-    checkSort('list', waitingKey(workerKey(tag, record.parent))) -- guard: a worker that could not commit is checked first: those that wait to start behind it
+    checkSort('list', waitingKey(workerKey(tag, record.parent))) -- guard: a worker that could not commit is checked first: the siblings that wait to start
   end
 end
 
@@ -183,7 +183,7 @@ local function readCandidate(tag, claim, id)
     purpose = 'poison'
   end
   suspect = suspect and runsCode(purpose, record) -- guard: a last step that ends its node is a suspect like any other
-  if suspect and not claim.maySuspect then return nil, 'unfit' end -- guard: a suspect runs alone
+  if suspect and not claim.maySuspect then return nil, 'unfit' end -- guard: a suspect runs only where no other suspect does
   if starts > 0 then checkWritten(tag, id, record, cancelCount, spent, isChildless(claim, record)) end -- guard: a worker that could not commit is checked first
   local token = digits(epoch + 1) .. ':' .. claim.nonce -- guard: starts counted before any work
   local spentSoFar = spent -- guard: an assignment holds the session's spending
@@ -280,7 +280,7 @@ local function writeClaimed(tag, claim, plan)
   local changes = { 'status', 'running', 'token', plan.token }
   if plan.suspect then
     changes[#changes + 1] = 'isolated'
-    changes[#changes + 1] = digits(tonumber(record.isolated or atStart.isolated) + 1) -- guard: starts alone
+    changes[#changes + 1] = digits(tonumber(record.isolated or atStart.isolated) + 1) -- guard: isolated starts are counted
   end
   if plan.purpose == 'run' then
     if placeOfKind(claim, record.kind .. '*') then
@@ -331,7 +331,7 @@ local function claimNext(tag, claim, now)
   end
   writeMet(tag, claim.pool, met)
   if claim.wakeup ~= '' then
-    redis.pcall('ZREM', wakeupsKey, claim.wakeup) -- guard: the wake-up of a slot that finds nothing goes
+    redis.pcall('ZREM', wakeupsKey, claim.wakeup) -- guard: the wake-up of a slot that finds nothing is removed
     if claim.wasBusy then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.wakeup) end
   end
   return { plan.tag }
@@ -359,7 +359,7 @@ local function sameAssignment(tag, claim)
   local held = redis.call('HGET', tag .. ':claims:' .. claim.node.id, claim.slot)
   if not held then return nil end
   local nonce, id, purpose = string.match(held, '^(%S+) (%S+) ?(%S*)$')
-  local isOlder = isOlderNonce(claim.nonce, nonce) -- guard: an older claim
+  local isOlder = isOlderNonce(claim.nonce, nonce) -- guard: a claim older than the last one of its slot is not answered
   if nonce ~= claim.nonce then return isOlder and { 'empty' } or nil end
   local fine, assignment = pcall(readHeld, tag, claim, id, purpose)
   if not fine and not damageOf(assignment) then error(assignment, 0) end -- guard: a lost assignment that cannot be read holds up no slot

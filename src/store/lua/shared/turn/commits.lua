@@ -47,7 +47,7 @@ local function writeInputsTaken(turn, consumed)
   for place, mark in string.gmatch(record.steered or atStart.steered, '(%d+)(!?)') do
     if not isTaken[place] then left[#left + 1] = place .. mark end -- guard: an input steers a run once
   end
-  turn.steered = turn.commit.outcome and atStart.steered or table.concat(left, ' ') -- guard: what steered a run that has ended is an input like any other
+  turn.steered = turn.commit.outcome and atStart.steered or table.concat(left, ' ') -- guard: an input that steered an ended run is an input like any other
   change(turn, 'steered', turn.steered)
 end
 
@@ -70,7 +70,7 @@ local function writeTaken(tag, turn, batch)
     local letter = { 'session', turn.session, 'worker', commit.worker, 'evidence', commit.dead }
     if inputsConsumed > 0 then letter[7], letter[8] = 'mail', redis.call('LINDEX', inboxKey, 0) or '' end
     local id = redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', digits(commit.deadKept), '*', unpack(letter))
-    if hasEndpoints(tag) then writeNotice(tag, commit.worker .. ':notify:' .. id, timeOf(batch)) end -- guard: endpoints are told of a dead letter
+    if hasEndpoints(tag) then writeNotice(tag, commit.worker .. ':notify:' .. id, timeOf(batch)) end -- guard: endpoints get a dead letter
   end
   if turn.record.steered then writeInputsTaken(turn, inputsConsumed) elseif inputsConsumed == 1 then redis.call('LPOP', inboxKey) elseif inputsConsumed > 1 then redis.call('LPOP', inboxKey, digits(inputsConsumed)) end
   if #resultsConsumed > 0 then
@@ -83,7 +83,7 @@ local function writeTaken(tag, turn, batch)
       ahead = ahead + 1
     end
     for index in pairs(middle) do redis.call('LSET', recordKey .. laneKeys.results, index, '') end
-    if #commit.largeTaken > 0 then redis.call('HDEL', largeKeyOf(recordKey), unpack(commit.largeTaken)) end -- guard: a large result goes when it was received
+    if #commit.largeTaken > 0 then redis.call('HDEL', largeKeyOf(recordKey), unpack(commit.largeTaken)) end -- guard: a large result is removed when it was received
     if ahead > 0 then
       redis.call('LPOP', recordKey .. laneKeys.results, digits(ahead))
       results = results + ahead
@@ -101,7 +101,7 @@ local function writeState(turn)
   local record, commit, recordKey = turn.record, turn.commit, turn.recordKey
   change(turn, 'runState', commit.runState)
   change(turn, 'open', commit.open and '1' or '0')
-  if record.isolated then change(turn, 'isolated', atStart.isolated) end -- guard: starts alone count anew after a commit
+  if record.isolated then change(turn, 'isolated', atStart.isolated) end -- guard: isolated starts count anew after a commit
   if commit.attempt or record.attempt then change(turn, 'attempt', commit.attempt or atStart.attempt) end
   if commit.pendingCalls or record.pendingCalls then change(turn, 'pendingCalls', commit.pendingCalls or atStart.pendingCalls) end
   if commit.steps or record.steps then change(turn, 'steps', digits(commit.steps or 0)) end
@@ -202,12 +202,12 @@ local function writeRunEnd(tag, turn, batch)
     ofRoot[#ofRoot + 1] = 'cancelCount'
     ofRoot[#ofRoot + 1] = digits(tonumber(turn.cancelCount or atStart.cancelCount) + 1)
     local open = commit.openChildren
-    if #open == 0 then lookAtAll(turn) end -- guard: children of an ended run are looked for where nobody names them
+    if #open == 0 then lookAtAll(turn) end -- guard: children of an ended run are looked for if nobody names them
     for from = 1, #open, 1000 do
       redis.call('SADD', endingKeyOf(tag, session), unpack(open, from, math.min(from + 999, #open))) -- guard: children of an ended run that are named are looked at
     end
     redis.call('SADD', tag .. ':cancelling', session)
-    redis.pcall('PUBLISH', tag .. ':cancel-notices', session) -- guard: nodes are told of children of an ended run
+    redis.pcall('PUBLISH', tag .. ':cancel-notices', session) -- guard: nodes learn of cancelled children of an ended run
   end
   if not record.parent then
     if turn.endsSession and turn.inboxLeft <= 0 then
@@ -239,7 +239,7 @@ local function writeTurnEnd(tag, turn, batch)
     if not again and open then again = redis.call('EXISTS', recordKey .. laneKeys.signals, recordKey .. laneKeys.results) > 0 end
   else
     again = redis.call('EXISTS', recordKey .. laneKeys.signals) == 1 -- guard: end-of-turn test of the signals lane
-    if not again then again = hasUnseen(turn.steered, commit.steersSeen or 0) end -- guard: end-of-turn test of what steers a run
+    if not again then again = hasUnseen(turn.steered, commit.steersSeen or 0) end -- guard: end-of-turn test of inputs that steer a run
     if not again and turn.waitsForOne then
       -- An ended run may have dropped results that this turn has not seen: then all results that are there are unseen.
       local seen = math.max(commit.resultsSeen or 0, results)

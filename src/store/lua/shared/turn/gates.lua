@@ -155,10 +155,10 @@ local function writeLeft(tag, id, record, now)
     redis.call('ZREM', gateKey(tag, runs) .. ':in', id) -- guard: a run that ends frees its place
     isAwaited = redis.call('EXISTS', gateKey(tag, runs) .. ':waiting') == 1
     if isAwaited then
-      noteGate(tag, runs, 0, now) -- guard: a place that is free is given away
+      noteGate(tag, runs, 0, now) -- guard: a free place goes to the next run
     elseif redis.call('EXISTS', gateKey(tag, runs) .. ':in') == 0 then
       redis.call('DEL', gateKey(tag, runs))
-      redis.call('ZREM', tag .. ':gates', runs) -- guard: a gate goes with its last run
+      redis.call('ZREM', tag .. ':gates', runs) -- guard: a gate is removed with its last run
     end
   end
   return gatesText('out', own), isAwaited
@@ -171,7 +171,7 @@ local function readWaiting(tag, id, sort, gateId)
   local recordKey = workerKey(tag, id)
   local field = readFields(recordKey, 'status', 'wait', 'gates', 'kind', 'pool', 'path1')
   local gates = readGates(field[3] or nil)
-  if field[1] ~= 'parked' or field[2] ~= 'gate' or not gates or gates.state ~= sort or gates[sort] ~= gateId then return nil end -- guard: who does not wait at a gate any more leaves it
+  if field[1] ~= 'parked' or field[2] ~= 'gate' or not gates or gates.state ~= sort or gates[sort] ~= gateId then return nil end -- guard: a run that waits at a gate no longer leaves its queue
   local session = sessionOf(id, field[6])
   checkSort('hash', rootKeyOf(tag, session))
   return { id = id, session = session, pool = field[5] or atStart.pool, kind = field[4], gates = gates, recordKey = recordKey }
@@ -189,7 +189,7 @@ local function healPlaces(tag, key, gateId, now)
     local text = isGuest and {} or redis.pcall('HGET', workerKey(tag, ids[index]), 'gates')
     local gates = type(text) ~= 'table' and readGates(text or nil)
     if type(text) ~= 'table' and not (gates and gates.state == 'in' and gates.runs == gateId) then
-      redis.call('ZREM', key .. ':in', ids[index]) -- guard: a place that nobody holds is given away
+      redis.call('ZREM', key .. ':in', ids[index]) -- guard: a place that nobody holds goes to the next run
     end
   end
 end
@@ -222,13 +222,13 @@ local function writeAdmitted(tag, gate, now, woke)
       if one and elsewhere then bringNumbersBack(key, gateKey(tag, elsewhere)) end -- guard: a gate that has gone limits those that wait at the other one
       local otherOpens = elsewhere and opensNext(gateKey(tag, elsewhere), now) or 0
       if one and otherOpens > 0 then
-        redis.call('ZADD', gateKey(tag, elsewhere) .. ':waiting', waiting[index + 1], one.id) -- guard: who passes one gate waits at the other
+        redis.call('ZADD', gateKey(tag, elsewhere) .. ':waiting', waiting[index + 1], one.id) -- guard: a run that passes one gate waits at the other
         if not one.isGuest then redis.call('HSET', one.recordKey, 'gates', gatesText(other, one.gates)) end
         noteGate(tag, elsewhere, otherOpens, now)
       elseif one then
         writeBegun(tag, one.id, kind, one.gates, now)
         if one.isGuest then
-          redis.call('ZADD', tag .. ':gates', digits(now), '> ' .. one.id) -- guard: a guest is told that it may begin
+          redis.call('ZADD', tag .. ':gates', digits(now), '> ' .. one.id) -- guard: a guest learns that it may begin
         else
           writeWokenRecord(tag, one, now, woke)
           redis.call('HSET', one.recordKey, 'gates', gatesText('in', one.gates), 'wait', atStart.wait)
@@ -249,7 +249,7 @@ local function writeAdmitted(tag, gate, now, woke)
     redis.call('ZADD', tag .. ':gates', digits(now + gateLookMs), gate)
   else
     redis.call('DEL', key, key .. ':begun')
-    redis.call('ZREM', tag .. ':gates', gate) -- guard: a gate at which nobody is goes
+    redis.call('ZREM', tag .. ':gates', gate) -- guard: a gate without runs is removed
   end
   return began
 end
@@ -261,7 +261,7 @@ local function closedAmong(at, now, isOfAncestors)
   for index = 1, #at do
     local one = at[index]
     local when = opensAt(one.key, one.most, one.perMs, now)
-    if when == math.huge and isOfAncestors(one.key) then return 'never' end -- guard: a run that waits for a place of its ancestors is told so
+    if when == math.huge and isOfAncestors(one.key) then return 'never' end -- guard: a run that waits for a place of its ancestors learns so
     local isBehind = redis.call('EXISTS', one.key .. ':waiting') == 1 -- guard: nobody overtakes those that wait at a gate
     if not closed and (when > 0 or isBehind) then closed, opens = index, when end
   end

@@ -148,7 +148,7 @@ local function guardTurn(tag, turn, batch)
   end
   checkRecord(recordKey, record)
   local version = digits(commit.version)
-  if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end -- guard: version check
+  if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end -- guard: a commit on another version is a conflict
   turn.session, turn.run = sessionOf(worker, record.path1), record.run or atStart.run
   turn.rootKey = record.parent and workerKey(tag, string.sub(record.path1, 1, 36)) or recordKey
   local hit, outcome = nil, commit.outcome
@@ -174,7 +174,7 @@ local function planConcerned(tag, turn)
   if not concernsOthers then return nil end
   turn.own = { id = commit.worker, record = record, session = turn.session, rootKey = turn.rootKey, run = turn.run, depth = tonumber(record.depth or atStart.depth),
     pendingCount = pendingCount, cancelCount = turn.cancelCount, spent = turn.spentBefore, inline = false }
-  turn.own.inline = not commit.outcome and commit.inline -- guard: no slot runs a child that is cancelled as it is born
+  turn.own.inline = not commit.outcome and commit.inline -- guard: no slot runs a child that is cancelled at once
   if turn.paused then turn.own.inline = false end -- guard: no slot runs a child of a paused session
   local refused
   turn.others, refused = planOthers(tag, turn.own, commit, turn.waitsForOne)
@@ -184,7 +184,7 @@ end
 -- Prepares for a session that ends with a commit. The keys that its end needs are looked at once for all commits of the script.
 local function expectEnd(tag, batch)
   if batch.listens ~= nil then return end
-  checkSort('zset', endsKeyOf(tag)) -- guard: an index of ends that cannot be read tears no commit
+  checkSort('zset', endsKeyOf(tag)) -- guard: a commit is whole even if the index of ends cannot be read
   batch.listens = hasEndpoints(tag)
 end
 
