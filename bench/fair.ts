@@ -113,7 +113,9 @@ async function poolBesideFlood(): Promise<void> {
   const workers = { quick: sleeperIn('quick'), sleeper, flood }
   await using node = await startNode({ ...place, workers, concurrency: 10 })
   await besideWork(place, 'quick', 'a pool beside a flooded pool of the same node', async (troupe) => {
-    await troupe.sessions.create({ kind: 'flood', input: { count: 1000, ms: 20 }, limits })
+    // One step holds no thousand children.
+    for (let half = 0; half < 2; half++)
+      await troupe.sessions.create({ kind: 'flood', input: { count: 500, ms: 20 }, limits })
     await wait(300)
   })
   void node
@@ -148,7 +150,7 @@ async function weights(): Promise<void> {
       limits: { children: 1000 },
       await: 'all',
       receive(message, self) {
-        if (message.kind === 'input') for (let index = 0; index < 1000; index++) self.spawn(kind, index)
+        if (message.kind === 'input') for (let index = 0; index < 750; index++) self.spawn(kind, index)
         else if (self.openChildren === 0) self.reply(null)
       },
     })
