@@ -13,6 +13,7 @@ import { type AuditStore, itemsOf } from '../store/audit/audit-store.ts'
 import { type Counts, Tally } from './counts.ts'
 import { type AuditFinding, damaged, idText, nameOf, type Suspicion, toFinding } from './finding.ts'
 import { lostEndedSessions, lostSessions } from './lost-sessions.ts'
+import { orphanGuests } from './orphan-guests.ts'
 import { RecordWalk } from './record-walk.ts'
 import { type Ahead, auditSession } from './session-audit.ts'
 import { StreamFacts } from './stream-facts.ts'
@@ -62,7 +63,7 @@ export async function audit(
   const of = sessionId === undefined ? counts.reduce((sum, count) => sum + count, 0) : undefined
   for (const store of stores) {
     const before = { ...total }
-    const part = new PartitionAudit(store, tally, walk, ({ sessions, workers }) =>
+    const part = new PartitionAudit(store, stores, tally, walk, ({ sessions, workers }) =>
       onProgress({ sessions: before.sessions + sessions, workers: before.workers + workers, of }),
     )
     findings = [...findings, ...(await (sessionId === undefined ? part.everything(since) : part.one(sessionId)))]
@@ -81,6 +82,7 @@ class PartitionAudit {
   sessions = 0
   workers = 0
   readonly #store: AuditStore
+  readonly #stores: readonly AuditStore[]
   readonly #tally: Tally
   readonly #walk: RecordWalk
   readonly #onProgress: (progress: AuditProgress) => void
@@ -92,8 +94,16 @@ class PartitionAudit {
   #isWhole = true
   #findsOrphans = true
 
-  constructor(store: AuditStore, tally: Tally, walk: RecordWalk, onProgress: (progress: AuditProgress) => void) {
+  /** `stores`: those of all partitions. */
+  constructor(
+    store: AuditStore,
+    stores: readonly AuditStore[],
+    tally: Tally,
+    walk: RecordWalk,
+    onProgress: (progress: AuditProgress) => void,
+  ) {
     this.#store = store
+    this.#stores = stores
     this.#tally = tally
     this.#walk = walk
     this.#onProgress = onProgress
@@ -142,6 +152,7 @@ class PartitionAudit {
       ...keys,
       ...(await this.#lookAtOrphans()),
       ...(await orphanAsks(this.#store)),
+      ...(this.#store.partition === 0 ? await orphanGuests(this.#stores) : []),
       ...(await lostEndedSessions(this.#store, streams, streams.created)),
     ]
   }

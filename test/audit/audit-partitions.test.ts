@@ -1,9 +1,10 @@
 /** audit of several partitions: each is looked at by itself, and all keys of the Redis are walked over once for all of them. */
 import { expect, test, vi } from 'vitest'
 import { audit } from '../../src/audit/audit.ts'
-import { newId, rootIdOf } from '../../src/core/ids.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { newId, partitionOf, rootIdOf } from '../../src/core/ids.ts'
 import { AuditStore } from '../../src/store/audit/audit-store.ts'
-import { partitionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
+import { gateKeys, gatesKey, partitionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
 import { ScriptCaller } from '../../src/store/script/script.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
@@ -38,4 +39,30 @@ test('workers of sessions that are not there are found in each partition, by one
   expect(found('index')).toEqual(new Set(roots))
   expect(found('orphan')).toEqual(new Set(children))
   expect(scan.mock.calls.filter(([cursor]) => cursor === '0')).toHaveLength(1)
+})
+
+test('runs of other partitions that keep a place at a gate and are over are found', async () => {
+  const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+  await using troupe = await TestTroupe.start({ workers: { echo }, partitions, client: { partitions } })
+  const made = await Promise.all(Array.from({ length: 8 }, (_, number) => troupe.create('echo', number)))
+  const [session] = made.filter(({ id }) => partitionOf(id) > 0)
+  await Promise.all(made.map((one) => one.result()))
+  const { redis, tag } = troupe
+  const [over, gone] = [session?.rootId ?? '', rootIdOf(newId(2))]
+  const gate = gateKeys(tag, 'echo:runs:all')
+  const hourAgo = Date.now() - 3_600_000
+  // No node hears of them.
+  await redis.zadd(gatesKey(tag), 1e15, 'echo:runs:all')
+  await redis.zadd(gate.in, hourAgo, `echo ${gone}:0 all -`)
+  await redis.zadd(gate.waiting, hourAgo, `echo ${over}:0 all -`)
+  const places = async () => (await troupe.client.audit()).findings.filter(({ invariant }) => invariant === 'I18')
+  // It recorded its end just now: its partition may still have to tell it.
+  expect(await places()).toMatchObject([{ workerId: gone, what: expect.stringContaining('which has no record') }])
+  const { log } = workerKeys(tagOf(troupe.namespace, partitionOf(over)), over)
+  const last = (await redis.lindex(log, -1)) ?? ''
+  await redis.lset(log, -1, last.replace(/"at":\d+/, `"at":${hourAgo}`))
+  expect(await places()).toMatchObject([
+    { workerId: gone },
+    { workerId: over, what: expect.stringContaining('whose run is over') },
+  ])
 })

@@ -16,6 +16,7 @@ import type { Reply, ScriptCaller } from '../script/script.ts'
 import { lookScript } from '../script/scripts.ts'
 import { type Picture, sessionPicture, workerPicture } from './audit-picture.ts'
 import { damagedKeys } from './damaged-keys.ts'
+import { type GateGuest, type GuestRun, gateGuests, guestRun } from './gate-guests.ts'
 
 export interface Page<Item> {
   readonly items: readonly Item[]
@@ -255,6 +256,16 @@ export class AuditStore {
     const found = await orElse(this.#read.lettersBehind(after, '+', pageSize), null)
     const items = found ?? []
     return { items, isRead: found !== null, next: items.length < pageSize ? null : (items.at(-1)?.id ?? null) }
+  }
+
+  /** The runs of other partitions that this one, if it is the first, has at its gates. */
+  guests(): Promise<readonly GateGuest[]> {
+    return gateGuests(this.#redis, this.#keys)
+  }
+
+  /** How such a run of this partition stands. Null: its worker has no record. */
+  guestRun(guest: GateGuest): Promise<GuestRun | null> {
+    return guestRun(this.#redis, this.#keys, guest)
   }
 
   /** The asks in the inbox. */

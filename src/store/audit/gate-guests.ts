@@ -1,0 +1,65 @@
+/**
+ * Duty: read what the audit compares of runs whose gates are in the first partition: that they stand there, and how their own partition says that they
+ * stand. It never writes.
+ */
+import { decodeGates } from '../../core/worker/gates.ts'
+import { readEntry } from '../history/read-entries.ts'
+import { gateKeys, gatesKey, type PartitionKeys, workerKeys } from '../keys.ts'
+import type { Redis } from '../redis/redis.ts'
+import { orElse, scored } from '../script/replies.ts'
+import { isGate } from '../worker/gate-facts.ts'
+
+/** A run of another partition in the first one. */
+export interface GateGuest {
+  /** Of the set that has it: of runs in progress, or of those that wait. */
+  readonly key: string
+  readonly name: string
+  readonly workerId: string
+  readonly version: number
+  /** When it came there, in ms. */
+  readonly at: number
+}
+
+export interface GuestRun {
+  readonly isOver: boolean
+  /** When its worker recorded something last, in ms. */
+  readonly recordedAt: number
+}
+
+/** Of each set it reads those that came first. */
+const oldestMost = 1_000
+
+export async function gateGuests(redis: Redis, keys: PartitionKeys): Promise<GateGuest[]> {
+  const names = await orElse(redis.zrange(gatesKey(keys.tag), 0, '-1'), [])
+  const sets = names.filter(isGate).flatMap((name) => {
+    const { in: counted, waiting } = gateKeys(keys.tag, name)
+    return [counted, waiting]
+  })
+  const found: GateGuest[] = []
+  for (const key of sets) {
+    for (const [name, at] of scored(await orElse(redis.zrange(key, 0, String(oldestMost - 1), 'WITHSCORES'), []))) {
+      const [, workerId, version] = /^\S+ ([\da-f-]{36}):(\d+) /.exec(name) ?? []
+      if (workerId !== undefined) found.push({ key, name, workerId, version: Number(version), at })
+    }
+  }
+  return found
+}
+
+/** Null: the worker has no record, or it cannot be read. */
+export async function guestRun(redis: Redis, keys: PartitionKeys, guest: GateGuest): Promise<GuestRun | null> {
+  const { record, log } = workerKeys(keys.tag, guest.workerId)
+  const fields = await orElse(redis.hmget(record, 'gates', 'status', 'commit', 'kind'), null)
+  if (fields === null) return { isOver: false, recordedAt: 0 }
+  const [text, status, commit, kind] = fields
+  if (kind == null) return null
+  const gates = decodeGates(text ?? '')
+  const isOfGates = gates?.guestVersion === guest.version
+  const isNow = Number(/:(\d+)$/.exec(commit ?? '')?.[1] ?? 0) === guest.version
+  const mayCome = isNow && (status === 'running' || status === 'queued')
+  const entry = await orElse(readEntry(redis, log, -1), null)
+  return { isOver: isOfGates ? gates.state === 'out' : !mayCome, recordedAt: timeOf(entry) }
+}
+
+function timeOf(entry: string | null): number {
+  return Number(/"at":(\d+)/.exec(entry ?? '')?.[1] ?? 0)
+}
