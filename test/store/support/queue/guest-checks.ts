@@ -196,7 +196,7 @@ export function askAsGuest(place: Place, number: number, { key: _key, ...gate }:
       ancestors: [],
       at: [gate],
     },
-    { deadlineMs: 5_000 },
+    { deadlineMs: place.deadlineMs },
   )
 }
 
@@ -212,11 +212,11 @@ export async function waitAsGuest(place: Place, turn: HandTurn, { key: _key, ...
     enterScript,
     { ...recordAndGates(place, turn), leases: place.keys.leases },
     { worker, token: assignment.token, guest: 'runs none', at: [gate] },
-    { deadlineMs: 5_000 },
+    { deadlineMs: place.deadlineMs },
   )
 }
 
 export function mayBegin(place: Place, turn: HandTurn, gate: GateOrder): Promise<unknown> {
   const what = { guest: guestOf(turn, gate), says: 'in', seed: newSeed(), wakeupMs: 1_000 }
-  return place.caller.call(guestScript, recordAndGates(place, turn), what, { deadlineMs: 5_000 })
+  return place.caller.call(guestScript, recordAndGates(place, turn), what, { deadlineMs: place.deadlineMs })
 }

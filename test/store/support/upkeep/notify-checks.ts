@@ -62,8 +62,8 @@ export const aPrunedSessionIsToldOfNoMore: Check = async (place) => {
   expect(await noticesIn(place)).toEqual([])
 }
 
-export function endpointsOf({ caller, keys, redis, wire }: Place): EndpointStore {
-  return new EndpointStore([{ partition: 0, keys, prefix: '', redis: wire.face ?? redis, caller }], 5_000)
+export function endpointsOf({ caller, keys, redis, wire, deadlineMs }: Place): EndpointStore {
+  return new EndpointStore([{ partition: 0, keys, prefix: '', redis: wire.face ?? redis, caller }], deadlineMs)
 }
 
 /** The notices that stand among the timers. */
