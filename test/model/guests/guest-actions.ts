@@ -231,7 +231,7 @@ function violationsOfHost(
 }
 
 /** By their records. */
-export function runsInProgress({ workers }: World, key: string): string[] {
+function runsInProgress({ workers }: World, key: string): string[] {
   return workers.flatMap(({ isGuest, key: own, gates }, id) => {
     if (own !== key || gates?.state !== 'in') return []
     return [isGuest ? `${id}:${gates.version}` : String(id)]

@@ -37,8 +37,14 @@ export const siblingsDifferInWhatTheySay: Check = async (place) => {
     const { name, pool, permissions, detached = false } = forms[index] ?? {}
     const found = await place.redis.hgetall(place.workerKeys(id).record)
     expect(found).toEqual({
-      ...{ schema: '8', call: String(index + 1), kind, depth: '1', status: 'queued', queuedAt: expect.any(String) },
-      ...{ path1: `${root}:${detached ? '-' : '1'}`, limits: '100 100 5 10' },
+      schema: '8',
+      call: String(index + 1),
+      kind,
+      depth: '1',
+      status: 'queued',
+      queuedAt: expect.any(String),
+      path1: `${root}:${detached ? '-' : '1'}`,
+      limits: '100 100 5 10',
       ...(name && { name }),
       ...(pool && { pool }),
       ...(permissions && { permissions }),
