@@ -81,8 +81,8 @@ const sender = defineWorker<null, string[]>({
 const copier = defineWorker<string, string>({
   initial: '',
   receive(message, self) {
-    self.setState(message.kind === 'input' ? message.value.slice(0, 400_000) : '')
-    self.reply(text(500_000))
+    self.setState(message.kind === 'input' ? message.value.slice(0, 200_000) : '')
+    self.reply(text(1_000_000))
   },
 })
 /** Sets timers of a megabyte, and receives them. */
@@ -158,7 +158,7 @@ const scenes: Record<string, () => Promise<void>> = {
       run(troupe, { kind: 'echo', count: 3, bytes: 860_000 }),
     ),
   copies: () =>
-    scene('a child that receives a megabyte, keeps 400 KB, and replies with 500', (troupe) =>
+    scene('a child that receives a megabyte, keeps 200 KB, and replies with a megabyte', (troupe) =>
       run(troupe, { kind: 'copier', count: 1, bytes: 1_000_000 }),
     ),
   gather: () =>

@@ -241,7 +241,7 @@ export const policy = {
   submitRetryMsMax: 600_000,
   /** How much one `receive` may ask for, as it costs Redis: a send counts 12, a spawn 8, an ask 6, a timer 3, and 437 bytes 1, beyond the first 100 of each. So 500 sends, 750 spawns, or 375 spawns of 3 500 bytes. */
   stepPartsMax: 6_000,
-  /** The size of all that one `receive` receives and passes, if that is all: inputs, messages, timers, asks, the state and the reply (of a child twice, since its parent gets it); and of all tasks in one call of an agent. Bytes count as parts. */
+  /** The size of all that one `receive` passes, if that is all: inputs, messages, timers, asks, the state, the reply (of a child twice, since its parent gets it), and of what it receives 256 KiB at most; and of all tasks in one call of an agent. Bytes count as parts. */
   stepBytesMax: 2_621_440,
   /** How many timers and asks of one run may be open at once. The end of the run drops them in one script. */
   openSignalsMax: 2_500,

@@ -8,13 +8,16 @@ import { fitsCommit, type Part, type Parts, partsMost, sizeOf, withMore } from '
 
 const partOf: Readonly<Partial<Record<string, Part>>> = { spawn: 'spawn', send: 'send', ask: 'ask', after: 'timer' }
 
+/** Of what was received no more counts: whatever reaches a handler, it can reply with the largest value that there may be, or ask for the rest later. */
+const receivedMost = policy.stepBytesMax / 10
+
 export class ReceiveBounds {
   readonly #kind: string
   readonly #requests: Parts
   /** Timers and asks of the run that were open before this receive, without the one that it receives. */
   readonly #openBefore: number
   readonly #received: unknown
-  /** How much of the commit the received message takes: the history holds it beside what the handler passes. */
+  /** How much of the received message counts: the history holds it beside what the handler passes. */
   #receivedBytes: number | undefined
   /** How many bytes the handler has passed so far, and how many of them are the state. */
   #bytes = 0
@@ -66,8 +69,8 @@ export class ReceiveBounds {
       return fitsCommit(part === undefined ? size : withMore(size, part))
     }
     // Nearly no receive is so large that it matters how much it has received.
-    if (fits(policy.messageBytesMax)) return
-    this.#receivedBytes ??= Buffer.byteLength(JSON.stringify(this.#received))
+    if (fits(receivedMost)) return
+    this.#receivedBytes ??= Math.min(receivedMost, Buffer.byteLength(JSON.stringify(this.#received)))
     if (fits(this.#receivedBytes)) return
     const { spawns, sends, timers, asks } = this.#requests
     const made = `${spawns.length} spawns, ${sends.length} sends, ${asks.length} asks and ${timers.length} timers`
@@ -75,7 +78,7 @@ export class ReceiveBounds {
     const most = `${partsMost('spawn')} spawns, ${partsMost('send')} sends, ${partsMost('ask')} asks, ${partsMost('timer')} timers or ${policy.stepBytesMax} bytes`
     throw new LimitError(
       'step_too_big',
-      `self.${call} was called when ${this.#kind} had already made ${made}, received ${this.#receivedBytes} bytes and passed ${before}${passes}; the limit is ${most}, or a mix that costs as much, of one receive: ask for the rest in another receive (self.after(0, rest)).`,
+      `self.${call} was called when ${this.#kind} had already made ${made}, received ${this.#receivedBytes} bytes that count and passed ${before}${passes}; the limit is ${most}, or a mix that costs as much, of one receive: ask for the rest in another receive (self.after(0, rest)).`,
     )
   }
 }

@@ -6,10 +6,12 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { connect } from '../../../src/client/client.ts'
-import { openRedis } from '../../../src/store/redis/redis.ts'
+import { openRedis, withDeadline } from '../../../src/store/redis/redis.ts'
 
 const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] as const
-beforeEach(() => {
+beforeEach(async () => {
+  // One real timer looks at all calls of the process. It ends with this call, so that the calls of the test begin a fake one.
+  await expect(withDeadline(new Promise(() => {}), 1)).rejects.toThrow('no answer within 1 ms')
   vi.useFakeTimers({ toFake: [...toFake] })
   vi.spyOn(performance, 'now').mockImplementation(() => Date.now())
 })
