@@ -48,7 +48,7 @@ describe('receive', () => {
   test('a value returned by receive is not the result, and a warning says so', async () => {
     const lines: Record<string, unknown>[] = []
     const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-    // A busy machine makes a node tell of itself besides.
+    // On a busy machine a node also reports its own delays.
     const told = () => lines.filter(({ worker }) => worker !== undefined)
     const workers = {
       returns: defineWorker({ receive: () => 'lost' as never }),

@@ -184,7 +184,7 @@ describe('a receive that throws', () => {
   test('a receive that throws is logged for its author, with its stack', async () => {
     const lines: Record<string, unknown>[] = []
     const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-    // A busy machine makes a node tell of itself besides.
+    // On a busy machine a node also reports its own delays.
     const told = () => lines.filter(({ worker }) => worker !== undefined)
     const workers = {
       own: defineWorker({

@@ -93,7 +93,7 @@ const standStill: Deed = async ({ group, old }) => {
   }
 }
 
-/** Not for ten seconds: Sentinel promotes no replica that knows of nobody for so long. */
+/** Kills all Sentinels, then the primary, and starts Sentinels again before ten seconds are over: they promote no replica that was alone for longer. */
 const killUnseen: Deed = async ({ group, old }) => {
   for (const sentinel of group.sentinels) await sentinel.kill()
   await old.kill()

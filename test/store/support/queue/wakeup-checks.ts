@@ -53,7 +53,7 @@ export const aWorkerAheadOfTheClockGetsAWakeup: Check = async (place) => {
   expect([await sweep(1), await sweep(0)]).toEqual([[expect.anything()], [expect.anything()]])
 }
 
-/** Its slots are in other lines, and wake-ups of this one may be lost. */
+/** The slots of the node work for other pools, and wake-ups of this pool may be lost. */
 export const aFullNodeLearnsWhereSomebodyIsLate: Check = async (place) => {
   const { root } = await place.create()
   await place.redis.del(place.keys.wakeups(pool))
