@@ -1,5 +1,5 @@
 /**
- * Duty: tell the notices of a node in an order, some at a time. If no node ran for a time, there may be a million of them.
+ * Duty: send the notices of a node in order, some at a time. If no node ran for a time, there may be a million of them.
  * NOTICES-1 A waiting notice that comes again is sent once. A notice that comes again while it is sent is sent again: its subject may have
  *    changed since it was read.
  */

@@ -42,8 +42,7 @@ export interface ModelRequest {
   readonly output?: Readonly<Record<string, unknown>> | undefined
   /**
    * The same key each time this reply is asked for: `<worker>/<run>/<iteration>`, followed by `.<number>` after that number of blank replies, and
-   * by `.c<number>` after the prompt was
-   * compacted because it was too long.
+   * by `.c<number>` after the prompt was compacted because it was too long.
    */
   readonly idempotencyKey: string
 }

@@ -344,7 +344,7 @@ export class ContextContainer {
     this.#run.children.push(childOf(result, given))
   }
 
-  /** The run goes on with all that it had. Its entry in the failure no longer counts. */
+  /** The run goes on with all that it had. The failure that ended it no longer counts. */
   #retried({ run: number, reopened = [], at }: RetriedEntry): void {
     const failed = this.#failedRun
     if (failed?.run.number !== number) {

@@ -1,7 +1,7 @@
 /** Duty: the port of live events, which the store publishes for turns. */
 import type { TransientType } from '../event/event.ts'
 
-/** Publishes transient events to those who follow now: states, text as it streams, tools and their progress. Losing it is harmless. */
+/** Publishes transient events to those who follow now: states, text as it streams, tools and their progress. Losing one is harmless. */
 export interface LivePublisher {
   /** True if somebody follows the session, as far as this node knows. It costs no command. */
   isFollowed(sessionId: string): boolean

@@ -2,8 +2,7 @@
  * Duty: inputs that steer the open run of a handler: which of them its run receives, and what is recorded of a message whose receive one of them
  * interrupted.
  * HANDLER-STEERS-1 A receive that ends by itself counts, whatever arrived while it ran. One that throws after an interruption counts as received,
- *    without
- *                  what it asked for, and its run goes on with the message that interrupted it.
+ *                  without what it asked for, and its run goes on with the message that interrupted it.
  */
 import type { HandlerDefinition } from '../../core/definition/define-worker.ts'
 import { fitInput } from '../../core/definition/kind-types.ts'

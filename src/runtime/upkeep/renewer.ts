@@ -4,7 +4,7 @@
  *    slots instead. Short turns are renewed only if their session was cancelled.
  * RENEW-2 A turn whose lease is no longer trusted is abandoned before Redis would give the worker to another node.
  * RENEW-3 A verdict of the store ends a turn at once: a fenced one is abandoned, a cancelled one makes its cancelling end. The renewer tells
- * Redis once when a paused turn begins nothing more: the caller of the pause waits for that.
+ *    Redis as soon as a paused turn begins nothing more: the caller of the pause waits for that.
  * RENEW-4 If a lease ran out because the event loop stood still, the log says that: Redis was there.
  * RENEW-5 The record of a turn that lasts shows what the run does about 100 ms after that began, as long as it lasts for half of that.
  */

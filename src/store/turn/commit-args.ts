@@ -168,16 +168,14 @@ function addSlot(fields: Fields, { wakeup, wasBusy }: CommitRequest, next: SlotN
 
 /** What is false is left out. */
 export function claimFields({ slot, nonce, maySuspect, keepWakeup }: NextClaim, wakeup: string, wasBusy: boolean) {
-  const fields: Record<'wakeup' | 'slot' | 'nonce', string> & { maySuspect?: true; wasBusy?: true; keepWakeup?: true } =
-    {
-      wakeup,
-      slot,
-      nonce,
-    }
-  if (maySuspect) fields.maySuspect = true
-  if (wasBusy) fields.wasBusy = true
-  if (keepWakeup) fields.keepWakeup = true
-  return fields
+  return {
+    wakeup,
+    slot,
+    nonce,
+    maySuspect: maySuspect || undefined,
+    wasBusy: wasBusy || undefined,
+    keepWakeup: keepWakeup || undefined,
+  }
 }
 
 export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {

@@ -49,8 +49,8 @@ export class KindLists {
 }
 
 /**
- * In the form that claims read: each name between spaces, with a ! before it if the kind spawns nothing; a kind with `onCancel` once more, with a
- * * after it.
+ * In the form that claims read: each name between spaces; kinds that spawn nothing come last, behind a single !; a kind with `onCancel` comes once more,
+ * with an asterisk after its name.
  */
 function kindList(
   kinds: readonly string[],

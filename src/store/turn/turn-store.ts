@@ -89,7 +89,6 @@ export class RedisTurnStore implements TurnStore {
     this.#commits.flush()
     const asked = performance.now()
     const { keys, nodeId, policy } = this.#o
-    const { maySuspect, wasBusy, keepWakeup, ...claim } = claimFields(next, next.wakeup, next.wasBusy)
     const reply = await this.#o.caller.call(
       claimScript,
       {
@@ -101,10 +100,7 @@ export class RedisTurnStore implements TurnStore {
       },
       {
         pool: next.pool,
-        ...claim,
-        maySuspect,
-        wasBusy,
-        keepWakeup,
+        ...claimFields(next, next.wakeup, next.wasBusy),
         wakeupMs: policy.wakeupMs,
         node: this.#nodeFields([next.pool]),
       },
@@ -209,7 +205,7 @@ export class RedisTurnStore implements TurnStore {
       const from = taken
       const texts = await Promise.all(positions.map((position) => read(() => redis.lindex(inbox, position - from))))
       taken = await readTaken()
-      // INPUT-READ-1: what was read stands at other positions if a commit has taken inputs meanwhile.
+      // INPUT-READ-1: what was read stands at other positions if a commit took inputs in between.
       if (taken !== from) continue
       return positions.flatMap((position, index) => {
         const text = texts[index]

@@ -4,7 +4,7 @@
  *         as the nearest known word.
  * CODEC-2 The schema decides what is a message. Entries of our own form skip it: thousands of entries are read whenever a worker moves
  *         to another node, and checking only the fields in use costs a small part of the schema. The check without the schema accepts nothing
- * that the schema refuses.
+ *         that the schema refuses.
  */
 
 import { isObject } from '../../check/is-object.ts'

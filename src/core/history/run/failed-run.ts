@@ -18,7 +18,7 @@ export const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'permission_exceeded',
 ])
 
-/** The run as it goes on. Its entry in the failure no longer counts. */
+/** The run as it goes on. The failure that ended it no longer counts. */
 export function runAgain({ run, code }: FailedRun, at: number): MutableRun {
   return {
     ...run,

@@ -2,7 +2,7 @@
  * Duty: tell the kind's `onIteration`, and those who follow the session, of each iteration that is complete.
  * Owns: the context that is made of it. Does not own: the iteration (../iteration.ts), running the callback (run-hook.ts).
  * ITERATION-WATCH-1 An iteration is reported once in a turn. After a crash a callback may be called again for an iteration, or miss it: it
- * changes nothing.
+ *                   changes nothing.
  * ITERATION-WATCH-2 A kind without the callback, in a session that nobody follows, does nothing for it.
  * ITERATION-WATCH-3 An iteration is complete when each of its calls has a result, or when its run is over.
  */

@@ -3,7 +3,7 @@
  * STEERED-1 An input is never recorded between calls and their results: it comes when the last result is there, or in the step that answers the calls which
  *           it interrupts.
  * STEERED-2 The step that interrupts calls also cancels the children that they wait for, and withdraws what they asked. It is refused if one of
- * these asks was answered in the meantime; then the worker takes that answer first.
+ *           these asks was answered in the meantime; then the worker takes that answer first.
  * STEERED-3 A run that would have ended with a reply goes on if something steers it and it may make another model call.
  */
 import type { EventNote } from '../../../core/event/event.ts'

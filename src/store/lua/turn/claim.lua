@@ -22,8 +22,8 @@ ARGV[1] header    json:
     poisonAfter    isolated starts without a commit from which on its message is put aside
     kinds          of the node, for each pool:
       pool         its name
-      list         the kinds, each between spaces: with a ! before it if the kind spawns nothing; a kind with onCancel once more, with a *
-                   after it. In place of a long list "@<digest>", now and then followed by the list
+      list         the kinds, each between spaces; those that spawn nothing come last, behind a single !; a kind with onCancel comes once
+                   more, with a * after it. In place of a long list "@<digest>", now and then followed by the list
 Returns {"assigned", worker, purpose, token, suspect, record, state, signals, results, inbox, large, spent, caps, limited, approval or nothing} | {"empty"} | {"unfit"}
         large: positions among the results of those that are complete large results; of other large results there are only the heads
 Builds  T:kind-lists of the digest; T:w:<id> and its keys, T:w:<root> and the keys of T:s:<session> of the candidates, those of their parents, T:run:unhosted, T:clocks, T:kind-queues;

@@ -5,8 +5,8 @@ ARGV[1] header    json:
   node             id. One node at a time makes the walk; its position is in meta
   done             position up to which everything found is packed; empty: the position in meta
   coldMs           a history that was written to more recently is passed over
-  everyMs          a walk begins no earlier than this after the last one began
-  restMs           and no earlier than this after the last one ended
+  everyMs          a walk begins no earlier than this after the last call of the one before
+  restMs           nor earlier than this after the last call of this one: it grows with how long the walk takes
   batch            how many workers one call looks at
   growsTo          a pack of fewer bytes takes further entries
 Returns {next, found}

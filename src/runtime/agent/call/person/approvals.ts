@@ -5,7 +5,7 @@
  * APPROVALS-1 No call of a reply begins until all that need an approval are decided. All are asked about at once.
  * APPROVALS-2 An approved call runs only if it has the hash that was approved. Otherwise a person is asked again.
  * APPROVALS-3 When a call is denied, the commit that records the results withdraws what was asked about the others. It is refused if one of them
- * was answered in the meantime; then the worker takes that answer first.
+ *             was answered in the meantime; then the worker takes that answer first.
  */
 import type { ApprovalContext } from '../../../../core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../../core/errors.ts'
