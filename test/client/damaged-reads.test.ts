@@ -2,8 +2,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { Health } from '../../src/client/health/health.ts'
 import type { SessionsQuery } from '../../src/client/queries.ts'
-import { workerReport } from '../../src/client/report.ts'
-import { readRows } from '../../src/client/worker-rows.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { timeOf } from '../../src/core/ids.ts'
 import { AuditStore } from '../../src/store/audit/audit-store.ts'
@@ -376,33 +374,5 @@ describe('a text that is no JSON', () => {
     expect(await troupe.client.kinds()).toMatchObject([{ kind: 'echo' }, { kind: 'odd', description: '' }])
     expect((await troupe.client.nodes()).find(({ id }) => id === 'odd')).toMatchObject({ slots: 1, pid: null })
     expect(await troupe.client.health()).toMatchObject({ kinds: [{ kind: 'echo' }, { kind: 'odd' }] })
-  })
-})
-
-describe('the name of a worker', () => {
-  const reportOf = async (place: Place, id: string) => {
-    const [row] = await readRows(place.inspect, [id])
-    return row === undefined ? undefined : workerReport(row)
-  }
-
-  test('a worker whose record has lost its kind has an empty name, and the damage is named', async () => {
-    await using place = await Place.open()
-    const { root } = await place.create()
-    await place.redis.hdel(place.workerKeys(root).record, 'kind', 'name')
-    const report = await reportOf(place, root)
-    expect(report).toMatchObject({ name: '', lastFailure: { message: expect.stringContaining('field kind') } })
-  })
-
-  test('a worker whose call was overwritten has the name of its kind, and the damage is named', async () => {
-    await using place = await Place.open()
-    const { root } = await place.create()
-    const spawn = place.child(root, 1, 'c1', { name: 'echo-1' })
-    const turn = await place.node().claim()
-    await turn.record({ spawns: [spawn], pendingCalls: [1] })
-    expect(await reportOf(place, spawn.id)).toMatchObject({ name: 'echo-1' })
-    expect(await place.redis.hexists(place.workerKeys(spawn.id).record, 'name')).toBe(0)
-    await place.redis.hset(place.workerKeys(spawn.id).record, 'call', 'zz')
-    const report = await reportOf(place, spawn.id)
-    expect(report).toMatchObject({ name: 'echo', lastFailure: { message: expect.stringContaining('field call') } })
   })
 })

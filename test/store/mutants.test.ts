@@ -43,7 +43,7 @@ import { cancelMutants } from './support/turn/cancel-mutants.ts'
 import * as checks from './support/turn/checks.ts'
 import { endingMutants } from './support/turn/ending-mutants.ts'
 import { releaseMutants } from './support/turn/release-mutants.ts'
-import { siblingsDifferInWhatTheySay } from './support/turn/sibling-checks.ts'
+import { siblingMutants } from './support/turn/sibling-mutants.ts'
 import { notifyMutants } from './support/upkeep/notify-mutants.ts'
 import { outboxMutants } from './support/upkeep/outbox-mutants.ts'
 import { packMutants } from './support/upkeep/pack-mutants.ts'
@@ -188,18 +188,6 @@ const mutants: readonly Mutant[] = [
     script: commitScript,
     takenOut: { condition: 'true' },
     check: checks.aRepeatedSpawnIsTheSameChild,
-  },
-  {
-    guard: 'a child says in what it differs from its sibling',
-    script: commitScript,
-    takenOut: { condition: 'like' },
-    check: siblingsDifferInWhatTheySay,
-  },
-  {
-    guard: 'no child has a field that only its sibling has',
-    script: commitScript,
-    takenOut: { condition: 'like' },
-    check: siblingsDifferInWhatTheySay,
   },
   {
     guard: 'cancel check of commit',
@@ -393,6 +381,7 @@ const all = [
   ...allowanceMutants,
   ...blobMutants,
   ...permissionMutants,
+  ...siblingMutants,
 ]
 
 test('each guard that the scripts name has a mutant, and each mutant names a guard', () => {

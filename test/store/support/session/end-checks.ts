@@ -40,24 +40,32 @@ export const aSessionThatCompletesHasEnded: Check = async (place) => {
 }
 
 export const whoWaitsForAnEndIsToldOfItAlone: Check = async (place) => {
+  const others = ['run.started', 'model.replied', 'tool.succeeded'].map((type) => `[["${type}"]]`)
+  const ends = ['run.completed', 'worker.failed', 'worker.cancelled', 'session.retried'].map((type) => `[["${type}"]]`)
   const { id } = await place.create()
   const told: string[] = []
   const listener = place.redis.duplicate()
-  try {
-    const { ends } = sessionChannels(place.keys.tag, id)
+  for (const name of ['smessage', 'message'])
+    listener.on(name, (_channel: string, message: string) => told.push(message.split('\n').at(-1) ?? ''))
+  const listen = async (session: string) => {
+    const channel = sessionChannels(place.keys.tag, session).ends
     // Redis before 7.0 has no sharded channels.
-    await listener.ssubscribe(ends).catch(() => listener.subscribe(ends))
-    for (const name of ['smessage', 'message'])
-      listener.on(name, (_channel: string, message: string) => told.push(message))
+    await listener.ssubscribe(channel).catch(() => listener.subscribe(channel))
+  }
+  try {
+    await listen(id)
     const turn = await place.node().claim()
-    await turn.record({ event: '[["run.started"]]' })
+    for (const event of [...others, ...ends]) await turn.record({ event })
     await turn.complete()
+    // The end of a child is no end of its session.
+    await listen((await waiting(place)).id)
+    await (await place.node().claim()).complete()
     // What was published before has arrived.
     await listener.ping()
   } finally {
     listener.disconnect()
   }
-  expect(told).toEqual([expect.stringContaining('["session.completed"')])
+  expect(told).toEqual([...ends, expect.stringContaining('["session.completed"')])
 }
 
 export const aClosedSessionHasEnded: Check = async (place) => {
