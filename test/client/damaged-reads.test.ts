@@ -7,7 +7,6 @@ import { timeOf } from '../../src/core/ids.ts'
 import { AuditStore } from '../../src/store/audit/audit-store.ts'
 import { InspectStore } from '../../src/store/audit/inspect-store.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
-import { Place } from '../store/support/place.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
