@@ -99,7 +99,7 @@ function show({ sessions, workers, removed, since, counts, findings }: AuditRepo
     print(
       paint(
         'dim',
-        'docs/protocol.md, section Invariants, explains I1 to I17; `key` means that another program wrote a key. Keep the data of Redis and the `troupe worker history` of these workers for an analysis.',
+        'docs/protocol.md, section Invariants, explains the names that begin with I; `key` means that another program wrote a key. Keep the data of Redis and the `troupe worker history` of these workers for an analysis.',
       ),
     )
 }
