@@ -52,6 +52,8 @@ export class PartitionFeed {
   async begin(): Promise<string> {
     const newest = await newestEntry(this.#o.redis, this.#o.keys, this.#o.deadlineMs)
     this.#position ??= newest
+    // There was a gap while it asked.
+    if (this.#again) void this.fill()
     return newest
   }
 

@@ -5,6 +5,8 @@
  *    it waits for only the ends.
  * EVENT-CHANNEL-2 Messages may be lost: with a connection, or where the user may not subscribe. `onGap` says so when messages come again; who must
  *    know the events reads the stream then (event-pages.ts).
+ * EVENT-CHANNEL-3 A message that arrives between a lost connection and `onGap` is not passed on: whoever got it would take the lost ones before it
+ *    for old. It is in the stream, which is read after `onGap`.
  */
 import { isId } from '../../core/ids.ts'
 import { guarded } from '../redis/guarded.ts'
@@ -47,6 +49,8 @@ export class EventChannels {
   /** Before Redis 7.0 there are no sharded channels, and scripts publish on the others. */
   #isSharded = true
   #wasReady = false
+  /** The connection was lost, and it is not known yet that messages of all channels arrive again. */
+  #hasGap = false
 
   constructor(options: EventChannelsOptions) {
     this.#o = options
@@ -164,14 +168,21 @@ export class EventChannels {
   /** ioredis subscribes again by itself; this tells when it is done. */
   async #goOn(redis: Redis): Promise<void> {
     const channels = [...this.#listened.keys()]
-    if (channels.length === 0) return
-    // If this fails, the connection has failed too, and the next one calls this again.
-    await this.#subscribe(redis, channels).then(this.#o.onGap, () => {})
+    this.#hasGap = channels.length > 0
+    if (!this.#hasGap) return
+    try {
+      await this.#subscribe(redis, channels)
+    } catch {
+      // The connection has failed too, and the next one calls this again.
+      if (redis.status !== 'ready') return
+    }
+    this.#hasGap = false
+    this.#o.onGap()
   }
 
   #receive(channel: string, text: string): void {
     const listened = this.#listened.get(channel)
-    if (listened === undefined) return
+    if (listened === undefined || this.#hasGap) return
     const { sessionId, subject } = listened
     const [id = '', ...lines] = text.split('\n')
     const entries: EventEntry[] = []
@@ -188,6 +199,7 @@ export class EventChannels {
   #close(): void {
     if (this.#redis) closeRedis(this.#redis)
     this.#redis = undefined
+    this.#hasGap = false
     this.#leaving = []
   }
 

@@ -1,4 +1,5 @@
 /** The connections over which a client follows events: none outlives the client, nor an attempt to listen that failed. */
+import { once } from 'node:events'
 import { describe, expect, inject, test, vi } from 'vitest'
 import { connectInternal } from '../../../src/client/client.ts'
 import { EventHub, type EventHubOptions } from '../../../src/client/event/event-hub.ts'
@@ -205,6 +206,50 @@ describe('a session that is watched', () => {
     proxy.mend()
     await waitUntil('the last was told', () => heard.at(-1) === 'run.warned 402')
     expect(heard.slice(201)).toEqual(['events.trimmed ', 'run.warned 402'])
+    await hub.stop()
+  })
+
+  test('a watched session gets the events of a lost connection even if a later one comes before the hub knows that it listens again (EVENT-CHANNEL-3)', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    await using troupe = await TestTroupe.connect()
+    const { redis, namespace } = troupe
+    const about = newId(0)
+    const add = (number: number) =>
+      reportEvent(redis, { namespace, about, notes: `[["run.warned",{"number":${number}}]]` })
+    // After the cut ioredis subscribes first, and the hub second.
+    let resubscribed: Promise<unknown> | undefined
+    let isCut = false
+    const open = () => {
+      const connection = openRedis(proxy.url)
+      for (const name of ['ssubscribe', 'subscribe'] as const) {
+        const subscribe = connection[name].bind(connection) as (...channels: string[]) => Promise<unknown>
+        const delayed = async (...channels: string[]) => {
+          if (!isCut) return subscribe(...channels)
+          if (resubscribed === undefined) {
+            resubscribed = subscribe(...channels)
+            return resubscribed
+          }
+          await resubscribed
+          const arrived = Promise.race(['smessage', 'message'].map((event) => once(connection, event)))
+          await add(3)
+          await arrived
+          return subscribe(...channels)
+        }
+        Object.assign(connection, { [name]: delayed })
+      }
+      return connection
+    }
+    const hub = hubFor(namespace, proxy.url, { open })
+    const heard: unknown[] = []
+    await hub.listen(about, (event) => void heard.push(event?.details.number))
+    await add(1)
+    await waitUntil('the first was told', () => heard.length === 1)
+    isCut = true
+    proxy.cut()
+    await add(2)
+    proxy.mend()
+    await waitUntil('the last was told', () => heard.at(-1) === 3)
+    expect(heard).toEqual([1, 2, 3])
     await hub.stop()
   })
 
