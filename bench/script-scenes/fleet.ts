@@ -1,0 +1,99 @@
+/** Duty: scenes of what concerns all of a namespace: gates, kinds, nodes, timers, and mail between partitions. */
+import { connect, startNode } from 'troupe'
+import { workers } from './kinds.ts'
+import { type Scene, type Stage, until, wait } from './measure.ts'
+
+const kindsOf = (letter: string, count: number) =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [`${letter}-${'kind'.repeat(3)}-${index}`, workers.sink]),
+  )
+
+async function allEnd({ troupe }: Stage): Promise<void> {
+  await until(async () => (await troupe.sessions.list({ state: 'active', limit: 1 })).length === 0)
+}
+
+export const fleetScenes: Readonly<Record<string, Scene>> = {
+  gates: {
+    figure: '200 keys of a kind with a gate, for each of which 20 runs wait',
+    async act(stage) {
+      const inputs = Array.from({ length: 4_000 }, (_, index) => ({ key: index % 200 }))
+      await stage.troupe.sessions.createMany(inputs.map((input) => ({ kind: 'gated', input })))
+      await allEnd(stage)
+    },
+  },
+  wide: {
+    figure: '20 kinds with a rate, at each of which 500 runs wait',
+    node: {
+      workers: Object.fromEntries(
+        Array.from({ length: 20 }, (_, index) => [
+          `rated${index}`,
+          { ...workers.sink, rate: { most: 100, perMs: 1_000 }, concurrency: { most: 1_000 } },
+        ]),
+      ),
+    },
+    async act(stage) {
+      const orders = Array.from({ length: 10_000 }, (_, index) => ({ kind: `rated${index % 20}`, input: 1 }))
+      await stage.troupe.sessions.createMany(orders)
+      await wait(5_000)
+    },
+  },
+  kinds: {
+    figure: 'two nodes with 1 000 kinds each in one pool, and work of all of them',
+    node: { workers: kindsOf('a', 1_000), concurrency: 16 },
+    async act(stage) {
+      await using other = await startNode({ ...stage.place, workers: kindsOf('b', 1_000), concurrency: 16 })
+      void other
+      const kinds = [...Object.keys(kindsOf('a', 1_000)), ...Object.keys(kindsOf('b', 1_000))]
+      await stage.troupe.sessions.createMany([...kinds, ...kinds, ...kinds].map((kind) => ({ kind, input: 1 })))
+      await allEnd(stage)
+    },
+  },
+  former: {
+    figure: '10 000 kinds that nobody hosts any more',
+    async act({ redis, place }) {
+      const [meta] = await redis.keys('*:meta')
+      const tag = String(meta).replace(/:meta$/, '')
+      const pipeline = redis.pipeline()
+      for (let index = 0; index < 10_000; index++)
+        pipeline.hset(`${tag}:kinds`, `gone-${index}`, 'default {"type":"handler"}')
+      for (let index = 0; index < 10_000; index += 2) pipeline.zadd(`${tag}:former`, 1_000, `kind gone-${index}`)
+      pipeline.hdel(`${tag}:meta`, 'formerAt', 'prunedAt')
+      await pipeline.exec()
+      await using node = await startNode({ ...place, workers })
+      void node
+      await wait(5_000)
+    },
+  },
+  outbox: {
+    figure: '32 mails of a megabyte for another partition',
+    partitions: 2,
+    async act({ place }) {
+      await using troupe = await connect({ ...place, partitions: 2 })
+      await using node = await startNode({ ...place, workers, partitions: 2 })
+      void node
+      const made = await troupe.sessions.createMany(
+        Array.from({ length: 64 }, () => ({ kind: 'sink', input: 1, keepOpen: true })),
+      )
+      const ids = made.flatMap((one) => (one.status === 'fulfilled' ? [one.value.rootId] : []))
+      const to = ids.find((id) => id.endsWith('1'))
+      await wait(1_000)
+      await Promise.all(
+        Array.from({ length: 64 }, () =>
+          troupe.sessions.create({ kind: 'sender', input: { ids: [to, to], value: 1_000_000 } }),
+        ),
+      )
+      await wait(6_000)
+    },
+  },
+  release: {
+    figure: 'the release of a node that runs 2 000 turns, and a pause beside them',
+    node: { concurrency: 2_000 },
+    async act({ troupe }) {
+      const made = await troupe.sessions.createMany(Array.from({ length: 2_000 }, () => ({ kind: 'busy', input: 1 })))
+      await wait(5_000)
+      const [one] = made
+      if (one?.status === 'fulfilled') await one.value.pause()
+      for (const { id } of await troupe.nodes()) await troupe.node(id).release()
+    },
+  },
+}

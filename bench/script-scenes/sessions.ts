@@ -1,0 +1,202 @@
+/** Duty: scenes of whole sessions: many and large ones, their cancels, pauses, copies and pruning. */
+import { type Scene, type Stage, text, until, wait } from './measure.ts'
+
+const limits = { workers: 100_000, children: 1_000, mailbox: 100_000 }
+
+/** A session whose root has spawned so many children of a kind, each with this input. */
+async function family({ troupe }: Stage, kind: string, count: number, input: number) {
+  const session = await troupe.sessions.create({ kind: 'parent', input: { kind, count, bytes: 1, input }, limits })
+  await until(async () => (await troupe.workers.list({ sessionId: session.id, limit: 2_000 })).length > count)
+  await wait(2_000 + 100 * Math.min(count, 30))
+  return session
+}
+
+async function cancelled(stage: Stage, kind: string, count: number, input: number): Promise<void> {
+  const session = await family(stage, kind, count, input)
+  await session.cancel()
+  await session.result()
+}
+
+/** The key of the record of this worker. */
+async function recordKey({ redis }: Stage, id: string): Promise<string> {
+  const [key] = await redis.keys(`*:w:${id}`)
+  return String(key)
+}
+
+export const sessionScenes: Readonly<Record<string, Scene>> = {
+  cancel: {
+    figure: 'a cancel of 750 children that wait',
+    async act(stage) {
+      await cancelled(stage, 'sleeper', 750, 1)
+      await stage.troupe.sessions.prune({ olderThanMs: 0 })
+    },
+  },
+  cancelledAsks: {
+    figure: 'a cancel of 26 workers with 1 000 open asks each, and an audit of them before it',
+    async act(stage) {
+      const session = await family(stage, 'asker', 26, 1_000)
+      await stage.troupe.audit()
+      await session.cancel()
+      await session.result()
+    },
+  },
+  cancelledTimers: {
+    figure: 'a cancel of 26 workers with 2 490 timers each',
+    act: (stage) => cancelled(stage, 'clock', 26, 2_490),
+  },
+  inbox: {
+    figure: 'pruning a session that has asked 5 000 questions',
+    async act({ troupe }) {
+      const session = await troupe.sessions.create({ kind: 'asker', input: 900, keepOpen: true })
+      for (let run = 1; run <= 6; run++) {
+        if (run > 1) await session.root.send(900)
+        await wait(1_000)
+        await session.root.cancelRun()
+        await session.result({ run })
+      }
+      await session.cancel()
+      await session.result()
+      await troupe.sessions.prune({ olderThanMs: 0 })
+    },
+  },
+  blobs: {
+    figure: 'an audit and the pruning of a session with 5 000 blobs',
+    async act(stage) {
+      const { troupe, redis } = stage
+      const session = await troupe.sessions.create({ kind: 'echo', input: 1 })
+      await session.result()
+      const base = (await recordKey(stage, session.rootId)).replace(/:w:.*/, `:s:${session.id}`)
+      const pipeline = redis.pipeline()
+      const ids = Array.from({ length: 5_000 }, (_, index) => `${'b'.repeat(18)}${index}`)
+      for (const id of ids) pipeline.set(`${base}:blob:${id}`, text(1_000)).hset(`${base}:blobs`, id, '1000 text/plain')
+      pipeline.hset(`${base}:blobs`, 'bytes', '5000000')
+      await pipeline.exec()
+      await troupe.audit()
+      await troupe.sessions.prune({ olderThanMs: 0 })
+    },
+  },
+  many: {
+    figure: '5 000 sessions in one call, and pruning them',
+    async act({ troupe }) {
+      await troupe.sessions.createMany(Array.from({ length: 5_000 }, () => ({ kind: 'echo', input: text(1_000) })))
+      await until(async () => (await troupe.sessions.list({ state: 'active', limit: 1 })).length === 0)
+      await troupe.sessions.prune({ olderThanMs: 0 })
+    },
+  },
+  large: {
+    figure: 'an input and a result of a megabyte, and an audit',
+    async act({ troupe }) {
+      const session = await troupe.sessions.create({ kind: 'echo', input: text(1_000_000) })
+      await session.result()
+      await troupe.audit()
+    },
+  },
+  given: {
+    figure: 'a session that begins with 50 000 messages',
+    async act({ troupe }) {
+      const content = [{ type: 'text' as const, text: text(500) }]
+      const history = Array.from({ length: 50_000 }, (_, index) => ({
+        type: 'user' as const,
+        id: `message-${index}`,
+        at: 1_700_000_000_000 + index,
+        content,
+      }))
+      await troupe.sessions.create({ kind: 'nobody', keepOpen: true, history })
+    },
+  },
+  paused: {
+    figure: 'a pause and a resume of a session with 5 000 queued workers',
+    node: { concurrency: 16 },
+    async act({ troupe, redis }) {
+      const made = await troupe.sessions.createMany(Array.from({ length: 16 }, () => ({ kind: 'busy', input: null })))
+      await wait(500)
+      const session = await troupe.sessions.create({ kind: 'sink', input: 1, limits, keepOpen: true })
+      const [own] = await redis.keys(`*:w:${session.rootId}`)
+      const tag = String(own).replace(/:w:.*/, '')
+      const root = String(own).split(':w:')[1]
+      const pipeline = redis.pipeline()
+      for (let index = 0; index < 5_000; index++) {
+        const id = `${String(root).slice(0, 24)}${index.toString(16).padStart(9, '0')}${String(root).slice(33)}`
+        pipeline.hset(
+          `${tag}:w:${id}`,
+          'schema',
+          '8',
+          'depth',
+          '1',
+          'status',
+          'queued',
+          'kind',
+          'sink',
+          'path1',
+          `${root}:1`,
+          'call',
+          index + 1,
+        )
+        pipeline.zadd(`${tag}:run:default`, index + 10, id).rpush(`${tag}:s:${session.id}:workers`, id)
+      }
+      await pipeline.exec()
+      await session.pause()
+      for (const one of made) if (one.status === 'fulfilled') await one.value.cancel()
+      await until(async () => (await redis.zcard(`${tag}:s:${session.id}:held`)) >= 5_000)
+      await session.resume()
+      await wait(3_000)
+    },
+  },
+  fork: {
+    figure: 'a copy of a session of 1 999 workers that wait',
+    async act(stage) {
+      const { troupe } = stage
+      const session = await troupe.sessions.create({
+        kind: 'parent',
+        input: { kind: 'grand', count: 3, bytes: 1, input: 665 },
+        limits,
+      })
+      await until(async () => (await troupe.workers.list({ sessionId: session.id, limit: 2_100 })).length >= 1_999)
+      await wait(2_000)
+      await session.fork()
+      await wait(1_000)
+    },
+  },
+  forkAsks: {
+    figure: 'a copy of a session of 20 workers with 1 000 open asks each',
+    async act(stage) {
+      const session = await family(stage, 'asker', 20, 1_000)
+      await session.fork()
+      await wait(1_000)
+    },
+  },
+  ended: {
+    figure: 'a limit for a session that has ended and had 10 000 workers, and an audit of it',
+    async act(stage) {
+      const { troupe, redis } = stage
+      const session = await troupe.sessions.create({ kind: 'echo', input: 1, limits })
+      await session.result()
+      const own = await recordKey(stage, session.rootId)
+      const [tag, root] = own.split(':w:') as [string, string]
+      const pipeline = redis.pipeline()
+      for (let index = 0; index < 10_000; index++) {
+        const id = `${root.slice(0, 24)}${index.toString(16).padStart(9, '0')}${root.slice(33)}`
+        pipeline.hset(
+          `${tag}:w:${id}`,
+          'schema',
+          '8',
+          'depth',
+          '1',
+          'status',
+          'idle',
+          'kind',
+          'sink',
+          'path1',
+          `${root}:1`,
+          'call',
+          index + 1,
+        )
+        pipeline.rpush(`${tag}:s:${session.id}:workers`, id)
+      }
+      pipeline.hset(own, 'workers', '10001')
+      await pipeline.exec()
+      await session.limit({ tokens: 5 }).catch(() => {})
+      await troupe.audit()
+    },
+  },
+}
