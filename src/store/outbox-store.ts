@@ -20,8 +20,9 @@ import { deliveredScript, deliverScript } from './script/scripts.ts'
 import { partitionsNow } from './set-up/set-up.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
-/** How many mails one script takes. Each may have 1 MB. */
+/** How many mails, and how many bytes of them, one script takes; one mail may have more. */
 const atOnce = 16
+const bytesMost = 1_048_576
 
 interface Mail {
   readonly number: number
@@ -34,6 +35,16 @@ interface Mail {
 interface Refused {
   readonly mail: Mail
   readonly why: string
+}
+
+/** The first of these mails, as many as one script takes. */
+function fitting(mails: readonly Mail[]): readonly Mail[] {
+  let bytes = 0
+  const beyond = mails.findIndex(({ text }, index) => {
+    bytes += text.length
+    return index > 0 && bytes > bytesMost
+  })
+  return beyond === -1 ? mails : mails.slice(0, beyond)
 }
 
 export class RedisOutboxStore implements OutboxStore {
@@ -61,12 +72,13 @@ export class RedisOutboxStore implements OutboxStore {
   async #carryTo(partition: number): Promise<Carried> {
     const carried = { partition, wakeups: [...parseWakeups('')], delivered: 0, refused: 0 }
     try {
-      for (let mails = await this.#read(partition); mails.length > 0; mails = await this.#read(partition)) {
+      for (let read = await this.#read(partition); read.length > 0; read = await this.#read(partition)) {
+        const mails = fitting(read)
         const { last, wakeups, refused } = await this.#deliver(partition, mails)
         carried.wakeups.push(...wakeups)
         carried.refused += refused.length
-        carried.delivered += await this.#takeOut(partition, last, refused)
-        if (mails.length < atOnce) break
+        carried.delivered += await this.#takeOut(partition, mails, last, refused)
+        if (read.length < atOnce && mails.length === read.length) break
       }
       return carried
     } catch (thrown) {
@@ -111,7 +123,12 @@ export class RedisOutboxStore implements OutboxStore {
   }
 
   /** Returns how many mails were taken out. */
-  async #takeOut(partition: number, last: number, refused: readonly Refused[]): Promise<number> {
+  async #takeOut(
+    partition: number,
+    mails: readonly Mail[],
+    last: number,
+    refused: readonly Refused[],
+  ): Promise<number> {
     const { caller, keys } = this.#own
     const told = await Promise.all(
       refused.map(async ({ mail: { number, sender } }) => ({ number, about: await this.#about(sender) })),
@@ -120,7 +137,7 @@ export class RedisOutboxStore implements OutboxStore {
     const [taken] = await caller.call(
       deliveredScript,
       { out: outboxKeys(keys.tag).out(String(partition)), events: keys.events },
-      { last, most: atOnce, refused: told, notes },
+      { numbers: mails.map(({ number }) => number), last, refused: told, notes },
       { deadlineMs: this.#policy.leaseMs },
     )
     return Number(taken)

@@ -138,7 +138,7 @@ export interface Assigned {
   readonly inbox: readonly string[]
 }
 
-export type Claimed = Assigned | { readonly kind: 'empty' | 'unfit' | 'none' }
+export type Claimed = Assigned | { readonly kind: 'empty' | 'unfit' | 'none' | 'later' }
 
 export type Answer =
   | { readonly kind: 'ok' | 'again'; readonly position: number; readonly wakeups: readonly string[] }

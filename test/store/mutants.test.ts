@@ -44,6 +44,7 @@ import * as checks from './support/turn/checks.ts'
 import { endingMutants } from './support/turn/ending-mutants.ts'
 import { releaseMutants } from './support/turn/release-mutants.ts'
 import { siblingMutants } from './support/turn/sibling-mutants.ts'
+import { boundMutants } from './support/upkeep/bound-mutants.ts'
 import { notifyMutants } from './support/upkeep/notify-mutants.ts'
 import { outboxMutants } from './support/upkeep/outbox-mutants.ts'
 import { packMutants } from './support/upkeep/pack-mutants.ts'
@@ -368,6 +369,7 @@ const all = [
   ...approvalMutants,
   ...askMutants,
   ...batchMutants,
+  ...boundMutants,
   ...outboxMutants,
   ...packMutants,
   ...pauseMutants,

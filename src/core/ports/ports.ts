@@ -233,7 +233,7 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
 
 export type ClaimAnswer =
   | { readonly kind: 'assigned'; readonly assignment: Assignment }
-  | { readonly kind: 'empty' | 'unfit' | 'none' }
+  | { readonly kind: 'empty' | 'unfit' | 'none' | 'later' }
 
 export type CommitAnswer =
   | {

@@ -152,16 +152,16 @@ export class AwakeSlot {
     return { kind: 'claim', claim: this.#nextClaim(turn.aborted) }
   }
 
-  /** Takes what the plan has brought. Claims now if the plan did not, or if its commit was not answered. */
+  /** Takes what the plan has brought. Claims now if the plan did not, if its commit was not answered, or if the answer leaves the claim to the slot. */
   async #after({ endAnswer, over }: Turn): Promise<ClaimAnswer> {
     const claimed = claimedWith(endAnswer)
-    if (claimed.kind !== 'none') {
+    if (claimed.kind !== 'none' && claimed.kind !== 'later') {
       this.#partition.nonces.noteAnswer(this.#slot)
       this.#isBusy = false
       return claimed
     }
-    if (over === 'ended' && !this.#mustClaim) return claimed
-    return this.#mayClaim ? this.#claim() : claimed
+    if (claimed.kind === 'none' && over === 'ended' && !this.#mustClaim) return claimed
+    return this.#mayClaim ? this.#claim() : nothing
   }
 
   /** True if the slot leaves its run queue (SLOT-1). */

@@ -37,7 +37,7 @@ type AssignmentReply = [
 export function decodeClaim(reply: Reply | null, trustedUntil: number): ClaimAnswer {
   if (reply === null) return { kind: 'none' }
   const tag = reply[0]
-  if (tag === 'empty' || tag === 'unfit') return { kind: tag }
+  if (tag === 'empty' || tag === 'unfit' || tag === 'later') return { kind: tag }
   if (tag !== 'assigned') throw new InvariantError(`claim answered ${JSON.stringify(tag)}`)
   return { kind: 'assigned', assignment: decodeAssignment(reply, trustedUntil) }
 }

@@ -134,7 +134,7 @@ export const deliverScript = defineScript({
 export const deliveredScript = defineScript({
   file: 'delivered.lua',
   keys: words('out events'),
-  header: words('last most refused'),
+  header: words('numbers last refused'),
   fields: { refused: words('number about') },
   args: words('notes'),
 })
@@ -202,7 +202,7 @@ export const closeScript = defineScript({
 export const limitScript = defineScript({
   file: 'limit.lua',
   keys: words('root events'),
-  header: words('sessionId modelCalls tokens toolCalls start'),
+  header: words('sessionId modelCalls tokens toolCalls start from'),
   args: words('event'),
 })
 

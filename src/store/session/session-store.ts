@@ -23,7 +23,7 @@ import { poolOfKindLine } from '../record/register-line.ts'
 import { sessionOfPath } from '../record/worker-record.ts'
 import { guarded } from '../redis/guarded.ts'
 import type { Redis } from '../redis/redis.ts'
-import type { ScriptCaller } from '../script/script.ts'
+import type { Reply, ScriptCaller } from '../script/script.ts'
 import {
   answerScript,
   approvalScript,
@@ -244,12 +244,14 @@ export class SessionStore {
     { modelCalls, tokens, toolCalls }: Partial<Spending>,
     event: string,
   ): Promise<{ kind: 'ok'; caps: Spending } | { kind: 'not_found' } | { kind: 'finished'; state: string }> {
-    const reply = await this.#caller.call(
-      limitScript,
-      { root: rootKey(this.#keys.tag, sessionId), events: this.#keys.events },
-      { sessionId, modelCalls, tokens, toolCalls, start: encodeAllowed(defaultSpending), event },
-      { deadlineMs: this.#deadlineMs },
-    )
+    const keys = { root: rootKey(this.#keys.tag, sessionId), events: this.#keys.events }
+    const order = { sessionId, modelCalls, tokens, toolCalls, start: encodeAllowed(defaultSpending), event }
+    let reply: Reply
+    let from: number | undefined
+    do {
+      reply = await this.#caller.call(limitScript, keys, { ...order, from }, { deadlineMs: this.#deadlineMs })
+      from = Number(reply[1])
+    } while (reply[0] === 'more')
     if (reply[0] === 'not_found') return { kind: 'not_found' }
     if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
     return { kind: 'ok', caps: decodeSpending(String(reply[1])) }

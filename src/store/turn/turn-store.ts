@@ -64,8 +64,10 @@ interface Waiting extends CommitArgs {
 
 /** The position of the first text among the arguments of a script, counted from 1: behind the header. */
 const firstText = 2
-/** About how many bytes the fields of a commit take in the header, and those of each child. */
+/** About how many bytes the fields of a commit take in the header. */
 const fieldsBytes = 400
+/** What a part of a commit costs Redis beside its texts, as the bytes that cost as much: commits that have many of them share no script. */
+const partBytes = { spawns: 400, sends: 1_000, asks: 500, withdraws: 500, timers: 250 } as const
 
 const historyPage = 1_000
 
@@ -111,7 +113,8 @@ export class RedisTurnStore implements TurnStore {
 
   commit(request: CommitRequest): Promise<CommitAnswer> {
     const { fields, texts } = commitArgs(request, this.#o.policy)
-    const bytes = bytesOf(texts) + fieldsBytes * (1 + request.spawns.length)
+    let bytes = bytesOf(texts) + fieldsBytes
+    for (const [part, each] of Object.entries(partBytes)) bytes += each * request[part as keyof typeof partBytes].length
     const answer = Promise.withResolvers<CommitAnswer>()
     const claimsIn = fields.claim || fields.inline ? request.pool : null
     this.#commits.add({ fields, texts, bytes, claimsIn, answer })

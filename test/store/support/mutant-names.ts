@@ -31,6 +31,7 @@ import * as checks from './turn/checks.ts'
 import * as endingChecks from './turn/ending-checks.ts'
 import * as releaseChecks from './turn/release-checks.ts'
 import * as siblingChecks from './turn/sibling-checks.ts'
+import * as boundChecks from './upkeep/bound-checks.ts'
 import * as notifyChecks from './upkeep/notify-checks.ts'
 import * as outboxChecks from './upkeep/outbox-checks.ts'
 import * as packChecks from './upkeep/pack-checks.ts'
@@ -51,6 +52,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     runQueueChecks,
     wakeupChecks,
     costChecks,
+    boundChecks,
     notifyChecks,
     restChecks,
     spendingChecks,

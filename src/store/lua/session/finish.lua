@@ -4,7 +4,7 @@ KEYS[1] root      hash               KEYS[2] cancelled set               KEYS[3]
 KEYS[4] workers   list               KEYS[5] timers   zset   declared    KEYS[6] events   stream
 ARGV[1] header    json:
   sessionId        whose cancel is to be finished
-  batch            how many workers one call looks at
+  batch            how many workers one call looks at; it ends fewer where these have thousands of timers and asks
   agents           agents whose open calls the caller has read; if there are any, this call looks only at them; each:
     id             of the worker
     version        of its record at that time
@@ -97,6 +97,8 @@ else
 end
 
 local left, parents, agents, woke = {}, false, {}, newWakes()
+-- How many workers this call has looked at, and how many timers and asks it drops. One worker may have more than `signalsMost`.
+local looked, signals, signalsMost = #ids, 0, 500
 for index = 1, #ids do
   local id = ids[index]
   local recordKey = workerKey(tag, id)
@@ -121,10 +123,13 @@ for index = 1, #ids do
     left[id] = true
     if #answered == 0 then agents[#agents + 1] = { id, record.version } end
   elseif hit then
+    local open = tonumber(record.signalsOpen or atStart.signalsOpen) or 0
+    if signals > 0 and signals + open > signalsMost then looked = index - 1 break end -- guard: a finish drops no more timers and asks than a script may
+    signals = signals + open
     local isAwaiting = (record.pendingCalls or atStart.pendingCalls) ~= ''
     -- Where all are looked at, children stand behind their parents.
     parents = parents or (isAwaiting and not from)
-    local signals, results = writeRunLeftovers(tag, id, record, isAwaiting, now)
+    local signalsGone, resultsGone = writeRunLeftovers(tag, id, record, isAwaiting, now)
     -- If a worker cannot be taken from its run queue, it stays there, and claims pass it over.
     leaveQueue(tag, record.pool or atStart.pool, record.kind, id)
     if paused then redis.pcall('ZREM', heldKey, id) end -- guard: a cancel ends workers that a pause holds
@@ -133,7 +138,7 @@ for index = 1, #ids do
     local status = hit == 'whole' and 'terminal' or waiting > 0 and 'queued' or 'idle' -- guard: a worker whose run was cancelled goes on with its mail
     local changes = { 'status', status, 'wait', atStart.wait, 'open', atStart.open,
       'runState', atStart.runState, 'token', atStart.token,
-      'signals', digits(tonumber(record.signals or atStart.signals) + signals), 'results', digits(tonumber(record.results or atStart.results) + results),
+      'signals', digits(tonumber(record.signals or atStart.signals) + signalsGone), 'results', digits(tonumber(record.results or atStart.results) + resultsGone),
       'pendingCalls', atStart.pendingCalls, 'signalsOpen', atStart.signalsOpen, 'attempt', atStart.attempt }
     if record.steps then changes[#changes + 1], changes[#changes + 2] = 'steps', atStart.steps end
     if record.steered then changes[#changes + 1], changes[#changes + 2] = 'steered', atStart.steered end
@@ -149,7 +154,7 @@ for index = 1, #ids do
       for index = 1, #more do changes[#changes + 1] = more[index] end
       writeEvents(eventsKey, { sessionId .. ' ' .. id, '[["worker.cancelled"]]' })
       if dropped then
-        for _ = 1, gone do redis.call('LPOP', recordKey .. laneKeys.inbox) end
+        redis.call('LTRIM', recordKey .. laneKeys.inbox, digits(gone), '-1')
         redis.call('HINCRBY', recordKey, 'inbox', gone)
       end
       local endsSession = id == root and hit == 'own' and record.mode ~= 'conversation' and waiting == 0 -- guard: a job whose run is cancelled while nobody runs it ends
@@ -170,8 +175,10 @@ for index = 1, #ids do
   writeQueues(tag, woke)
 end
 local wakeups = next(woke.pools) and writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) or ''
+-- Where it looks at all workers, the next call goes on with the first one that this one did not look at: in front of the list stands the root.
+if from and #answered == 0 and looked < #ids then reached = digits(from + looked - (from == 0 and 1 or 0)) end
 local ended = 0
-for index = 1, #ids do
+for index = 1, looked do
   if left[ids[index]] then
     redis.call('SADD', endingKey, ids[index]) -- guard: a worker that cannot be ended yet is looked at again
   else

@@ -7,8 +7,9 @@ ARGV[1] header    json:
   tokens           for its agents together
   toolCalls        for its agents together
   start            the three defaults, as text, for a session without caps
+  from             where it looks on for a worker that goes on, in the list of the session; absent: it begins
 ARGV[2] event     json
-Returns {"ok", caps} | {"not_found"} | {"finished", state}: no worker of it goes on
+Returns {"ok", caps} | {"not_found"} | {"finished", state}: no worker of it goes on | {"more", from}: it was not found yet whether one does
 Builds  T:s:<session>:workers and :cancelled; T:w:<id> of its workers.
 Events  session.limited, in the words of the client. Where all are as they were, nothing is written.
         Running agents learn of it with their next commit. ]]
@@ -16,7 +17,7 @@ local rootKey, eventsKey = KEYS[1], KEYS[2]
 local header, event = readHeader(ARGV[1]), ARGV[2]
 
 checkTexts(header, 'sessionId', 'start')
-checkNumbersIfAny(header, 'modelCalls', 'tokens', 'toolCalls')
+checkNumbersIfAny(header, 'modelCalls', 'tokens', 'toolCalls', 'from')
 checkLast(event)
 local sessionId = header.sessionId
 
@@ -31,21 +32,22 @@ local function goesOn(id)
   local rests = not record.status or record.status == 'idle' or record.status == 'terminal' -- guard: a worker that has ended keeps no session open for limits
   return not rests and not readCancellation(tag, record, id) -- guard: a worker that is being cancelled keeps no session open for limits
 end
-local function leftSome()
-  local workersKey, from = sessionKey(tag, sessionId) .. ':workers', 0
-  while tonumber(workers or atStart.workers) > 1 do
-    local ids = redis.call('LRANGE', workersKey, digits(from), digits(from + 499))
-    for index = 1, #ids do
-      -- A damaged worker may go on.
-      local fine, does = pcall(goesOn, ids[index])
-      if does and (fine or damageOf(does)) then return true end
-    end
-    if #ids < 500 then return false end
-    from = from + 500
+-- Looks at some workers from here on. Returns whether one of them goes on, and where the next call looks on, if there are more.
+local function leftSome(from)
+  local workersMost = 500
+  if tonumber(workers or atStart.workers) <= 1 then return false end
+  local ids = redis.call('LRANGE', sessionKey(tag, sessionId) .. ':workers', digits(from), digits(from + workersMost - 1))
+  for index = 1, #ids do
+    -- A damaged worker may go on.
+    local fine, does = pcall(goesOn, ids[index])
+    if does and (fine or damageOf(does)) then return true end
   end
-  return false
+  return false, #ids == workersMost and from + workersMost -- guard: a limit looks at all workers, however many calls that takes
 end
-if state ~= 'active' and not leftSome() then return { 'finished', state } end -- guard: a finished session takes no limit | a session that left detached workers takes a limit
+local isLeft, next = false, false
+if state ~= 'active' then isLeft, next = leftSome(header.from or 0) end
+if next then return { 'more', digits(next) } end
+if state ~= 'active' and not isLeft then return { 'finished', state } end -- guard: a finished session takes no limit | a session that left detached workers takes a limit
 local before = caps or header.start -- guard: a limit that is not set anew stays
 local callsBefore, tokensBefore, toolCallsBefore = string.match(before, '^(%d+) (%d+) (%d+)$')
 if not callsBefore then throwDamage('field caps of ' .. rootKey .. ' should be three numbers') end

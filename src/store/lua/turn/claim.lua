@@ -38,4 +38,4 @@ local tag = tagOf(runKey)
 checkTexts(header, 'pool')
 checkNumbers(header, 'wakeupMs')
 readClaim(header, readNode(header.node))
-return sameAssignment(tag, header) or claimNext(tag, header, nowMs()) -- guard: a claim that is sent again is answered again
+return sameAssignment(tag, header) or (claimNext(tag, header, nowMs())) -- guard: a claim that is sent again is answered again

@@ -89,8 +89,10 @@ ARGV[2] texts     then for each commit its texts
 Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, claimed, spent or nothing, caps or nothing, assigned or nothing, "paused" or nothing,
         approval or nothing, steered or nothing, "opens" or nothing} |
         {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list} | {"failed"}: another commit was recorded, and this
-        one met an error, which it meets again when it is sent alone. The wake-ups of all are in the answer of the last recorded commit.
-        claimed: nothing, or the answer of claim: "assigned" and its parts, "empty", "unfit"
+        one met an error, which it meets again when it is sent alone; or its run drops many timers and asks, for which it is to be sent alone. The
+        wake-ups of all are in the answer of the last recorded commit.
+        claimed: nothing, or the answer of claim: "assigned" and its parts, "empty", "unfit"; or "later": claims before it read much, so the slot
+        is to claim by itself
         steered: the positions of the inputs that steer the worker, in order; with a ! behind an input that interrupts its run
         assigned: the ids of children that slots took
         opens: the run has ended, and somebody waits at a gate for its place
@@ -119,5 +121,5 @@ for index = 1, #turns do
     answers[index] = answer
   end
 end
-if batch.last then finishBatch(tag, batch) end
+if batch.last then finishBatch(tag, batch, texts) end
 return answers

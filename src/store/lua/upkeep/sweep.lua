@@ -324,16 +324,23 @@ local function writeUnhosted(pool, id, kind)
 end
 
 -- Workers in queues of kinds that this node does not host: the nodes that hosted them may have left.
-local function healKindQueues(pool, kinds)
+local function healKindQueues(pool, hosts)
   local queued = queuedKinds(tag, pool)
   for index = 1, #queued do
     local kind = queued[index]
-    local mustGo = not string.find(kinds, ' ' .. kind .. ' ', 1, true) and (movedTo(pool, kind) or not isHosted(kind))
+    local mustGo = not hosts(kind) and (movedTo(pool, kind) or not isHosted(kind))
     local some = mustGo and firstIn(kindQueueKey(tag, pool, kind)) or {}
     for number = 1, #some do
       if not writeMoved(pool, some[number], kind) then writeUnhosted(pool, some[number], kind) end -- guard: a worker leaves the queue of its kind when nobody hosts it
     end
   end
+end
+
+-- Says of a kind whether this node hosts it in a pool.
+local function hostsOf(pool)
+  local hosted = {}
+  for kind in string.gmatch(pool.kinds, '%S+') do hosted[kind] = true end
+  return function(kind) return hosted[kind] end
 end
 
 -- Wake-ups for this node's free slots, by the wake-up rule, counting only workers that it can run. Workers that no live node can run leave the run
@@ -347,25 +354,27 @@ for index = 1, #pools do
     redis.call('DEL', tag .. ':per-wake:' .. pool.name)
   end
   -- If this node has no free slot and a worker of this queue is late, one of its slots in another pool comes here next.
-  healKindQueues(pool.name, pool.kinds)
-  local queues = queuesOf(tag, pool.name, pool.kinds)
+  local hosts = hostsOf(pool)
+  healKindQueues(pool.name, hosts)
+  local queues = queuesOf(tag, pool.name, hosts)
   if pool.free > 0 or hasLate(queues) then
     local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool.name, digits(now), '+inf')
     -- It looks as far as claims do, and no further than there are slots for.
     local farthest = lookMost -- guard: a sweep looks as far into a run queue as claims do
-    local candidates = {}
-    for index = 1, #queues do
-      local some = redis.call('ZRANGE', queues[index], 0, farthest - 1)
-      for number = 1, #some do candidates[#candidates + 1] = { id = some[number], key = queues[index] } end
-    end
     local fit, late, most = 0, 0, pool.free > 0 and math.min(pool.free + out, batch) or 1
-    for number = 1, #candidates do
-      if fit == most then break end
-      local id = candidates[number].id
-      local kind, isDamaged = kindOf(workerKey(tag, id))
-      if isDamaged then
-        writeDamaged(tag, pool.name, { candidates[number] })
-      elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then -- guard: a sweep sends wake-ups for workers that its node can run
+    local at, some, number = 1, redis.call('ZRANGE', queues[1], 0, farthest - 1), 0
+    while fit < most and at <= #queues do
+      number = number + 1
+      local id = some[number]
+      local kind, isDamaged = nil, false
+      if id then kind, isDamaged = kindOf(workerKey(tag, id)) end
+      if not id then
+        -- Nearly all workers of the other queues are of kinds of this node: it reads no more of them than it needs.
+        at, number = at + 1, 0
+        some = queues[at] and redis.call('ZRANGE', queues[at], 0, most - fit - 1) or {}
+      elseif isDamaged then
+        writeDamaged(tag, pool.name, { { id = id, key = queues[at] } })
+      elseif kind and hosts(kind) then -- guard: a sweep sends wake-ups for workers that its node can run
         fit = fit + 1
         -- The wake-ups that are out may belong to slots of nodes that host other kinds and are never without work: those pass this worker over for ever.
         if isLate(id) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts

@@ -19,7 +19,7 @@ export function sendOut(turn: HandTurn, count = 1) {
   })
 }
 
-const outboxOf = (place: Place) => outboxKeys(place.keys.tag).out(String(elsewhere))
+export const outboxOf = (place: Place) => outboxKeys(place.keys.tag).out(String(elsewhere))
 
 /** Mails that come from that partition, under these numbers. */
 export function deliver(place: Place, mails: readonly (readonly [number: number, worker: string])[]) {
@@ -35,8 +35,13 @@ export function deliver(place: Place, mails: readonly (readonly [number: number,
   })
 }
 
-export function takeOut(place: Place, last: number, refused: readonly { number: number; about: string }[] = []) {
-  const args = { last, most: 10, refused, notes: refused.map(() => '[["message.undelivered",{}]]') }
+export async function takeOut(place: Place, last: number, refused: readonly { number: number; about: string }[] = []) {
+  const args = {
+    numbers: await numbers(place),
+    last,
+    refused,
+    notes: refused.map(() => '[["message.undelivered",{}]]'),
+  }
   const keys = { out: outboxOf(place), events: place.keys.events }
   return place.caller.call(deliveredScript, keys, args, { deadlineMs: 2_000 })
 }
@@ -46,7 +51,7 @@ async function inbox(place: Place, worker: string): Promise<number[]> {
   return mails.map((mail) => Number(mail.split('\t').at(-1)))
 }
 
-async function numbers(place: Place): Promise<number[]> {
+export async function numbers(place: Place): Promise<number[]> {
   return (await place.redis.lrange(outboxOf(place), 0, -1)).map((line) => Number(line.split('\t')[0]))
 }
 

@@ -236,12 +236,12 @@ local function writeRunLeftovers(tag, id, record, awaited, now)
     end
     writeWithdrawn(tag, id, now)
     signals = redis.call('LLEN', base .. laneKeys.signals)
-    redis.call('DEL', base .. ':timers', base .. laneKeys.signals)
+    redis.call('UNLINK', base .. ':timers', base .. laneKeys.signals)
   end
   if record.atOnce then redis.call('DEL', waitingKey(base)) end
   if awaited then
     results = redis.call('LLEN', base .. laneKeys.results)
-    if results > 0 then redis.call('DEL', base .. laneKeys.results, largeKeyOf(base)) end -- guard: large results that nobody received go with their run
+    if results > 0 then redis.call('UNLINK', base .. laneKeys.results, largeKeyOf(base)) end -- guard: large results that nobody received go with their run
   end
   return signals, results
 end

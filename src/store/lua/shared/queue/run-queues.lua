@@ -30,19 +30,25 @@ end
 -- Moves workers that a claim met, and whose kinds its node does not host, to the queues of their kinds. `met`: their ids, places and kinds. If
 -- another program overwrote the key of a queue, its workers stay where they are.
 local function writeToKindQueues(tag, pool, met)
+  local placed, ids = {}, {}
   for index = 1, #met do
     local one = met[index]
-    local added = redis.pcall('ZADD', kindQueueKey(tag, pool, one.kind), one.queuePlace, one.id)
+    local places, own = placed[one.kind] or {}, ids[one.kind] or {}
+    placed[one.kind], ids[one.kind] = places, own
+    places[#places + 1], places[#places + 2], own[#own + 1] = one.queuePlace, one.id, one.id
+  end
+  for kind, places in pairs(placed) do
+    local added = redis.pcall('ZADD', kindQueueKey(tag, pool, kind), unpack(places))
     if type(added) == 'number' then -- guard: a worker stays in the run queue where the queue of its kind was overwritten
-      redis.call('ZREM', tag .. ':run:' .. pool, one.id) -- guard: a worker of a kind that a node does not host goes to the queue of its kind
-      redis.pcall('SADD', tag .. ':kind-queues:' .. pool, one.kind)
+      redis.call('ZREM', tag .. ':run:' .. pool, unpack(ids[kind])) -- guard: a worker of a kind that a node does not host goes to the queue of its kind
+      redis.pcall('SADD', tag .. ':kind-queues:' .. pool, kind)
     end
   end
 end
 
--- Takes a worker out of this queue. Returns whether it was there. A queue of one kind that is empty is forgotten, or it would count as work.
-local function takeFrom(tag, pool, queueKey, id)
-  local wasThere = redis.pcall('ZREM', queueKey, id) == 1
+-- Takes workers out of this queue. Returns whether the only one was there. A queue of one kind that is empty is forgotten, or it would count as work.
+local function takeFrom(tag, pool, queueKey, ...)
+  local wasThere = redis.pcall('ZREM', queueKey, ...) == 1
   local kindsKey = tag .. ':kind-queues:' .. pool
   local isOfKind = string.sub(queueKey, 1, #kindsKey) == kindsKey
   if isOfKind and redis.pcall('EXISTS', queueKey) == 0 then redis.pcall('SREM', kindsKey, string.sub(queueKey, #kindsKey + 2)) end -- guard: a queue of one kind that is empty is forgotten
@@ -55,18 +61,25 @@ local function leaveQueue(tag, pool, kind, id)
   takeFrom(tag, pool, kindQueueKey(tag, pool, kind), id) -- guard: a worker leaves the queue of its kind
 end
 
--- The queues of a pool in which a node may find work: the run queue, and those of kinds that it hosts, in the order of their first places. Also
--- returns whether there are queues of kinds that the node does not host.
-local function queuesOf(tag, pool, kinds)
+-- The queues of a pool in which a node may find work: the run queue, and those of kinds that it hosts (`hosts` says so), in the order of their first
+-- places. Also returns whether there are queues of kinds that the node does not host. Of very many queues it looks at some, elsewhere each time.
+local function queuesOf(tag, pool, hosts)
+  local queuesMost = 128
   local runKey, queued = tag .. ':run:' .. pool, queuedKinds(tag, pool)
   if #queued == 0 then return { runKey }, false end
   local queues, firsts, hasOthers = { runKey }, {}, false
   for index = 1, #queued do
-    if string.find(kinds, ' ' .. queued[index] .. ' ', 1, true) then -- guard: a claim looks at the queues of its kinds
+    if hosts(queued[index]) then -- guard: a claim looks at the queues of its kinds
       queues[#queues + 1] = kindQueueKey(tag, pool, queued[index])
     else
       hasOthers = true
     end
+  end
+  local others = #queues - 1
+  if others > queuesMost then -- guard: a claim looks at no more queues of kinds than a script may
+    local from, some = redis.call('TIME')[2] % others, { runKey }
+    for index = 1, queuesMost do some[index + 1] = queues[2 + (from + index) % others] end
+    queues = some
   end
   for index = #queues, 1, -1 do
     local first = redis.pcall('ZRANGE', queues[index], 0, 0, 'WITHSCORES')

@@ -14,23 +14,45 @@ local function timeOf(batch)
   return batch.now
 end
 
--- Claims the slots' next workers. A claim that meets an error (a key that may not be touched while its slot migrates) must not undo what was
+-- How many bytes of state and mail an assignment has.
+local function bytesOfAssignment(reply)
+  local bytes = #(reply[7] or '')
+  for lane = 8, 10 do
+    local mails = reply[lane] or {}
+    for index = 1, #mails do bytes = bytes + #mails[index] end
+  end
+  return bytes
+end
+
+-- What the commits of the script have cost, as the bytes that cost as much: the header grows with the number of their parts.
+local function bytesOfCommits(texts)
+  local bytes = 16 * #texts[1]
+  for index = 2, #texts do bytes = bytes + #texts[index] end
+  return bytes
+end
+
+-- Claims the slots' next workers, unless the commits, or the claims before, have cost as much as one script may. A claim that meets an error (a key that may not be touched while its slot migrates) must not undo what was
 -- written before: its slot finds nothing, and asks again when its next wake-up comes.
-local function writeClaims(tag, batch)
+local function writeClaims(tag, batch, texts)
+  local bytes, bytesMost, looks, looksMost = bytesOfCommits(texts), 1048576, 0, 256
   for index = 1, #batch.claims do
     local claim, answer = batch.claims[index].claim, batch.claims[index].answer
-    local fine, claimed = pcall(claimNext, tag, claim, timeOf(batch))
+    local isFull = bytes >= bytesMost or looks >= looksMost
+    local fine, claimed, looked = true, { 'later' }, 0
+    if not isFull then fine, claimed, looked = pcall(claimNext, tag, claim, timeOf(batch)) end -- guard: claims of one script read no more than a script may
     answer[4] = fine and claimed or { 'empty' }
+    if answer[4][1] == 'assigned' then bytes = bytes + bytesOfAssignment(claimed) end
+    looks = looks + (fine and looked or 0)
     if answer[4][1] == 'unfit' then batch.pools[claim.pool] = true end
   end
 end
 
-local function finishBatch(tag, batch)
+local function finishBatch(tag, batch, texts)
   if #batch.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(batch.ended)) end -- guard: leases end with the turns | leases end before slots claim
   if #batch.ends > 0 then redis.pcall('ZADD', endsKeyOf(tag), unpack(batch.ends)) end -- guard: a session that ends with a commit has ended
   if next(batch.usage) then writeUsage(tag, batch.usage, timeOf(batch)) end
   if #batch.events > 0 then writeEvents(tag .. ':events', batch.events) end
-  writeClaims(tag, batch)
+  writeClaims(tag, batch, texts)
   local wakeups = next(batch.pools) and writeWakeupsOf(tag, batch.pools, batch.seed, timeOf(batch), batch.wakeupMs) or ''
   if wakeups ~= '' then
     batch.last[3] = wakeups

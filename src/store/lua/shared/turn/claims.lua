@@ -88,7 +88,9 @@ local function namedKinds(tag, digest, text)
   end
   if not list and type(text) == 'string' then
     if kindListsCount >= 64 then kindLists, kindListsCount = {}, 0 end
-    list = { text = text, found = {} }
+    list = { text = text, found = {}, isWhole = true }
+    -- One by one, a thousand kinds would be looked for in as long a text.
+    for place, word in string.gmatch(text, '()(%S+)') do list.found[word] = list.found[word] or place end
     kindLists[digest], kindListsCount = list, kindListsCount + 1
   end
   return list or { text = ' ', found = {} }
@@ -113,6 +115,7 @@ end
 local function placeOfKind(claim, word)
   local kinds = claim.kinds
   local place = kinds.found[word]
+  if place == nil and kinds.isWhole then return false end
   if place == nil then
     place = string.find(kinds.text, ' ' .. word .. ' ', 1, true) or false
     kinds.found[word] = place
@@ -211,6 +214,7 @@ local function planFrom(tag, claim, queueKey, met)
   while from < lookMost do
     local last = from == 0 and 0 or from < readMost and readMost - 1 or lookMost - 1
     local candidates = redis.call('ZRANGE', queueKey, digits(from), digits(last), 'WITHSCORES')
+    met.looked = met.looked + #candidates / 2
     for index = 1, #candidates, 2 do
       local id, place = candidates[index], candidates[index + 1]
       local fine, found, why, heldKey = true, nil, 'unfit', nil
@@ -241,14 +245,16 @@ end
 -- Plans to take the first queued worker that this node can run. Reads before it writes, also when it follows a commit in one script. A worker whose keys
 -- cannot be read or written is damaged: it must not keep others from running.
 local function planClaim(tag, claim)
-  local queues, hasOthers = queuesOf(tag, claim.pool, claim.kinds.text)
-  local met = { unfit = hasOthers, gone = {}, damaged = {}, held = {}, foreign = {} } -- guard: a wake-up goes on to nodes that host the kinds of other queues
+  local queues, hasOthers = queuesOf(tag, claim.pool, function(kind) return placeOfKind(claim, kind) end)
+  local met = { unfit = hasOthers, looked = #queues - 1, gone = {}, damaged = {}, held = {}, foreign = {} } -- guard: a wake-up goes on to nodes that host the kinds of other queues
   for index = 1, #queues do
     local found = planFrom(tag, claim, queues[index], met)
     if found then
       found.met, found.queueKey = met, queues[index]
       return found
     end
+    -- The next claim, of this node or of another one, looks further.
+    if met.looked >= #queues - 1 + lookMost then met.unfit = true break end -- guard: a claim looks at no more workers than a script may
   end
   return { tag = met.unfit and 'unfit' or 'empty', met = met }
 end
@@ -261,16 +267,26 @@ local function writeDamaged(tag, pool, damaged)
   end
 end
 
+-- Adds these to the list of this name: of hundreds of workers, one by one, Redis would need longer.
+local function addTo(lists, name, ...)
+  local list = lists[name] or {}
+  lists[name] = list
+  for index = 1, select('#', ...) do list[#list + 1] = select(index, ...) end
+end
+
 -- Writes what a claim met before it found its worker, or found nothing. Workers of paused sessions leave their queues, each with its place, so that
 -- they cost no claim more until their sessions are resumed.
 local function writeMet(tag, pool, met)
   writeDamaged(tag, pool, met.damaged)
+  local held, gone = {}, {}
   for index = 1, #met.held do
-    local held = met.held[index]
-    redis.call('ZADD', held.heldKey, held.queuePlace, held.id) -- guard: a worker of a paused session is kept for its resume
-    takeFrom(tag, pool, held.key, held.id)
+    local one = met.held[index]
+    addTo(held, one.heldKey, one.queuePlace, one.id)
+    addTo(gone, one.key, one.id)
   end
-  for index = 1, #met.gone do takeFrom(tag, pool, met.gone[index].key, met.gone[index].id) end
+  for heldKey, placed in pairs(held) do redis.call('ZADD', heldKey, unpack(placed)) end -- guard: a worker of a paused session is kept for its resume
+  for index = 1, #met.gone do addTo(gone, met.gone[index].key, met.gone[index].id) end
+  for queueKey, ids in pairs(gone) do takeFrom(tag, pool, queueKey, unpack(ids)) end
   writeToKindQueues(tag, pool, met.foreign)
 end
 
@@ -309,6 +325,7 @@ local function heldOf(claim, plan)
   return claim.nonce .. ' ' .. plan.id .. (plan.purpose == 'run' and '' or (' ' .. plan.purpose))
 end
 
+-- Returns the answer, and how many workers and queues it has looked at.
 local function claimNext(tag, claim, now)
   readKinds(tag, claim)
   local plan = planClaim(tag, claim)
@@ -327,14 +344,14 @@ local function claimNext(tag, claim, now)
       redis.pcall('ZADD', wakeupsKey, digits(now + claim.wakeupMs), claim.wakeup)
       if claim.wasBusy then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.wakeup) end
     end
-    return plan.reply
+    return plan.reply, met.looked
   end
   writeMet(tag, claim.pool, met)
   if claim.wakeup ~= '' then
     redis.pcall('ZREM', wakeupsKey, claim.wakeup) -- guard: the wake-up of a slot that finds nothing is removed
     if claim.wasBusy then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.wakeup) end
   end
-  return { plan.tag }
+  return { plan.tag }, met.looked
 end
 
 -- Is this nonce older than that which the slot was assigned since? Nonces are "<number>.<random>", numbered by their node.

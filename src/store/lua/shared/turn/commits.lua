@@ -39,7 +39,7 @@ local function writeInputsTaken(turn, consumed)
   local head = redis.call('LINDEX', inboxKey, '0')
   while head and (head == '' or consumed > 0) do -- guard: the first input of a lane is never one that was taken
     if head ~= '' then consumed = consumed - 1 end
-    redis.call('LPOP', inboxKey)
+    redis.call('LTRIM', inboxKey, '1', '-1')
     gone = gone + 1
     head = redis.call('LINDEX', inboxKey, '0')
   end
@@ -59,12 +59,13 @@ local function hasUnseen(steered, seen)
   return false
 end
 
--- Takes the mail that was received out of its lanes. An input that is put aside goes to the dead letters, with the evidence.
+-- Takes the mail that was received out of its lanes, by LTRIM: LPOP would give the script a copy of each. An input that is put aside goes to the dead
+-- letters, with the evidence.
 local function writeTaken(tag, turn, batch)
   local commit, recordKey, inboxKey = turn.commit, turn.recordKey, turn.inboxKey
   local inputsConsumed, signalsConsumed = commit.inputsConsumed or 0, commit.signalsConsumed or 0
   local resultsConsumed, results = commit.resultsConsumed, turn.results
-  if signalsConsumed > 0 then redis.call('LPOP', recordKey .. laneKeys.signals, digits(signalsConsumed)) end
+  if signalsConsumed > 0 then redis.call('LTRIM', recordKey .. laneKeys.signals, digits(signalsConsumed), '-1') end
   if commit.dead then
     -- Without such an input the letter holds the evidence alone: a recorded step, and no message, was being worked on.
     local letter = { 'session', turn.session, 'worker', commit.worker, 'evidence', commit.dead }
@@ -72,7 +73,7 @@ local function writeTaken(tag, turn, batch)
     local id = redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', digits(commit.deadKept), '*', unpack(letter))
     if hasEndpoints(tag) then writeNotice(tag, commit.worker .. ':notify:' .. id, timeOf(batch)) end -- guard: endpoints get a dead letter
   end
-  if turn.record.steered then writeInputsTaken(turn, inputsConsumed) elseif inputsConsumed == 1 then redis.call('LPOP', inboxKey) elseif inputsConsumed > 1 then redis.call('LPOP', inboxKey, digits(inputsConsumed)) end
+  if turn.record.steered then writeInputsTaken(turn, inputsConsumed) elseif inputsConsumed > 0 then redis.call('LTRIM', inboxKey, digits(inputsConsumed), '-1') end
   if #resultsConsumed > 0 then
     -- Results are consumed in call order, which need not be the order they came in: those in the middle are emptied, and go when
     -- all before them have gone.
@@ -85,7 +86,7 @@ local function writeTaken(tag, turn, batch)
     for index in pairs(middle) do redis.call('LSET', recordKey .. laneKeys.results, index, '') end
     if #commit.largeTaken > 0 then redis.call('HDEL', largeKeyOf(recordKey), unpack(commit.largeTaken)) end -- guard: a large result is removed when it was received
     if ahead > 0 then
-      redis.call('LPOP', recordKey .. laneKeys.results, digits(ahead))
+      redis.call('LTRIM', recordKey .. laneKeys.results, digits(ahead), '-1')
       results = results + ahead
       while redis.call('LINDEX', recordKey .. laneKeys.results, '0') == '' do
         redis.call('LPOP', recordKey .. laneKeys.results)
@@ -301,11 +302,18 @@ local function writeSlotEnd(tag, turn, batch, answer)
   end
 end
 
+-- Does the end of the run drop so many timers and asks that several such ends would hold Redis for too long?
+local function dropsMany(turn)
+  local signalsMost = 50
+  return turn.commit.outcome and (tonumber(turn.record.signalsOpen or atStart.signalsOpen) or 0) > signalsMost
+end
+
 -- Writes the commit of one turn. Returns its answer, which gets the slot's claim once all commits of the script are written.
 local function commitTurn(tag, turn, batch)
   local commit, recordKey = turn.commit, turn.recordKey
   local instead = guardTurn(tag, turn, batch) or planTurn(tag, turn, batch)
   if instead then return instead end
+  if batch.last and dropsMany(turn) then return { 'failed' } end -- guard: a run that drops many timers and asks ends in a script of its own
   local record, inputsConsumed = turn.record, commit.inputsConsumed or 0
   local version = digits(commit.version + 1)
   turn.changes = { 'commit', commit.token .. ':' .. digits(commit.sequence) .. ':' .. version }

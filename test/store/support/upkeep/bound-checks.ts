@@ -1,0 +1,125 @@
+/** Like checks.ts, of what one script does at most, however much there is to do. */
+import { expect } from 'vitest'
+import { newId } from '../../../../src/core/ids.ts'
+import { rootKey, sessionKeys } from '../../../../src/store/keys.ts'
+import { deliveredScript, finishScript } from '../../../../src/store/script/scripts.ts'
+import { newSeed } from '../../../../src/store/wakeups.ts'
+import { endOf, siblings, together } from '../calls/batch-calls.ts'
+import { sender } from '../mail/send-checks.ts'
+import type { Place } from '../place.ts'
+import type { Check } from '../turn/checks.ts'
+import { numbers, outboxOf, sendOut } from './outbox-checks.ts'
+
+/** Calls the script of a finish once. */
+function finishOnce(place: Place, sessionId: string) {
+  const { tag, cancelling, timers, events } = place.keys
+  const { cancelled, workers } = sessionKeys(tag, sessionId)
+  const root = rootKey(tag, sessionId)
+  return place.caller.call(
+    finishScript,
+    { root, cancelled, cancelling, workers, timers, events },
+    { sessionId, batch: 25, agents: [], seed: newSeed(), wakeupMs: 1_000, entry: '{}', texts: [] },
+    { deadlineMs: 2_000 },
+  )
+}
+
+/** A root whose four children wait for as many timers each. */
+async function waiting(place: Place, timers: number) {
+  const session = await place.create({ limits: { children: 10 } })
+  const node = place.node()
+  const turn = await node.claim()
+  const children = [1, 2, 3, 4].map((call) => place.child(turn.worker, call, `c${call}`))
+  await turn.park('results:4', { inputsConsumed: 1, spawns: children, pendingCalls: [1, 2, 3, 4] })
+  for (const { id } of children) {
+    const child = await node.claim()
+    expect(child.worker).toBe(id)
+    const own = Array.from({ length: timers }, (_, index) => ({ id: `t${index}`, ms: 60_000, valueJson: '1' }))
+    await child.park('signals', { inputsConsumed: 1, timers: own, signalsOpen: timers })
+  }
+  return { session, node, children: children.map(({ id }) => id) }
+}
+
+const statesOf = (place: Place, ids: readonly string[]) =>
+  Promise.all(ids.map(async (id) => (await place.record(id)).status))
+
+export const aFinishDropsNoMoreThanAScriptMay: Check = async (place) => {
+  const { session, node, children } = await waiting(place, 300)
+  await place.sessions.cancel(session.id, 'enough')
+  expect(await finishOnce(place, session.id)).toEqual(['more', [], ''])
+  expect(await statesOf(place, children)).toEqual(['terminal', 'parked', 'parked', 'parked'])
+  expect(await node.upkeep.finishCancelled()).toMatchObject({ finished: 1, damaged: [] })
+  expect(await statesOf(place, children)).toEqual(['terminal', 'terminal', 'terminal', 'terminal'])
+  expect(await place.redis.zcard(place.keys.timers)).toBe(0)
+}
+
+/** Each of them may wait for thousands of timers. */
+export const runsThatDropManyTimersEndOneByOne: Check = async (place) => {
+  const { node, children } = await siblings(place)
+  for (const { worker } of children) await place.redis.hset(place.workerKeys(worker).record, 'signalsOpen', '51')
+  const before = place.wire.sent
+  await together(
+    node,
+    children.map((child) => endOf(child)),
+  )
+  expect(
+    await statesOf(
+      place,
+      children.map(({ worker }) => worker),
+    ),
+  ).toEqual(['idle', 'idle', 'idle'])
+  expect(place.wire.sent).toBe(before + children.length)
+}
+
+export const claimsOfOneScriptReadNoMoreThanItMay: Check = async (place) => {
+  const { node, children } = await siblings(place)
+  await place.createMany(['x', 'y', 'z'].map((label) => ({ label, input: 'x'.repeat(700_000) })))
+  const requests = children.map((child, index) => {
+    const end = { wait: 'any', next: node.next({ slot: String(index + 1) }) }
+    return endOf(child, { end })
+  })
+  const answers = await together(node, requests)
+  const claimed = answers.map((answer) => answer.kind === 'ok' && answer.claimed.kind)
+  expect(claimed).toEqual(['assigned', 'assigned', 'later'])
+}
+
+const pool = 'default'
+const ids = (count: number) => Array.from({ length: count }, () => newId(0))
+
+export const aClaimLooksAtNoMoreWorkersThanItMay: Check = async (place) => {
+  const [queue, ofKind] = [place.keys.run(pool), place.keys.kindQueue(pool, 'echo')]
+  await place.redis.zadd(queue, ...ids(512).flatMap((id) => [1, id]))
+  await place.redis.zadd(ofKind, ...ids(3).flatMap((id) => [2, id]))
+  await place.redis.sadd(place.keys.kindQueues(pool), 'echo')
+  expect(await place.node().ask()).toEqual({ kind: 'unfit' })
+  expect([await place.redis.zcard(queue), await place.redis.zcard(ofKind)]).toEqual([0, 3])
+}
+
+export const aClaimLooksAtNoMoreQueuesThanItMay: Check = async (place) => {
+  const kinds = Array.from({ length: 200 }, (_, index) => `kind-${index}`)
+  const pipeline = place.redis.pipeline()
+  for (const kind of kinds) pipeline.zadd(place.keys.kindQueue(pool, kind), 1, newId(0))
+  await pipeline.sadd(place.keys.kindQueues(pool), ...kinds).exec()
+  const node = place.node({ kinds: { [pool]: kinds } })
+  expect(await node.ask()).toEqual({ kind: 'empty' })
+  expect(await place.redis.scard(place.keys.kindQueues(pool))).toBe(200 - 128)
+}
+
+/** Two processes may have read the same mails. */
+export const aMailOfAnOutboxIsRemovedOnce: Check = async (place) => {
+  const { turn } = await sender(place)
+  await sendOut(turn, 3)
+  const [first = 0, second = 0, third = 0] = await numbers(place)
+  const args = { numbers: [first], last: first, refused: [], notes: [] }
+  const keys = { out: outboxOf(place), events: place.keys.events }
+  for (let time = 0; time < 2; time++) await place.caller.call(deliveredScript, keys, args, { deadlineMs: 2_000 })
+  expect(await numbers(place)).toEqual([second, third])
+}
+
+export const aLimitLooksAtAllWorkers: Check = async (place) => {
+  const { id } = await place.create({ mode: 'conversation' })
+  const turn = await place.node().claim()
+  await turn.complete({ spawns: [place.child(turn.worker, 1, 'free', { detached: true })] })
+  await place.sessions.close(id)
+  await place.redis.lpush(place.sessionKeys(id).workers, ...ids(500))
+  expect(await place.sessions.limit(id, { modelCalls: 900 }, '[]')).toMatchObject({ kind: 'ok' })
+}

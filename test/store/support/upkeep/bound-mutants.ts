@@ -1,0 +1,55 @@
+/** Mutants of what bounds the work of one script. */
+import {
+  claimScript,
+  commitScript,
+  deliveredScript,
+  finishScript,
+  limitScript,
+} from '../../../../src/store/script/scripts.ts'
+import type { Mutant } from '../mutant.ts'
+import * as checks from './bound-checks.ts'
+
+export const boundMutants: readonly Mutant[] = [
+  {
+    guard: 'a finish drops no more timers and asks than a script may',
+    script: finishScript,
+    takenOut: { condition: 'false' },
+    check: checks.aFinishDropsNoMoreThanAScriptMay,
+  },
+  {
+    guard: 'a run that drops many timers and asks ends in a script of its own',
+    script: commitScript,
+    takenOut: { condition: 'false' },
+    check: checks.runsThatDropManyTimersEndOneByOne,
+  },
+  {
+    guard: 'claims of one script read no more than a script may',
+    script: commitScript,
+    takenOut: { condition: 'true' },
+    check: checks.claimsOfOneScriptReadNoMoreThanItMay,
+  },
+  {
+    guard: 'a claim looks at no more workers than a script may',
+    script: claimScript,
+    takenOut: { condition: 'false' },
+    check: checks.aClaimLooksAtNoMoreWorkersThanItMay,
+  },
+  {
+    guard: 'a claim looks at no more queues of kinds than a script may',
+    script: claimScript,
+    takenOut: { condition: 'false' },
+    check: checks.aClaimLooksAtNoMoreQueuesThanItMay,
+  },
+  {
+    guard: 'a mail of an outbox is removed once',
+    script: deliveredScript,
+    takenOut: { value: 'true' },
+    check: checks.aMailOfAnOutboxIsRemovedOnce,
+  },
+  {
+    guard: 'a limit looks at all workers, however many calls that takes',
+    script: limitScript,
+    takenOut: { value: 'false' },
+    check: checks.aLimitLooksAtAllWorkers,
+  },
+]
