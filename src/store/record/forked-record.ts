@@ -27,7 +27,7 @@ export interface ForkedRecord {
 }
 
 /** Fields that only the original keeps: where its result goes, its wake-ups, its places in run queues and at gates, and what its last node said. */
-const left = /^(wakeups|startWakeups|token|lastWords|queuedAt|gates|score(:.*)?|resting|endFrom|notify)$/
+const left = /^(wakeups|startWakeups|token|lastWords|queuedAt|gates|gateNumbers|score(:.*)?|resting|endFrom|notify)$/
 
 export function forkedRecord(fields: RecordFields, ids: ForkedIds, { from, at, isDryRun }: ForkNote): ForkedRecord {
   const { status, token = '', wait, permissions, runPermissions, retried, path1 } = fields

@@ -124,7 +124,7 @@ export const workerFields = {
 } as const
 
 /** Fields that only scripts read. The record of a root also has the fields of session-record.ts. */
-export const scriptFields: readonly string[] = ['schema', 'wakeups']
+export const scriptFields: readonly string[] = ['schema', 'wakeups', 'gateNumbers']
 
 export interface WorkerRecord extends Decoded<typeof workerFields> {
   readonly id: string

@@ -21,6 +21,8 @@ import { newSeed, parseWakeups } from '../wakeups.ts'
 export interface GuestNews {
   readonly standing: 'begins' | Standing
   readonly guest: string
+  /** Of a run that waits: what its gates allow (the field `gateNumbers` of its record), in case the first partition has lost it. */
+  readonly numbers?: readonly string[]
 }
 
 type Standing = 'in' | 'waits' | 'out' | 'later'
@@ -60,10 +62,10 @@ export class GuestStore {
     return { woken: done.flatMap(({ woken }) => woken), opensGate: done.some(({ opensGate }) => opensGate) }
   }
 
-  async #tellOf({ standing, guest }: GuestNews): Promise<GuestsAnswered> {
+  async #tellOf({ standing, guest, numbers = [] }: GuestNews): Promise<GuestsAnswered> {
     if (standing === 'begins') return this.#begin(guest)
     if (standing === 'later') return nothing
-    const [answer, freed] = await this.#host(guest, standing)
+    const [answer, freed] = await this.#host(guest, standing, { at: gatesWith(guest, numbers) })
     if (answer === 'out') await this.#guest(guest, 'out')
     if (answer === 'in' && standing === 'waits') return this.#begin(guest)
     return { woken: [], opensGate: answer === 'out' && freed === '1' }
@@ -121,7 +123,18 @@ const nothing: GuestsAnswered = { woken: [], opensGate: false }
 export function newsOf(flat: unknown): readonly GuestNews[] {
   if (!Array.isArray(flat)) return []
   const news: GuestNews[] = []
-  for (let index = 0; index + 1 < flat.length; index += 2)
-    news.push({ standing: flat[index] as GuestNews['standing'], guest: String(flat[index + 1]) })
+  for (let index = 0; index + 1 < flat.length; index += 2) {
+    const [standing, ...numbers] = String(flat[index]).split(' ')
+    news.push({ standing: standing as GuestNews['standing'], guest: String(flat[index + 1]), numbers })
+  }
   return news
+}
+
+/** The gates of a guest that are known by name and number. */
+function gatesWith(guest: string, [runsMost, rateMost, perMs]: readonly string[]): Omit<GateOrder, 'key'>[] {
+  const [, , runs = '-', rate = '-'] = guest.split(' ')
+  return [
+    { sort: 'runs' as const, id: runs, most: Number(runsMost) },
+    { sort: 'rate' as const, id: rate, most: Number(rateMost), perMs: Number(perMs) },
+  ].filter(({ id, most }) => id !== '-' && most > 0)
 }

@@ -81,7 +81,9 @@ if not closed then
   redis.call('HSET', recordKey, 'gates', gatesText('in', gates))
   return { 'in' }
 end
-if not header.guest then
+if header.guest then
+  redis.call('HSET', recordKey, 'gateNumbers', gateNumbersText(at)) -- guard: a guest that waits keeps the numbers of its gates
+else
   local gate = gateOf(record.kind, closed, gates[closed])
   redis.call('ZADD', gateKey(tag, gate) .. ':waiting', digits(now), worker)
   noteGate(tag, gate, opens, now)

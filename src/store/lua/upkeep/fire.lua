@@ -8,7 +8,7 @@ Returns {fired, dueIn, wakeups, notices, guests}
         notices: those that this node sends now, each followed by a space. A later call names in the argument told those it has sent, in the same form. If it
         does not, another node sends them after noticeMs.
         guests: runs at gates of another partition, each behind the word for that partition: begins, from the first partition; in, waits, out or
-        later, from the partition of the run
+        later, from the partition of the run. Behind waits are the numbers of its gates, as in the record
 Builds  T:w:<id>, its timers, asks and signals lane, and that of its root; T:asks and T:ask:<id>; T:gate:<gate> and its in, waiting and begun;
         T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes, T:pools.
 Events  message.accepted for each timer message, ask.expired for each ask. ]]
@@ -105,7 +105,8 @@ local function tellOf(entry, text)
     local fine, found = pcall(standingOf, tag, readGuest(text))
     standing = fine and found or 'later'
   end
-  guests[#guests + 1] = standing
+  local numbers = standing == 'waits' and redis.call('HGET', workerKey(tag, readGuest(text).worker), 'gateNumbers')
+  guests[#guests + 1] = numbers and (standing .. ' ' .. numbers) or standing
   guests[#guests + 1] = text
   redis.call('ZADD', gatesKey, digits(now + guestAgainMs[standing]), entry)
 end

@@ -22,6 +22,7 @@ if says == 'in' and standing == 'waits' then
   checkSort('hash', rootKeyOf(tag, session))
   writeWokenRecord(tag, { id = run.worker, session = session, pool = field[2] or atStart.pool, kind = run.kind }, now, woke)
   redis.call('HSET', recordKey, 'gates', gatesText('in', readGates(field[1])), 'wait', atStart.wait) -- guard: a guest that may begin is in progress
+  redis.call('HDEL', recordKey, 'gateNumbers')
   standing = 'in'
 end
 if says == 'out' and standing == 'out' then redis.call('ZREM', gatesKey, guest) end -- guard: a guest is reported until the first partition knows that it is over

@@ -6,10 +6,10 @@ ARGV[1] header    json:
   standing         asks: the run wants to begin; in, waits, out or later: its state in its partition
   ancestors        if it asks: the workers that wait for it, each:
     id             of the worker
-  at               if it asks: the gates of its kind for the key of its input, each:
+  at               if it asks or waits: the gates of its kind for the key of its input, each:
     sort           runs or rate
     id             of the gate, behind kind and sort
-    key            as text, for people; absent: the gate is for all runs of the kind, or the key is unknown
+    key            as text, for people; absent: the gate is for all runs of the kind, or the key is unknown, or the run waits
     most           how many runs may be in progress at once, or begin within perMs
     perMs          for a rate
 Returns {"in"} | {"out", freed}: freed is "1" if another run waits for its place | {"waits", sort of the gate, ms until it opens, or "none"} | {"never"}
@@ -26,7 +26,7 @@ local guest = readGuest(text)
 if not guest then error('the header should have a guest', 0) end
 checkSort('zset', gatesKey)
 
--- With the numbers that its gates have, or with those that it brings.
+-- With the numbers that it brings. If it waits, these are old: then they count where its gate has gone.
 local gates, runsKey = {}, nil
 for _, sort in ipairs({ 'runs', 'rate' }) do
   local gate = gateOf(guest.kind, sort, guest.gates[sort])
@@ -40,7 +40,8 @@ for _, sort in ipairs({ 'runs', 'rate' }) do
       checkTextsIfAny(brought, 'key')
       checkNumbers(brought, 'most')
       checkNumbersIfAny(brought, 'perMs')
-      if brought.sort == sort then one.most, one.perMs, one.shown = brought.most, brought.perMs, brought.key end
+      local isNeeded = standing == 'asks' or redis.call('HEXISTS', one.key, 'most') == 0 -- guard: numbers of a run that waits count only where its gate has gone
+      if brought.sort == sort and isNeeded then one.most, one.perMs, one.shown = brought.most, brought.perMs, brought.key end
     end
     gates[#gates + 1] = one
     if sort == 'runs' then runsKey = one.key end

@@ -131,6 +131,33 @@ export const aGuestThatTheFirstPartitionForgotBegins: Check = async (home) => {
   expect(await other.record(late.turn.worker)).toMatchObject({ status: 'queued', gates: `in ${gate.id} - 0` })
 }
 
+/** A fail-over may take the gate itself back, with its numbers. */
+export const guestsOfAGateThatHasGoneBeginAsItAllowed: Check = async (home) => {
+  const { other, turnAt, fire } = partitionsOf(home)
+  for (const gate of [atOnce(1), within(1)]) {
+    const { all, gate: numbers, ...sets } = gateKeys(home.keys.tag, `echo:${gate.sort}:${gate.id}`)
+    const { turn } = await turnAt(`${gate.sort} a`, gate)
+    for (const label of ['b', 'c', 'd']) await turnAt(`${gate.sort} ${label}`, gate)
+    await turn.complete()
+    await home.redis.del(all, numbers, ...Object.values(sets))
+    await fire(other, { all: true })
+    expect(await waiters(home, gate)).toHaveLength(2)
+  }
+}
+
+/** Numbers of a run that waits are older than those that the gate has since then. */
+export const aGuestThatWaitsChangesNoNumbers: Check = async (home) => {
+  const { other, claim, ask, turnAt, fire } = partitionsOf(home)
+  const gate = atOnce(1)
+  await turnAt('a', gate)
+  await turnAt('b', gate)
+  await ask(await claim('c'), { ...gate, most: 3 })
+  const keys = gateKeys(home.keys.tag, `echo:runs:${gate.id}`)
+  await home.redis.del(keys.waiting)
+  await fire(other, { all: true })
+  expect(await home.redis.hget(keys.gate, 'most')).toBe('3')
+}
+
 export const aGuestInProgressCountsAgain: Check = async (home) => {
   const { other, turnAt, fire } = partitionsOf(home)
   const gate = atOnce(1)

@@ -53,6 +53,18 @@ export const guestMutants: readonly Mutant[] = [
     check: checks.aGuestThatTheFirstPartitionForgotBegins,
   },
   {
+    guard: 'a guest that waits keeps the numbers of its gates',
+    script: enterScript,
+    takenOut: 'line',
+    check: checks.guestsOfAGateThatHasGoneBeginAsItAllowed,
+  },
+  {
+    guard: 'numbers of a run that waits count only where its gate has gone',
+    script: hostScript,
+    takenOut: { value: 'true' },
+    check: checks.aGuestThatWaitsChangesNoNumbers,
+  },
+  {
     guard: 'a guest in progress counts, even if its place was lost',
     script: hostScript,
     takenOut: 'line',

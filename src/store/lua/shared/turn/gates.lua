@@ -8,7 +8,8 @@ run is `in`, waits at `runs` or at `rate`, or is `out`. Who waits has the wait `
 -- with the number of commits at which it asked, so that no later run of the worker is taken for it. The guest is a member of the sets of its gates, and
 -- its record has the version behind its gates. Both partitions have it in their T:gates, at the time when they next tell the other how it stands: its
 -- own partition from when it asks until the first one knows that it is over; the first one, behind "> ", from when it may begin until its own partition
--- knows. What is told may be lost, come twice, or come late: who is told answers by what it has.
+-- knows. What is told may be lost, come twice, or come late: who is told answers by what it has. A guest that waits has the numbers of its gates in the
+-- field `gateNumbers`, "<most of runs> <most of rate> <perMs>", with - for none: the first partition may lose its gate.
 
 -- How often a sweep looks at a gate at which nothing else is due: then it removes runs that are not in progress any more, whatever became of them.
 local gateLookMs = 30000
@@ -41,6 +42,16 @@ local function readGuest(text)
   local kind, worker, version, runs, rate = string.match(text, '^(%S+) ([%x-]+):(%d+) (%S+) (%S+)$')
   if not kind then return nil end
   return { kind = kind, worker = worker, version = version, gates = { runs = runs ~= '-' and runs or nil, rate = rate ~= '-' and rate or nil } }
+end
+
+-- What the field `gateNumbers` has for these gates, each {sort, most, perMs}.
+local function gateNumbersText(at)
+  local runs, rate = '- ', '- -'
+  for index = 1, #at do
+    local one = at[index]
+    if one.perMs then rate = digits(one.most) .. ' ' .. digits(one.perMs) else runs = digits(one.most) .. ' ' end
+  end
+  return runs .. rate
 end
 
 local function checkGate(tag, gate)
