@@ -8,7 +8,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ReplyError } from 'ioredis'
 import type { Random } from './fault/fault-settings.ts'
-import type { RedisCluster } from './redis/redis-cluster.ts'
+import { type RedisCluster, replicate } from './redis/redis-cluster.ts'
 import type { RedisServer } from './redis/redis-server.ts'
 import { ask } from './redis/sentinel-group.ts'
 import { waitUntil } from './wait-until.ts'
@@ -187,16 +187,4 @@ export class ClusterTrouble {
   #pick<Item>(items: readonly Item[]): Item | undefined {
     return items[Math.floor(this.#random() * items.length)]
   }
-}
-
-/** What the server has now is at its replica. */
-async function replicate(server: RedisServer): Promise<void> {
-  const offsets = async () => {
-    const info = await ask(server, (redis) => redis.info('replication'))
-    const [, own] = /^master_repl_offset:(\d+)/m.exec(info) ?? []
-    const replicas = [...info.matchAll(/^slave\d+:.*state=online,offset=(\d+)/gm)].map(([, offset]) => Number(offset))
-    return { own: Number(own), replica: Math.max(0, ...replicas) }
-  }
-  const { own } = await offsets()
-  await waitUntil('a replica has what its primary has', async () => (await offsets()).replica >= own, wholeMsMax)
 }

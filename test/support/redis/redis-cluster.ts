@@ -14,6 +14,7 @@ import { ask } from './sentinel-group.ts'
 const slots = 16_384
 const wholeMsMax = 60_000
 const promotionMsMax = 60_000
+const replicationMsMax = 120_000
 const keysAtOnce = 100
 
 interface Member {
@@ -173,6 +174,25 @@ export class RedisCluster implements AsyncDisposable {
     }
   }
 
+  /** Gives the slots of these keys to the primaries in turn. */
+  async spread(keys: readonly string[]): Promise<void> {
+    const primaries = await this.primaries()
+    for (const [index, key] of keys.entries()) {
+      const to = primaries[index % primaries.length] as RedisServer
+      if ((await this.primaryOf(key)) === to) continue
+      const move = await this.beginMove(key, to)
+      await move.end()
+    }
+  }
+
+  /** Brings what this primary has to its replica, which gets nothing more from then on: what is written later is lost with the primary. */
+  async cutReplicaOf(primary: RedisServer): Promise<void> {
+    const replica = await this.replicaOf(primary)
+    await replicate(primary)
+    await ask(replica, (redis) => redis.config('SET', 'masteruser', 'nobody', 'masterauth', 'wrong'))
+    await ask(primary, (redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'replica'))
+  }
+
   /** Ends moves of slots that were left in the middle, as an operator does: with the tool of Redis. */
   async fixMoves(): Promise<void> {
     const answers = async () => {
@@ -226,4 +246,16 @@ async function migrate(redis: Redis, slot: number, port: number, share: number):
     await redis.call('MIGRATE', '127.0.0.1', String(port), '', '0', '10000', 'KEYS', ...keys)
     left = share === 1 ? await redis.cluster('COUNTKEYSINSLOT', slot) : left - keys.length
   }
+}
+
+/** Resolves when what the server has now is at its replica. */
+export async function replicate(server: RedisServer): Promise<void> {
+  const offsets = async () => {
+    const info = await ask(server, (redis) => redis.info('replication'))
+    const [, own] = /^master_repl_offset:(\d+)/m.exec(info) ?? []
+    const replicas = [...info.matchAll(/^slave\d+:.*state=online,offset=(\d+)/gm)].map(([, offset]) => Number(offset))
+    return { own: Number(own), replica: Math.max(0, ...replicas) }
+  }
+  const { own } = await offsets()
+  await waitUntil('a replica has what its primary has', async () => (await offsets()).replica >= own, replicationMsMax)
 }
