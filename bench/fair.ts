@@ -150,7 +150,7 @@ async function weights(): Promise<void> {
       limits: { children: 1000 },
       await: 'all',
       receive(message, self) {
-        if (message.kind === 'input') for (let index = 0; index < 750; index++) self.spawn(kind, index)
+        if (message.kind === 'input') for (let index = 0; index < 500; index++) self.spawn(kind, index)
         else if (self.openChildren === 0) self.reply(null)
       },
     })

@@ -56,25 +56,25 @@ const grand = defineWorker<null, number>({
     if (message.kind === 'input') for (let index = 0; index < message.value; index++) self.spawn('sleeper', 1)
   },
 })
-/** Sets as many timers as its input says, 2 000 in one step, and waits for them. */
+/** Sets as many timers as its input says, 1 490 in one step, and waits for them. */
 const clock = defineWorker<number, number>({
   initial: 0,
   receive(message, self) {
     if (message.kind === 'timer' && message.value !== 'more') return
     const left = message.kind === 'input' ? message.value : self.state
-    const now = Math.min(left, 1_990)
+    const now = Math.min(left, 1_490)
     for (let index = 0; index < now; index++) self.after(600_000 + index, null)
     self.setState(left - now)
     if (left > now) self.after(0, 'more')
   },
 })
-/** Asks as many questions as its input says, 900 in one step. If that is above 0, it waits for the answers; else its run ends a second later. */
+/** Asks as many questions as its input says, 740 in one step. If that is above 0, it waits for the answers; else its run ends a second later. */
 const asker = defineWorker<number, number>({
   initial: 0,
   receive(message, self) {
     if (message.kind === 'timer' && message.value === 'end') return self.reply(null)
     const left = message.kind === 'input' ? message.value : self.state
-    const now = Math.min(Math.abs(left), 900)
+    const now = Math.min(Math.abs(left), 740)
     for (let index = 0; index < now; index++) self.ask('May I?')
     self.setState(left > 0 ? left - now : left + now)
     if (Math.abs(left) > now) self.after(0, 'more')
@@ -96,7 +96,7 @@ const sender = defineWorker<null, { readonly ids: readonly string[]; readonly va
 const copier = defineWorker<string, string>({
   initial: '',
   receive(message, self) {
-    self.setState(message.kind === 'input' ? message.value.slice(0, 200_000) : '')
+    self.setState(message.kind === 'input' ? message.value.slice(0, 80_000) : '')
     self.reply(text(1_000_000))
   },
 })

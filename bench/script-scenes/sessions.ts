@@ -25,9 +25,9 @@ async function recordKey({ redis }: Stage, id: string): Promise<string> {
 
 export const sessionScenes: Readonly<Record<string, Scene>> = {
   cancel: {
-    figure: 'a cancel of 750 children that wait',
+    figure: 'a cancel of 500 children that wait',
     async act(stage) {
-      await cancelled(stage, 'sleeper', 750, 1)
+      await cancelled(stage, 'sleeper', 500, 1)
       await stage.troupe.sessions.prune({ olderThanMs: 0 })
     },
   },
@@ -41,15 +41,15 @@ export const sessionScenes: Readonly<Record<string, Scene>> = {
     },
   },
   cancelledTimers: {
-    figure: 'a cancel of 26 workers with 2 490 timers each',
-    act: (stage) => cancelled(stage, 'clock', 26, 2_490),
+    figure: 'a cancel of 26 workers with 1 490 timers each',
+    act: (stage) => cancelled(stage, 'clock', 26, 1_490),
   },
   inbox: {
-    figure: 'pruning a session that has asked 5 000 questions',
+    figure: 'pruning a session that has asked 4 440 questions',
     async act({ troupe }) {
-      const session = await troupe.sessions.create({ kind: 'asker', input: 900, keepOpen: true })
+      const session = await troupe.sessions.create({ kind: 'asker', input: 740, keepOpen: true })
       for (let run = 1; run <= 6; run++) {
-        if (run > 1) await session.root.send(900)
+        if (run > 1) await session.root.send(740)
         await wait(1_000)
         await session.root.cancelRun()
         await session.result({ run })
@@ -148,7 +148,7 @@ export const sessionScenes: Readonly<Record<string, Scene>> = {
       const { troupe } = stage
       const session = await troupe.sessions.create({
         kind: 'parent',
-        input: { kind: 'grand', count: 3, bytes: 1, input: 665 },
+        input: { kind: 'grand', count: 4, bytes: 1, input: 498 },
         limits,
       })
       await until(async () => (await troupe.workers.list({ sessionId: session.id, limit: 2_100 })).length >= 1_999)

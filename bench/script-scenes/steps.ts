@@ -18,41 +18,41 @@ async function resting(troupe: Troupe, count: number, kind: string, input: unkno
 
 export const stepScenes: Readonly<Record<string, Scene>> = {
   children: {
-    figure: '750 children in one step, the most that it may hold, and pruning them',
+    figure: '500 children in one step, the most that it may hold, and pruning them',
     async act({ troupe }) {
-      await run(troupe, { kind: 'echo', count: 750, bytes: 50 })
+      await run(troupe, { kind: 'echo', count: 500, bytes: 50 })
       await troupe.sessions.prune({ olderThanMs: 0 })
     },
   },
   named: {
-    figure: '750 children in one step, each with a name, of two kinds by turns',
-    act: ({ troupe }) => run(troupe, { kind: 'echo', count: 750, bytes: 50, named: true }),
+    figure: '500 children in one step, each with a name, of two kinds by turns',
+    act: ({ troupe }) => run(troupe, { kind: 'echo', count: 500, bytes: 50, named: true }),
   },
   inputs: {
-    figure: '375 children with 3 500 bytes each, the most that a step may hold in both ways',
-    act: ({ troupe }) => run(troupe, { kind: 'echo', count: 375, bytes: 3_450 }),
+    figure: '250 children with 3 700 bytes each, the most that a step may hold in both ways',
+    act: ({ troupe }) => run(troupe, { kind: 'echo', count: 250, bytes: 3_650 }),
   },
   bytes: {
-    figure: '3 children with 860 KB each, as many bytes as a step may hold',
-    act: ({ troupe }) => run(troupe, { kind: 'echo', count: 3, bytes: 860_000 }),
+    figure: '2 children with 900 KB each, as many bytes as a step may hold',
+    act: ({ troupe }) => run(troupe, { kind: 'echo', count: 2, bytes: 900_000 }),
   },
   copies: {
-    figure: 'a child that receives a megabyte, keeps 200 KB, and replies with a megabyte',
+    figure: 'a child that receives a megabyte, keeps 80 KB, and replies with a megabyte',
     act: ({ troupe }) => run(troupe, { kind: 'copier', count: 1, bytes: 1_000_000 }),
   },
   sends: {
-    figure: '500 messages to other sessions in one step, the most that it may hold',
+    figure: '300 messages to other sessions in one step, the most that it may hold',
     async act({ troupe }) {
-      const ids = await resting(troupe, 500, 'sink', null)
+      const ids = await resting(troupe, 300, 'sink', null)
       await wait(2_000)
       const session = await troupe.sessions.create({ kind: 'sender', input: { ids, value: 2 } })
       await session.result()
     },
   },
   steers: {
-    figure: '500 messages in one step that steer runs of other sessions',
+    figure: '300 messages in one step that steer runs of other sessions',
     async act({ troupe }) {
-      const ids = await resting(troupe, 500, 'clock', 1)
+      const ids = await resting(troupe, 300, 'clock', 1)
       await wait(2_000)
       const session = await troupe.sessions.create({ kind: 'sender', input: { ids, value: 2, when: 'steer' } })
       await session.result()
@@ -69,18 +69,18 @@ export const stepScenes: Readonly<Record<string, Scene>> = {
     },
   },
   asks: {
-    figure: '1 000 asks in one step, and a cancel of them',
+    figure: '750 asks in one step, and a cancel of them',
     async act({ troupe }) {
-      const session = await troupe.sessions.create({ kind: 'asker', input: 900 })
+      const session = await troupe.sessions.create({ kind: 'asker', input: 740 })
       await wait(2_000)
       await session.cancel()
       await session.result()
     },
   },
   timers: {
-    figure: '2 000 timers in one step, and a cancel of them',
+    figure: '1 500 timers in one step, and a cancel of them',
     async act({ troupe }) {
-      const session = await troupe.sessions.create({ kind: 'clock', input: 2_000 })
+      const session = await troupe.sessions.create({ kind: 'clock', input: 1_490 })
       await wait(2_000)
       await session.cancel()
       await session.result()
@@ -90,7 +90,7 @@ export const stepScenes: Readonly<Record<string, Scene>> = {
     figure: '16 runs that end at the same moment, each with as many open asks as a run may have',
     async act({ troupe }) {
       const made = await troupe.sessions.createMany(
-        Array.from({ length: 16 }, () => ({ kind: 'asker', input: -2_490 })),
+        Array.from({ length: 16 }, () => ({ kind: 'asker', input: -1_490 })),
       )
       for (const one of made) if (one.status === 'fulfilled') await one.value.result()
     },
@@ -100,8 +100,8 @@ export const stepScenes: Readonly<Record<string, Scene>> = {
     act: ({ troupe }) => run(troupe, { kind: 'large', count: 200, bytes: 1 }),
   },
   results: {
-    figure: '750 results of 1 900 bytes that one claim reads',
-    act: ({ troupe }) => run(troupe, { kind: 'small', count: 750, bytes: 1 }),
+    figure: '500 results of 1 900 bytes that one claim reads',
+    act: ({ troupe }) => run(troupe, { kind: 'small', count: 500, bytes: 1 }),
   },
   alarms: {
     figure: '20 timers of a megabyte each that are due at once',

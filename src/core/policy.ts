@@ -239,12 +239,12 @@ export const policy = {
   submitRetryMsMin: 1_000,
   /** The longest wait of a submitted job before it is tried again. */
   submitRetryMsMax: 600_000,
-  /** How much one `receive` may ask for, as it costs Redis: a send counts 12, a spawn 8, an ask 6, a timer 3, and 437 bytes 1, beyond the first 100 of each. So 500 sends, 750 spawns, or 375 spawns of 3 500 bytes. */
+  /** How much one `receive` may ask for, as it costs Redis: a send counts 20, a spawn 12, an ask 8, a timer 4, and 306 bytes 1, beyond the first 100 of each. So 300 sends, 500 spawns, or 250 spawns of 3 700 bytes. */
   stepPartsMax: 6_000,
-  /** The size of all that one `receive` passes, if that is all: inputs, messages, timers, asks, the state, the reply (of a child twice, since its parent gets it), and of what it receives 256 KiB at most; and of all tasks in one call of an agent. Bytes count as parts. */
-  stepBytesMax: 2_621_440,
+  /** The size of all that one `receive` passes, if that is all: inputs, messages, timers, asks, the state, the reply (of a child one and a half times, since its parent gets it too), and of what it receives a tenth of this at most; and of all tasks in one call of an agent. Bytes count as parts. */
+  stepBytesMax: 1_835_008,
   /** How many timers and asks of one run may be open at once. The end of the run drops them in one script. */
-  openSignalsMax: 2_500,
+  openSignalsMax: 1_500,
   /** How many messages a session may begin with. One script writes them. */
   givenMessagesMax: 50_000,
   /** The size of all messages with which a session begins. */

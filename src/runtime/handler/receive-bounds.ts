@@ -9,7 +9,7 @@ import { fitsCommit, type Part, type Parts, partsMost, sizeOf, withMore } from '
 const partOf: Readonly<Partial<Record<string, Part>>> = { spawn: 'spawn', send: 'send', ask: 'ask', after: 'timer' }
 
 /** Of what was received no more counts: whatever reaches a handler, it can reply with the largest value that there may be, or ask for the rest later. */
-const receivedMost = policy.stepBytesMax / 10
+const receivedMost = Math.floor(policy.stepBytesMax / 10)
 
 export class ReceiveBounds {
   readonly #kind: string
@@ -37,9 +37,9 @@ export class ReceiveBounds {
     if (call === 'ask' || call === 'after') this.#checkOpen(call)
   }
 
-  /** Counts the bytes of what a call passes, once for each of the copies that are stored. The bytes of a refused call are not counted. */
-  count(call: string, text: string, copies = 1): void {
-    const bytes = copies * Buffer.byteLength(text)
+  /** Counts the bytes of what a call passes, so many times. The bytes of a refused call are not counted. */
+  count(call: string, text: string, times = 1): void {
+    const bytes = Math.ceil(times * Buffer.byteLength(text))
     this.#check(call, this.#bytes, bytes)
     this.#bytes += bytes
   }

@@ -159,9 +159,9 @@ describe('limits', () => {
   })
 
   const parts: [string, number, (self: Self, number: number) => unknown][] = [
-    ['spawned', 750, (self) => self.spawn('nobody', null, { detached: true })],
-    ['sent', 500, (self, number) => self.send(self.id, number)],
-    ['timers', 2_000, (self, number) => self.after(3_600_000, number)],
+    ['spawned', 500, (self) => self.spawn('nobody', null, { detached: true })],
+    ['sent', 300, (self, number) => self.send(self.id, number)],
+    ['timers', 1_500, (self, number) => self.after(3_600_000, number)],
   ]
   test.each(parts)(
     'parts of a step: as many as allowed are %s, %i; one more is refused at the call',
@@ -186,7 +186,7 @@ describe('limits', () => {
           code: 'step_too_big',
           attempt: 1,
           message: expect.stringMatching(
-            /^self\.\w+ was called when many had already made \d+ spawns, .*; the limit is 750 spawns, 500 sends, 1000 asks, 2000 timers or 2621440 bytes,/,
+            /^self\.\w+ was called when many had already made \d+ spawns, .*; the limit is 500 spawns, 300 sends, 750 asks, 1500 timers or 1835008 bytes,/,
           ),
         },
       })
@@ -196,23 +196,23 @@ describe('limits', () => {
   test('open timers and asks: one run may have a limited number at once, however many steps set them', async () => {
     const waiting = defineWorker({
       receive(message, self) {
-        for (let number = 0; number < 1_000; number++) self.after(3_600_000, null)
-        if (message.kind === 'input') for (let number = 0; number < 250; number++) self.ask('May I?')
+        for (let number = 0; number < 700; number++) self.after(3_600_000, null)
+        if (message.kind === 'input') for (let number = 0; number < 100; number++) self.ask('May I?')
         self.after(0, 'more')
       },
     })
     await using troupe = await TestTroupe.start({ workers: { waiting } })
     expect(await troupe.run('waiting')).toMatchObject({
       status: 'failed',
-      failure: { code: 'signals_exceeded', message: expect.stringContaining('had 2500 open timers and asks') },
+      failure: { code: 'signals_exceeded', message: expect.stringContaining('had 1500 open timers and asks') },
     })
   })
 
   test('parts of a step: a part that costs Redis more counts more, and a mix has one limit', async () => {
     const mixed = defineWorker({
       receive(message, self) {
-        for (let number = 0; number < 250; number++) self.send(self.id, number)
-        for (let number = 0; number < 1_000; number++) self.after(3_600_000, number)
+        for (let number = 0; number < 150; number++) self.send(self.id, number)
+        for (let number = 0; number < 750; number++) self.after(3_600_000, number)
         if (message.value === 'one more') self.ask('May I?')
         self.reply('done')
       },
@@ -224,12 +224,12 @@ describe('limits', () => {
     expect(await troupe.run('mixed', 'one more')).toMatchObject({
       failure: {
         code: 'step_too_big',
-        message: expect.stringContaining('had already made 0 spawns, 250 sends, 0 asks and 1000 timers'),
+        message: expect.stringContaining('had already made 0 spawns, 150 sends, 0 asks and 750 timers'),
       },
     })
   })
 
-  test('bytes of a step: everything that a receive passes counts, of several states only the last, the reply of a child twice, and some of what it receives', async () => {
+  test('bytes of a step: everything that a receive passes counts, of several states only the last, the reply of a child more than once, and some of what it receives', async () => {
     const half = 'ä'.repeat(250_000)
     const many = defineWorker<string, { given: string; timer: number }>({
       initial: '',
@@ -253,18 +253,18 @@ describe('limits', () => {
     })
     await using troupe = await TestTroupe.start({ workers: { many, parent, echo } })
     const run = (kind: string, timer: number, given = half) => troupe.run(kind, { given, timer })
-    expect(await run('many', 1_000_000)).toMatchObject({ status: 'completed' })
-    expect(await run('parent', 800_000)).toMatchObject({ value: 'it fits' })
-    expect(await run('parent', 900_000)).toMatchObject({
+    expect(await run('many', 600_000)).toMatchObject({ status: 'completed' })
+    expect(await run('parent', 380_000)).toMatchObject({ value: 'it fits' })
+    expect(await run('parent', 450_000)).toMatchObject({
       value: {
         code: 'step_too_big',
         attempt: 1,
         message: expect.stringMatching(
-          /^self.reply was called when many had already made .*, received 262144 bytes that count and passed 1400004 \(this call adds 1000004\); the limit is .* or 2621440 bytes/,
+          /^self.reply was called when many had already made .*, received 183500 bytes that count and passed 950004 \(this call adds 750003\); the limit is .* or 1835008 bytes/,
         ),
       },
     })
-    expect(await run('parent', 900_000, '')).toMatchObject({ value: 'it fits' })
+    expect(await run('parent', 450_000, '')).toMatchObject({ value: 'it fits' })
     // Whatever reaches a handler, it can answer with as much.
     expect(await run('parent', 0, 'x'.repeat(1_048_000))).toMatchObject({ value: 'it fits' })
   })

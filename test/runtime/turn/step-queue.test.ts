@@ -22,7 +22,7 @@ describe('a batch', () => {
     expect(batchLength([step(), step(), ends, step(), ends])).toBe(3)
   })
 
-  const half = 'x'.repeat(1_300_000)
+  const half = 'x'.repeat(900_000)
   const more = 'x'.repeat(60_000)
   test.each<[string, (text: string) => Partial<Step>]>([
     ['entries', (text) => ({ entries: ['', text] })],
@@ -33,7 +33,7 @@ describe('a batch', () => {
     ['timers', (valueJson) => ({ timers: [{ id: 'x', ms: 1, valueJson }] })],
     ['asks', (body) => ({ asks: [{ id: 'x', sort: 'question', body }] })],
     ['answers of asks', (answer) => ({ asks: [{ id: 'x', sort: 'question', body: '', expiry: { ms: 1, answer } }] })],
-  ])('a batch holds no more than 2.5 MiB, %s counted, but at least one step', (_, holding) => {
+  ])('a batch holds no more than 1.75 MiB, %s counted, but at least one step', (_, holding) => {
     const two = [step(holding(half)), step(holding(half))]
     expect(batchLength(two)).toBe(2)
     expect(batchLength([...two, step()])).toBe(3)
@@ -49,10 +49,10 @@ describe('the parts of a batch', () => {
 
   test.each<[string, number, Partial<Step>]>([
     ['a timer', 1, { timers: [{ id: 't', ms: 1, valueJson: '1' }] }],
-    ['a child', 8 / 3, { spawns: [{ mail: '' }] as unknown as Step['spawns'] }],
+    ['a child', 3, { spawns: [{ mail: '' }] as unknown as Step['spawns'] }],
     ['an ask', 2, { asks: [{ id: 'x', sort: 'question', body: '' }] }],
     ['an ask that is withdrawn', 2, { withdraws: ['x'] }],
-    ['a message', 4, { sends: [{ workerId: 'x', mail: '' }] }],
+    ['a message', 5, { sends: [{ workerId: 'x', mail: '' }] }],
   ])(
     'the parts of a batch are no more than one receive may ask for: %s costs as much as %d timers',
     (_, cost, part) => {
@@ -63,8 +63,8 @@ describe('the parts of a batch', () => {
 
   test('a batch has one limit for its parts and one for its bytes: half of each fills a commit', () => {
     const holding = (bytes: number) => step({ stateJson: 'x'.repeat(bytes) })
-    expect(batchLength([withTimers(most / 2), holding(1_300_000), step()])).toBe(3)
-    expect(batchLength([withTimers(most / 2), holding(1_450_000), step()])).toBe(1)
+    expect(batchLength([withTimers(most / 2), holding(900_000), step()])).toBe(3)
+    expect(batchLength([withTimers(most / 2), holding(1_050_000), step()])).toBe(1)
   })
 
   test('the first step of a batch may have any number of parts', () => {

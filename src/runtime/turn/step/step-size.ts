@@ -13,7 +13,7 @@ export type Parts = Readonly<Record<'spawns' | 'sends' | 'timers' | 'asks', read
  * Timers are cheap, because one command writes hundreds of them. A child and an ask have keys of their own; for a message, much of its recipient is
  * read as well.
  */
-const weights = { timer: 3, ask: 6, spawn: 8, send: 12 } as const
+const weights = { timer: 4, ask: 8, spawn: 12, send: 20 } as const
 
 export type Part = keyof typeof weights
 

@@ -217,7 +217,7 @@ describe('tasks', () => {
   })
 
   test('tasks together have the size limit of one step: the error says how many fit', () => {
-    const facts = { big: 'ä'.repeat(500_000) }
+    const facts = { big: 'ä'.repeat(400_000) }
     const give = (count: number) =>
       orders(
         Array.from({ length: count }, () => ({ kind: 'reader', input: 'x', facts: ['big'] })),
