@@ -4,8 +4,9 @@
  * HANDLER-STEPS-2 No step begins once its turn ends or its lease is no longer trusted (PERMIT-1 of permit.ts).
  * HANDLER-STEPS-3 The history has the values. It is read once for each run of a turn, and only if the record says that there are steps.
  * HANDLER-STEPS-4 A paused turn begins no step. The steps that run end and are recorded; then the turn is released, and another one receives the message again
- *    after the pause.
+ *    after the pause. A step that a running step takes is part of it, and begins: the running one could not end without it.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { CancelledError, InvariantError, LeaseLostError } from '../../core/errors.ts'
 import { decodeEntry, stepEntry } from '../../core/history/entry.ts'
 import { mayFinishCall, mayRecord } from '../turn/permit.ts'
@@ -15,10 +16,13 @@ import type { Turn } from '../turn/turn.ts'
 /** How many entries are read first. If they do not hold all steps of the run, twice as many are read, and so on. */
 const firstRead = 64
 
+/** Has a value in the code of a step, whatever it awaits. */
+const stepAround = new AsyncLocalStorage<true>()
+
 export class HandlerSteps {
   readonly #turn: Turn
   #run = 0
-  /** How many steps are being taken, and a promise that resolves once none is. */
+  /** How many steps are being taken, and a promise that resolves once none is. All steps that are held back wait for it. */
   #taken = 0
   #allTaken = Promise.withResolvers<void>()
   /** The JSON of recorded values, by the names of their steps. */
@@ -33,15 +37,15 @@ export class HandlerSteps {
     const valueJson = (await this.#ofThisRun()).get(name)
     if (valueJson !== undefined) return valueJson
     this.#mustGoOn()
-    if (this.#turn.pausing.isOn) await this.#holdBack()
+    if (this.#turn.pausing.isOn && stepAround.getStore() === undefined) await this.#holdBack()
     return undefined
   }
 
   /** What a step does, until it is recorded. */
   async taking<Value>(work: () => Promise<Value>): Promise<Value> {
-    this.#taken++
+    if (this.#taken++ === 0) this.#allTaken = Promise.withResolvers<void>()
     try {
-      return await work()
+      return await stepAround.run(true, work)
     } finally {
       if (--this.#taken === 0) this.#allTaken.resolve()
     }
@@ -65,10 +69,7 @@ export class HandlerSteps {
 
   /** It always throws. Steps that run beside this one would be done again if they were not recorded. */
   async #holdBack(): Promise<void> {
-    while (this.#taken > 0) {
-      this.#allTaken = Promise.withResolvers<void>()
-      await this.#allTaken.promise
-    }
+    while (this.#taken > 0) await this.#allTaken.promise
     await this.#turn.release(`its session is paused; worker ${this.#turn.assignment.workerId} goes on after the pause.`)
     this.#mustGoOn()
   }

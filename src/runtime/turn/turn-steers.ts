@@ -7,6 +7,7 @@
  * TURN-STEERS-2 An input that does not fit the kind steers nothing: it stays in the mailbox and begins a run, which then says what is wrong with it.
  * TURN-STEERS-3 An input that waits goes when it is taken or its run ends. It does not go because an answer does not name it: that answer may be
  * older than the last one.
+ * TURN-STEERS-4 The commit that ends a turn calls an input seen only if the behaviour has read it, or taken it.
  */
 import { CancelledError } from '../../core/errors.ts'
 import type { Assignment } from '../../core/ports/ports.ts'
@@ -33,7 +34,8 @@ export class TurnSteers {
   #waiting = none
   /** The inputs that were read or taken, by position. Null: the input steers nothing, or nothing any more. */
   #read: Map<number, Mail | null> | undefined
-  #seen: number | undefined
+  /** The position behind the last input that was named. */
+  #known: number | undefined
   #work: LazySignal | undefined
   /** The signal that fired last because of a message. */
   #interrupted: LazySignal | undefined
@@ -46,9 +48,12 @@ export class TurnSteers {
     if (steered.length > 0) this.#add(steered)
   }
 
-  /** The turn has seen the inputs at all positions before this one. Undefined: there was none. */
+  /**
+   * TURN-STEERS-4: the run has looked at the inputs at all positions before this one. Undefined: it knows of none. An answer may name an input when the
+   * behaviour has already ended the turn: nobody reads that one any more, so the worker must not rest.
+   */
   get seen(): number | undefined {
-    return this.#seen
+    return this.#waiting.find(({ position }) => !this.#read?.has(position))?.position ?? this.#known
   }
 
   /** A call of the store that is made now gets an answer about this run, or about a later one. */
@@ -126,7 +131,7 @@ export class TurnSteers {
 
   /** Notes that the run has ended: inputs that are left begin runs like any other input. */
   endRun(): void {
-    if (this.#seen === undefined) return
+    if (this.#known === undefined) return
     this.#waiting = none
     this.#read = undefined
   }
@@ -136,7 +141,7 @@ export class TurnSteers {
     const waiting = new Set(this.#waiting.map(({ position }) => position))
     const added = steers.filter((steer) => !waiting.has(steer.position) && this.#isOpen(steer))
     this.#waiting = [...this.#waiting, ...added]
-    this.#seen = Math.max(this.#seen ?? 0, ...steers.map(({ position }) => position + 1))
+    this.#known = Math.max(this.#known ?? 0, ...steers.map(({ position }) => position + 1))
     return added
   }
 

@@ -196,6 +196,7 @@ describe('session.pause', () => {
     const gate = Promise.withResolvers<void>()
     const second = Promise.withResolvers<void>()
     const begun: string[] = []
+    const returned: string[][] = []
     const stepper = defineWorker({
       retries: 0,
       async receive(_, self) {
@@ -206,8 +207,10 @@ describe('session.pause', () => {
         }
         const slow = self.step('slow', () => take('slow', gate.promise))
         await second.promise
-        const held = self.step('held', () => take('held', Promise.resolve()))
-        self.reply(await Promise.all([slow, held]))
+        const held = ['held', 'other'].map((name) => self.step(name, () => take(name, Promise.resolve())))
+        const all = await Promise.allSettled([slow, ...held])
+        returned.push(all.map((one) => one.status))
+        self.reply(await Promise.all([slow, ...held]))
       },
     })
     await using troupe = await TestTroupe.start({ workers: { stepper } })
@@ -218,9 +221,36 @@ describe('session.pause', () => {
     await new Promise((resolve) => setImmediate(resolve))
     gate.resolve()
     await waitUntil('its turn is over', async () => (await session.root.report()).status === 'queued')
+    await waitUntil('no step is waited for any more', () => returned.length === 1)
+    expect(returned).toEqual([['fulfilled', 'rejected', 'rejected']])
     await session.resume()
-    expect(await session.result()).toMatchObject({ status: 'completed', value: ['slow', 'held'] })
-    expect(begun).toEqual(['slow', 'held'])
+    expect(await session.result()).toMatchObject({ status: 'completed', value: ['slow', 'held', 'other'] })
+    expect(begun).toEqual(['slow', 'held', 'other'])
+  })
+
+  test('session.pause does not hold back a step that a running step takes (HANDLER-STEPS-4)', async () => {
+    const gate = Promise.withResolvers<void>()
+    const begun: string[] = []
+    const stepper = defineWorker({
+      retries: 0,
+      async receive(_, self) {
+        const outer = await self.step('outer', async () => {
+          begun.push('outer')
+          await gate.promise
+          return [await self.step('inner', () => begun.push('inner'))]
+        })
+        self.reply([outer, await self.step('next', () => begun.push('next'))])
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { stepper } })
+    const session = await troupe.create('stepper')
+    await waitUntil('the outer step runs', () => begun.length === 1)
+    await session.pause()
+    gate.resolve()
+    await waitUntil('its turn is over', async () => (await session.root.report()).status === 'queued')
+    expect(begun).toEqual(['outer', 'inner'])
+    await session.resume()
+    expect(await session.result()).toMatchObject({ status: 'completed', value: [[2], 3] })
   })
 
   test('session.pause keeps answers and expiries of asks in the order in which they came', async () => {

@@ -7,7 +7,7 @@ import type { CommitAnswer, RunPosition } from '../../../src/core/ports/ports.ts
 import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import type { Refusal } from '../../../src/core/worker/refusal.ts'
 import { afterRun } from '../../../src/core/worker/run-ends.ts'
-import { forAny, forRetry, goOn } from '../../../src/core/worker/wait.ts'
+import { forAny, forRetry, forSignal, goOn } from '../../../src/core/worker/wait.ts'
 import { mayCall } from '../../../src/runtime/turn/permit.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step/step.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
@@ -64,6 +64,16 @@ describe('steps', () => {
     await answer(0)
     expect(sent()).toEqual([['a', 'any']])
     expect(await turn.finished).toBe('ended')
+  })
+
+  test('an input that the answer of a step names when the turn ends already is not called seen (TURN-STEERS-4)', async () => {
+    turn.add(step('a'))
+    await soon()
+    turn.add(step('b'))
+    void turn.end(forSignal)
+    await answer(0, { ...ok, steered: [{ position: 4, when: 'steer' }] })
+    expect(store.commits[1]?.request).toMatchObject({ entries: ['b'], end: { wait: 'signals' }, steersSeen: 4 })
+    await answer(1)
   })
 
   test('steps that end a run are the last of their commit', async () => {

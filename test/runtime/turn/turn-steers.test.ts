@@ -32,10 +32,22 @@ describe('what steers a run', () => {
     const { steers, waiting } = steersOfATurn()
     steers.note([steer(1), interrupt(2)], 1)
     steers.note([steer(1)], 1)
-    expect([steers.interrupts, steers.seen]).toEqual([true, 3])
+    expect(steers.interrupts).toBe(true)
     expect(await waiting()).toEqual([1, 2])
     steers.note([steer(1)], 1)
     expect(await waiting()).toEqual([1, 2])
+  })
+
+  test('an input that steers a run is seen when it was read, not when an answer names it (TURN-STEERS-4)', async () => {
+    const { steers, waiting } = steersOfATurn([steer(1)])
+    expect(steers.seen).toBe(1)
+    await waiting()
+    expect(steers.seen).toBe(2)
+    steers.note([steer(1), steer(4), steer(6)], 1)
+    expect(steers.seen).toBe(4)
+    await waiting()
+    steers.take(mailAt(4))
+    expect(steers.seen).toBe(7)
   })
 
   test('an input that steers a run comes once, however many answers name it, and not again once it was taken', async () => {
