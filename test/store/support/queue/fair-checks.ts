@@ -62,6 +62,18 @@ export const longTurnsStandFurtherApart: Check = async (place) => {
   expect(await placeOf(place, root)).toBeGreaterThanOrEqual(2_000_000)
 }
 
+/** Turns that last less than a millisecond say no time. */
+export const shortTurnsStandCloserAgain: Check = async (place) => {
+  const root = await resting(place, 'one')
+  await turnsOf(place, root, 1, 2000)
+  await turnsOf(place, root, 20)
+  await post(place, root)
+  const before = await placeOf(place, root)
+  await next(place)
+  await post(place, root)
+  expect((await placeOf(place, root)) - before).toBeLessThan(2_000_000)
+}
+
 export const aLostTimeIsThatOfTheFirst: Check = async (place) => {
   const [one, two] = [await resting(place, 'one'), await resting(place, 'two')]
   await turnsOf(place, one, 5)

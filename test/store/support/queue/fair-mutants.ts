@@ -48,6 +48,12 @@ export const fairMutants: readonly Mutant[] = [
     check: checks.longTurnsStandFurtherApart,
   },
   {
+    guard: 'a session whose turns become short stands behind others for less long',
+    script: commitScript,
+    takenOut: { condition: 'turn == 0' },
+    check: checks.shortTurnsStandCloserAgain,
+  },
+  {
     guard: 'a worker that moves to another pool gets a place there',
     script: sweepScript,
     takenOut: { value: '0' },

@@ -185,9 +185,11 @@ local function writeQueues(tag, woke)
   woke.queued = {}
 end
 
--- The average turn of a session, after one more turn that lasted this long.
+-- The average turn of a session, after one more turn that lasted this long; nothing where it stays as it is. A turn of less than a millisecond counts
+-- as none, and only where turns were longer: most sessions have none but such turns, and write no average.
 local function averageTurn(turnUs, turnMs)
   local before, turn = tonumber(turnUs or atStart.turnUs) or 0, turnMs * 1000
+  if turn == 0 and before <= turnLeast then return nil end -- guard: a session whose turns become short stands behind others for less long
   if before == 0 then return digits(turn) end
   return digits(math.min(turnMost, math.floor((before * 7 + turn) / 8)))
 end

@@ -254,10 +254,11 @@ local function writeTurnEnd(tag, turn, batch)
       end
     end
   end
-  if commit.turnMs then -- guard: a session that has long turns stands behind others for longer
+  local average = averageTurn(turn.turnUs, commit.turnMs or 0)
+  if average then -- guard: a session that has long turns stands behind others for longer
     local ofRoot = turn.ofRoot
     ofRoot[#ofRoot + 1] = 'turnUs'
-    ofRoot[#ofRoot + 1] = averageTurn(turn.turnUs, commit.turnMs)
+    ofRoot[#ofRoot + 1] = average
   end
   change(turn, 'token', atStart.token)
   change(turn, 'wait', wait) -- guard: the record says what a turn that ended waits for
