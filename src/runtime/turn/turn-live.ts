@@ -82,11 +82,15 @@ export class TurnLive {
     this.#calls.delete(toolCallId)
   }
 
-  /** Returns a name for the model call that no other call of the worker has. */
+  /**
+   * Returns a name for the model call that no other call of the worker has. A start that is not counted gives its epoch back; then the number of
+   * crashes tells it from the next one.
+   */
   beginRequest(request: LiveRequest): string {
     this.#request = request
     this.#requests++
-    return `${this.#assignment.epoch}.${this.#requests}`
+    const { epoch, crashes } = this.#assignment
+    return `${epoch}.${crashes}.${this.#requests}`
   }
 
   endRequest(): void {

@@ -187,7 +187,7 @@ test('a run whose model has replied is not reported as waiting for the model whi
 const deltaEveryMs = 5
 
 /** The events that listeners get of a call of this model. */
-async function toldOf(model: Model, heard: unknown[] = []) {
+async function toldOf(model: Model, heard: unknown[] = [], crashes = 0) {
   const host = new HeldStore().host()
   const live = {
     isFollowed: () => true,
@@ -195,7 +195,7 @@ async function toldOf(model: Model, heard: unknown[] = []) {
       heard.push(...notes.filter(([type]) => type.endsWith('.delta')))
     },
   }
-  const turn = new Turn(assignmentByHand(), { ...host, live, policy: { ...policy, deltaEveryMs: 5 } })
+  const turn = new Turn(assignmentByHand({ crashes }), { ...host, live, policy: { ...policy, deltaEveryMs: 5 } })
   await askModel(turn, model, { instructions: 'x', messages: [], tools: [], idempotencyKey: 'k' }, 7)
   return heard
 }
@@ -210,11 +210,27 @@ test('streamed text is published in a few pieces, by its type, and to its end', 
     return whole(say('Four.'))
   }
   expect(await toldOf({ id: 'test/m', reply }, heard)).toEqual([
-    ['reasoning.delta', { text: 'Let me see', iteration: 7, offset: 0, request: '1.1' }],
-    ['text.delta', { text: 'Fo', iteration: 7, offset: 0, request: '1.1' }],
-    ['text.delta', { text: 'ur.', iteration: 7, offset: 2, request: '1.1' }],
+    ['reasoning.delta', { text: 'Let me see', iteration: 7, offset: 0, request: '1.0.1' }],
+    ['text.delta', { text: 'Fo', iteration: 7, offset: 0, request: '1.0.1' }],
+    ['text.delta', { text: 'ur.', iteration: 7, offset: 2, request: '1.0.1' }],
   ])
 })
+
+test.each([
+  [0, '1.0.1'],
+  [1, '1.1.1'],
+])(
+  'a model call after %i crashes has the name %s, also where a start that is not counted gave its epoch back',
+  async (crashes, request) => {
+    const heard: unknown[] = []
+    const reply = async (_request: unknown, asked: ModelCall) => {
+      asked.onDelta({ type: 'text', text: 'Fo' })
+      await waitUntil('the beginning is told', () => heard.length > 0)
+      return whole(say('Fo'))
+    }
+    expect(await toldOf({ id: 'test/m', reply }, heard, crashes)).toMatchObject([['text.delta', { request }]])
+  },
+)
 
 test('a reply that is complete before any part was published is never published in pieces', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
