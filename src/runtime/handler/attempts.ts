@@ -1,7 +1,7 @@
 /**
  * Duty: how often each message of a run that waits for its retry has failed, in the form of the record: `attempt` counts the message that was tried
- * last, and `retrying` holds its name, then `<attempts> <name>` of the others. Two messages wait at most: the first of the timers, and the result
- * that comes next (HANDLER-INBOX-1 of handler-inbox.ts).
+ * last, and `retrying` holds its name, then `<attempts> <name>` of the others. Three messages wait at most: the first that steers the run, the first of
+ * the timers, and the result that comes next (HANDLER-INBOX-1 of handler-inbox.ts).
  */
 import type { RunPosition } from '../../core/ports/ports.ts'
 

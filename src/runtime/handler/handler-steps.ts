@@ -67,7 +67,7 @@ export class HandlerSteps {
     known.set(name, valueJson)
   }
 
-  /** It always throws. Steps that run beside this one would be done again if they were not recorded. */
+  /** Waits until the steps that run are recorded, releases the turn, and throws. Released at once, the turn would have these steps done again. */
   async #holdBack(): Promise<void> {
     while (this.#taken > 0) await this.#allTaken.promise
     await this.#turn.release(`its session is paused; worker ${this.#turn.assignment.workerId} goes on after the pause.`)

@@ -107,7 +107,7 @@ class HandlerTurn {
       if (mail === null) return turn.end(this.#inbox.wait(position))
       if (!mayGoOn(turn, steps, turn.host.policy.turnSliceSteps)) return turn.end(goOn)
       this.#begunRun = position.run
-      // The message that interrupts this receive is another one.
+      // It is taken before it is received: it must not interrupt its own receive.
       if (isSteer(mail)) turn.steers.take(mail)
       this.#receiving = this.#receive(mail, position)
       const step = await this.#receiving

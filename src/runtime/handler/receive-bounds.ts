@@ -8,7 +8,7 @@ import { fitsCommit, type Part, type Parts, partsMost, sizeOf, withMore } from '
 
 const partOf: Readonly<Partial<Record<string, Part>>> = { spawn: 'spawn', send: 'send', ask: 'ask', after: 'timer' }
 
-/** Of what was received no more counts: whatever reaches a handler, it can reply with the largest value that there may be, or ask for the rest later. */
+/** At most this many bytes of the received message count. So a handler that received the largest message can still reply with the largest value. */
 const receivedMost = Math.floor(policy.stepBytesMax / 10)
 
 export class ReceiveBounds {

@@ -73,7 +73,7 @@ export class Slots {
     this.#waiting.set(nameOf(queue), queue)
   }
 
-  /** Another queue that waits, the one that waits for longest. Slots that are awake in their own queues may never claim there. */
+  /** Of the other queues that wait, the one that waits for longest. Without this, slots that always find work in their own queues would never claim from it. */
   waitingElsewhere(than: RunQueue): RunQueue | undefined {
     const own = nameOf(than)
     let first: RunQueue | undefined

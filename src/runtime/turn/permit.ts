@@ -1,6 +1,6 @@
 /**
- * Duty: the one place where the code of a turn asks whether it may go on. Today a cancel, a pause, a drain, a lost lease and the slice
- * of a turn can say no. A new reason to hold work back (such as a budget) is asked here, too.
+ * Duty: say whether the code of a turn may go on: a cancel, a pause, a drain, a lost lease and the slice of the turn can say no. A new reason to
+ * hold work back belongs here, too. Does not own: which steps a pause holds back (handler/handler-steps.ts), and whether a slot claims (slot/).
  * PERMIT-1 No model call, no tool call and no step of a handler begins once the turn ends or its lease is no longer trusted.
  * PERMIT-2 The outcome of a call is recorded only if the turn was not stopped in the meantime: the next turn decides by the record.
  * PERMIT-3 A turn that ends, drains, is paused, or has had its slice receives nothing more; its worker goes to the end of its run queue.

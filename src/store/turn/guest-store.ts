@@ -1,5 +1,5 @@
 /**
- * Duty: bring runs to their gates, where these are in another partition: the first one has the gates of all (lua/shared/gates.lua).
+ * Duty: bring runs to their gates, where these are in another partition: the first one has the gates of all (lua/shared/turn/gates.lua).
  * GUEST-1 A run is in progress by its record only while the first partition counts it. So a guest is counted there first, and removed there after
  *    its record says that it is over, or cannot begin any more.
  * GUEST-2 Words between the partitions may be lost, come twice or late. The other partition answers by its own state; a word without an answer is

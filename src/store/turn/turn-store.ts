@@ -164,7 +164,7 @@ export class RedisTurnStore implements TurnStore {
     }
     for (const [index, waiting] of batch.entries()) {
       const reply = replies[index] as Reply
-      if (reply[0] === 'failed') void this.#send([waiting])
+      if (reply[0] === 'failed') void this.#send([waiting], asked)
       else answerWith(waiting, () => decodeCommit(reply, asked + leaseMs - leaseMarginMs))
     }
   }

@@ -1,6 +1,5 @@
 /**
- * Duty: how much of Redis a step takes. Its parts are weighed by what they cost there, and its bytes count as parts, so that a step which has much of
- * both costs no more than one that has the most of one. A commit holds no more than one `receive` may ask for (`stepPartsMax`): so it holds Redis for
+ * Duty: how much of Redis a step takes. Its parts are weighed by what they cost there. Its bytes count as parts, so parts and bytes share one limit. A commit holds no more than one `receive` may ask for (`stepPartsMax`): so it holds Redis for
  * less than 10 ms (docs/decisions/0044-what-one-commit-may-hold.md).
  */
 import { policy } from '../../../core/policy.ts'

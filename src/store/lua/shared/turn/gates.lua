@@ -6,10 +6,10 @@ run is `in`, waits at `runs` or at `rate`, or is `out`. Who waits has the wait `
 
 -- The gates of all partitions are in the first one. A run of another partition is a guest there: "<kind> <worker>:<version> <id of runs> <id of rate>",
 -- with the number of commits at which it asked, so that no later run of the worker is taken for it. The guest is a member of the sets of its gates, and
--- its record has the version behind its gates. Both partitions have it in their T:gates, at the time when they next tell the other how it stands: its
--- own partition from when it asks until the first one knows that it is over; the first one, behind "> ", from when it may begin until its own partition
--- knows. What is told may be lost, come twice, or come late: who is told answers by what it has. A guest that waits has the numbers of its gates in the
--- field `gateNumbers`, "<most of runs> <most of rate> <perMs>", with - for none: the first partition may lose its gate.
+-- its record has the version behind its gates. Each partition keeps the guest in its T:gates, with the time of its next word to the other one. The guest's
+-- own partition keeps it from its question until the first one knows that the run is over; the first one, behind "> ", from when the run may begin until the
+-- guest's partition knows that. A word may be lost, come twice, or come late: whoever gets it answers by what its own records say. A guest that waits has
+-- the numbers of its gates in the field `gateNumbers`, "<most of runs> <most of rate> <perMs>", with - for none: the first partition may lose its gate.
 
 -- How often a sweep looks at a gate at which nothing else is due: then it removes runs that are not in progress any more, whatever became of them.
 local gateLookMs = 30000

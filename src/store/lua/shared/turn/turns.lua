@@ -33,7 +33,7 @@ local function readSpawn(commit, texts, sent, at, id, kind, pool, call)
   return spawn
 end
 
--- Reads the children. What one does not say is as of the one before it. Types are compared here, since a call for each of 750 children costs more.
+-- Reads the children. A field that a child leaves out has the value that it had for the child before. Types are compared here, since a call for each of 750 children costs more.
 local function readSpawns(commit, texts)
   local all, spawns, kind, pool, call = listOf(commit, 'spawns'), {}, nil, nil, 0
   for index = 1, #all do
