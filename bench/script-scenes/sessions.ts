@@ -143,24 +143,24 @@ export const sessionScenes: Readonly<Record<string, Scene>> = {
     },
   },
   fork: {
-    figure: 'a copy of a session of 1 999 workers that wait',
+    figure: 'a copy of a session of 497 workers that wait',
     async act(stage) {
       const { troupe } = stage
       const session = await troupe.sessions.create({
         kind: 'parent',
-        input: { kind: 'grand', count: 4, bytes: 1, input: 498 },
+        input: { kind: 'grand', count: 4, bytes: 1, input: 123 },
         limits,
       })
-      await until(async () => (await troupe.workers.list({ sessionId: session.id, limit: 2_100 })).length >= 1_999)
+      await until(async () => (await troupe.workers.list({ sessionId: session.id, limit: 2_100 })).length >= 497)
       await wait(2_000)
       await session.fork()
       await wait(1_000)
     },
   },
   forkAsks: {
-    figure: 'a copy of a session of 20 workers with 1 000 open asks each',
+    figure: 'a copy of a session of 2 workers with 700 open asks each',
     async act(stage) {
-      const session = await family(stage, 'asker', 20, 1_000)
+      const session = await family(stage, 'asker', 2, 700)
       await session.fork()
       await wait(1_000)
     },

@@ -277,13 +277,15 @@ export const policy = {
   givenKeyMs: 24 * 3_600_000,
   madeKeyMs: 600_000,
   /** How many workers a session may have that is forked. One script looks at all of them at the same moment, and one lets all of the copy appear. */
-  forkWorkersMax: 2_000,
+  forkWorkersMax: 500,
   /** How many workers one script reads, with their mailboxes, states and asks; a worker that has changed since is read again. */
-  forkPartWorkers: 200,
+  forkPartWorkers: 100,
   /** How many bytes of mailboxes, states and asks one script reads; one worker may not have more. */
-  forkPartBytes: 4_194_304,
+  forkPartBytes: 2_097_152,
   /** The same for all workers of the session together; their histories may have any size. */
   forkTotalBytesMax: 67_108_864,
+  /** How many keys a copy may have: a few for each worker, one for each open ask and each blob. One script makes all of them stay. */
+  forkKeysMax: 1_500,
   /** What an unfinished fork has written is removed after this. */
   forkKeptMs: 3_600_000,
   eventsKept: 100_000,

@@ -4,9 +4,10 @@
  * SESSION-COPY-2 No script writes more than a bounded part. Nobody sees these writes before the last one (FORK-STORE-1).
  */
 import { type BlobRef, encodeBlobLine } from '../../core/blob.ts'
-import { NotFoundError } from '../../core/errors.ts'
+import { LimitError, NotFoundError } from '../../core/errors.ts'
 import { forkedEntry, forkedMail } from '../../core/fork/forked-entry.ts'
 import { ForkedIds } from '../../core/fork/forked-ids.ts'
+import { policy } from '../../core/policy.ts'
 import { rehashed } from '../../core/worker/ask/approval-ask.ts'
 import { decodeAskBody, encodeAskBody } from '../../core/worker/ask/ask.ts'
 import { type ForkNote, forkedRecord } from '../record/forked-record.ts'
@@ -50,6 +51,7 @@ export class SessionCopy {
 
   /** Writes the whole copy. Returns what `appear` needs. */
   async write(): Promise<Omit<AppearOrder, 'event' | 'told'>> {
+    this.#checkKeys(await this.#store.blobs.list(this.#note.from))
     const workers: Copied[] = []
     for (const worker of this.#cut.workers) workers.push(await this.#worker(worker))
     await this.#session(workers)
@@ -64,6 +66,23 @@ export class SessionCopy {
       open: this.#open,
       isCancelling: this.#cut.isCancelling,
     }
+  }
+
+  /** One script makes all keys of the copy stay (SESSION-COPY-2). */
+  #checkKeys(blobs: readonly BlobRef[]): void {
+    const { workers } = this.#cut
+    const most = policy.forkKeysMax
+    const asks = workers.reduce((sum, worker) => sum + worker.asks.length, 0)
+    const own = workers.reduce(
+      (sum, { parts, historyLength }) => sum + Object.keys(parts).length + (historyLength > 0 ? 2 : 1),
+      0,
+    )
+    const keys = own + asks + blobs.length
+    if (keys <= most) return
+    throw new LimitError(
+      'step_too_big',
+      `session ${this.#note.from} has ${workers.length} workers, ${asks} open asks and ${blobs.length} blobs, which are ${keys} keys of Redis; a copy has ${most} at most, since one script lets all of it appear. Fork it when fewer asks are open; troupe worker fork begins a conversation where one of its agents was.`,
+    )
   }
 
   async #worker(worker: CutWorker): Promise<Copied> {

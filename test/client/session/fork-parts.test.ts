@@ -183,6 +183,19 @@ describe('a fork of a session', () => {
     await expectSound(troupe)
   })
 
+  test('a fork of a session with more keys than one script may let appear is refused, and says of what there are so many', async () => {
+    await using troupe = await TestTroupe.start({ workers: { asker } })
+    const session = await troupe.create('asker')
+    await isParked(session)
+    const names = Array.from({ length: 1_500 }, (_, index) => [index.toString(16).padStart(32, '0'), '1 text/plain'])
+    await troupe.redis.hset(sessionKeys(troupe.tag, session.id).blobs, ...names.flat())
+    await expect(session.fork()).rejects.toMatchObject({
+      code: 'step_too_big',
+      message: expect.stringMatching(/has 1 workers, 1 open asks and 1500 blobs, .* a copy has 1500 at most/),
+    })
+    expect(await troupe.client.sessions.list()).toHaveLength(1)
+  })
+
   test('a fork of an agent that waits for its spawned workers gets their results, and followers of both hear of them', async () => {
     const agent = defineWorker({
       instructions: 'x',

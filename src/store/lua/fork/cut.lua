@@ -90,12 +90,22 @@ local function readSeen(recordKey)
   return all, length, string.sub(redis.sha1hex(lengths), 1, 16)
 end
 
+-- Of workers that wait for very many timers and asks, a call reads few; one alone may have more than this.
+local workers, signals, signalsMost = {}, 0, 1000
+local function isTooMuch(record)
+  local open = tonumber(record.signalsOpen or atStart.signalsOpen) or 0
+  signals = signals + open
+  return open > 0 and #workers > 0 and signals > signalsMost
+end
+
+-- Returns nothing for a worker that is as it was known; then whether it is left to the next call.
 local function cutOf(id, position, known)
   local recordKey = workerKey(tag, id)
   local all, length, now = readSeen(recordKey)
   if now == known then return nil end -- guard: a fork reads a changed worker again
   local record = readRecord(recordKey)
   checkRecord(recordKey, record)
+  if isTooMuch(record) then return nil, true end -- guard: a fork holds Redis for few timers and asks
   local parts = {}
   local function part(name, texts)
     if #texts > 0 then parts[#parts + 1] = { name, texts } end
@@ -113,14 +123,13 @@ local function cutOf(id, position, known)
   return { id, all, length, parts, due, asks, position, now }
 end
 
-local workers = {}
 local ids = redis.call('LRANGE', workersKey, math.max(header.from - 1, 0), -1)
 if header.from == 0 then table.insert(ids, 1, rootOf(header.session)) end
 for index = 1, #ids do
   local position = header.from + index - 1
-  local worker = cutOf(ids[index], position, seen[index])
+  local worker, isLeft = cutOf(ids[index], position, seen[index])
   if isFull() and #workers == 0 then return { 'too_large', ids[index] } end
-  if worker and (isFull() or #workers == header.partMost) then return { 'part', workers, digits(position) } end -- guard: a fork holds Redis for few workers
+  if isLeft or (worker and (isFull() or #workers == header.partMost)) then return { 'part', workers, digits(position) } end -- guard: a fork holds Redis for few workers
   workers[#workers + 1] = worker
 end
 if header.from > 0 then return { 'part', workers, '' } end

@@ -283,6 +283,13 @@ export const aCutReadsFewWorkersAtOnce: Check = async (place) => {
   expect(read).toEqual([2, 2, 2, 0])
 }
 
+export const aCutReadsFewTimersAtOnce: Check = async (place) => {
+  const { session, spawns, forks, read } = await crowd(place, 3, {})
+  for (const { id } of spawns) await place.redis.hset(place.workerKeys(id).record, 'signalsOpen', '600')
+  expect(await forks.cut(session.id)).toMatchObject({ kind: 'ok' })
+  expect(read).toEqual([2, 1, 1, 0])
+}
+
 export const aForkTakesFewWorkers: Check = async (place) => {
   const { session, forks } = await crowd(place, 5, { forkWorkersMax: 5 })
   expect(await forks.cut(session.id)).toEqual({ kind: 'too_many', workers: 6 })

@@ -15,6 +15,7 @@ export const forkMutants: readonly Mutant[] = [
   line(cutScript, 'a session that is over is not forked', checks.aSessionThatIsOverIsNotForked),
   line(cutScript, 'a fork looks at few workers at one moment', checks.aForkTakesFewWorkers),
   line(cutScript, 'a fork holds Redis for few workers', checks.aCutReadsFewWorkersAtOnce),
+  line(cutScript, 'a fork holds Redis for few timers and asks', checks.aCutReadsFewTimersAtOnce),
   line(cutScript, 'a fork reads a changed worker again', checks.aCutInPartsShowsOneMoment, {
     condition: 'known',
   }),
