@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto'
 import { preview } from '../../core/check/preview.ts'
 import {
+  type AgentDefinition,
   type HandlerDefinition,
   isAgentDefinition,
   isWorkerDefinition,
@@ -47,11 +48,9 @@ export class KindMaker {
       throw new ConfigError(
         `kind "${name}" is defined with kind: "${definition.kind}": whoever passes its definition would reach another kind. Name its file, or its key in workers, "${definition.kind}", or change the field.`,
       )
-    const { telemetry } = this.#parts
-    if (!isAgentDefinition(definition)) return handlerKind(name, definition, telemetry)
+    if (!isAgentDefinition(definition)) return handlerKind(name, definition, this.#parts.telemetry)
     try {
-      const behaviour = reported(gated(agentBehaviour(definition, this.#parts), definition), telemetry)
-      return kindOf(name, definition, definition.spawns ?? [], behaviour, false)
+      return agentKind(name, definition, this.#parts)
     } catch (cause) {
       if (cause instanceof ConfigError) throw new ConfigError(`kind "${name}": ${cause.message}`, { cause })
       throw cause
@@ -67,6 +66,11 @@ export class KindMaker {
 export function handlerKind(name: string, definition: HandlerDefinition, telemetry: Telemetry = noTelemetry): Kind {
   const behaviour = reported(gated(handlerBehaviour(definition), definition), telemetry)
   return kindOf(name, definition, definition.spawns, behaviour, true)
+}
+
+export function agentKind(name: string, definition: AgentDefinition, parts: AgentParts): Kind {
+  const behaviour = reported(gated(agentBehaviour(definition, parts), definition), parts.telemetry)
+  return kindOf(name, definition, definition.spawns ?? [], behaviour, false)
 }
 
 function reported(behaviour: Behaviour, telemetry: Telemetry): Behaviour {

@@ -11,13 +11,11 @@ import {
 } from '../../core/definition/define-worker.ts'
 import type { Model, ModelSource } from '../../core/definition/model.ts'
 import type { AgentCancelSelf } from '../../core/definition/on-cancel.ts'
-import { defaultPool } from '../../core/ids.ts'
 import { noTelemetry } from '../../core/ports/telemetry.ts'
 import type { Message } from '../../core/worker/message/message.ts'
-import { agentBehaviour } from '../../runtime/agent/agent.ts'
 import { HistoryCache } from '../../runtime/agent/history-cache.ts'
 import type { Kind } from '../../runtime/node/kind.ts'
-import { handlerKind } from '../../runtime/node/kind-maker.ts'
+import { agentKind, handlerKind } from '../../runtime/node/kind-maker.ts'
 import { ToolExecutor, type ToolOutcome, type ToolRun } from '../../runtime/tool/executor.ts'
 import { ThreadPool } from '../../runtime/tool/thread/thread-pool.ts'
 import type { Watch } from './watch.ts'
@@ -43,10 +41,7 @@ export class WatchedKinds {
       histories: this.#histories,
       telemetry: noTelemetry,
     }
-    const { pool = defaultPool, description = '', spawns = [], onCancel } = definition
-    const hasOnCancel = onCancel !== undefined
-    const behaviour = agentBehaviour({ ...definition, ...watchedOnCancel(definition, this.#watch, name) }, parts)
-    return { name, pool, description, isChildless: spawns.length === 0, isHandler: false, hasOnCancel, behaviour }
+    return agentKind(name, { ...definition, ...watchedOnCancel(definition, this.#watch, name) }, parts)
   }
 
   close(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Duty: the store of turns with a watch on claims and commits. A commit is named by the kind of its worker. */
+/** Duty: the store of turns with a watch on claims, gates and commits. A commit is named by the kind of its worker. */
 import type {
   Assignment,
   ClaimAnswer,
@@ -31,7 +31,7 @@ export class WatchedTurns implements TurnStore {
   }
 
   async commit(request: CommitRequest): Promise<CommitAnswer> {
-    const call = `commit of ${this.#kinds.get(request.workerId) ?? 'an unknown kind'}`
+    const call = `commit of ${this.#kindOf(request.workerId)}`
     const answer = await this.#watch.around(call, undefined, () => this.#turns.commit(request))
     if ('claimed' in answer) this.#learn(answer.claimed)
     const assigned = new Set(answer.kind === 'ok' ? answer.assigned : [])
@@ -48,7 +48,8 @@ export class WatchedTurns implements TurnStore {
   }
 
   enter(...asked: Parameters<TurnStore['enter']>) {
-    return this.#turns.enter(...asked)
+    const call = `gates of ${this.#kindOf(asked[0].workerId)}`
+    return this.#watch.around(call, undefined, () => this.#turns.enter(...asked))
   }
 
   readInputs(...read: Parameters<TurnStore['readInputs']>) {
@@ -57,6 +58,10 @@ export class WatchedTurns implements TurnStore {
 
   renew(turns: readonly RenewRequest[]) {
     return this.#turns.renew(turns)
+  }
+
+  #kindOf(workerId: string): string {
+    return this.#kinds.get(workerId) ?? 'an unknown kind'
   }
 
   #learn(answer: ClaimAnswer): void {

@@ -115,7 +115,7 @@ const hoard = defineTool({
 })
 
 export const workers = {
-  payer: defineWorker({ instructions, tools: [pay] }),
+  payer: defineWorker({ instructions, tools: [pay], concurrency: { most: 1 } }),
   'careless-payer': defineWorker({ instructions, tools: [payTwice] }),
   /** What its hooks say differs each time that they are asked. */
   guarded: defineWorker({
