@@ -4,10 +4,10 @@ import type { Finding, FindingLevel } from '../../client/health/finding.ts'
 import { judge } from '../../client/health/findings.ts'
 import type { Health } from '../../client/health/health.ts'
 import type { Config } from '../../config.ts'
-import { ConfigError, damageOf } from '../../core/errors.ts'
+import { ConfigError, damageOf, TransientError } from '../../core/errors.ts'
 import { redisPlace, serversOf } from '../../core/redis-url.ts'
 import { endWith, exitCodes } from '../exit-code.ts'
-import { configOf, connectTo } from '../host/connection.ts'
+import { configOf, connectMsMax, connectTo } from '../host/connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from '../options.ts'
 import { columnsOf, paint, print, printJson, safe, tell } from '../terminal/output.ts'
 import { wrapText } from '../terminal/text-width.ts'
@@ -24,11 +24,12 @@ export function addDoctorCommand(program: Command): void {
   command.action(async (flags: ConnectionFlags) => {
     const config = await configOf(flags)
     if (!flags.json) print(`${paint('dim', `Redis at ${addressOf(config)}, namespace ${config.namespace}`)}\n`)
-    const findings = await examine(config, flags)
-    for (const finding of findings) {
-      if (flags.json) printJson({ type: 'finding', ...finding })
-      else show(finding)
-    }
+    const findings = await examine(config, flags).catch(async (thrown) => {
+      // In a cluster some servers may answer all the same.
+      if (thrown instanceof TransientError) tellAll(await examineServers(config), flags)
+      throw thrown
+    })
+    tellAll(findings, flags)
     const has = (level: FindingLevel) => findings.filter((finding) => finding.level === level).length
     if (!flags.json) {
       print(`\n${count(has('problem'), 'problem')}, ${count(has('warning'), 'warning')}`)
@@ -65,6 +66,13 @@ async function examine(config: Config, flags: ConnectionFlags): Promise<ShownFin
   }
 }
 
+async function examineServers({ redisUrl, namespace }: Config): Promise<ShownFinding[]> {
+  if (redisUrl === undefined) return []
+  const { judgeServers } = await import('../../client/health/away.ts')
+  const findings = await judgeServers(redisUrl, namespace, connectMsMax).catch(() => [])
+  return findings.map((finding) => ({ ...finding, ...findingText(finding) }))
+}
+
 /** INFO is long, and Redis tells it better. */
 function withoutInfo(health: Health): object {
   const short = <Facts extends { readonly info: object }>(facts: Facts) => {
@@ -73,6 +81,13 @@ function withoutInfo(health: Health): object {
   }
   const servers = health.cluster?.servers.map((one) => ({ ...one, facts: one.facts && short(one.facts) }))
   return { ...health, redis: short(health.redis), cluster: health.cluster && { ...health.cluster, servers } }
+}
+
+function tellAll(findings: readonly ShownFinding[], { json }: ConnectionFlags): void {
+  for (const finding of findings) {
+    if (json) printJson({ type: 'finding', ...finding })
+    else show(finding)
+  }
 }
 
 const margin = 9

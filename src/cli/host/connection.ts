@@ -9,7 +9,7 @@ import type { ConnectionFlags, NodeFlags } from '../options.ts'
 import { tell } from '../terminal/output.ts'
 
 /** How long a command waits for Redis before it says that there is none. */
-const connectMsMax = 3_000
+export const connectMsMax = 3_000
 
 export async function configOf(flags: NodeFlags): Promise<Config> {
   const { folderRedisUrl, readConfig } = await import('../../config.ts')

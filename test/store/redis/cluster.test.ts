@@ -1,6 +1,7 @@
 /** A Redis Cluster of two servers: how it is found, and what scripts do while a slot of it is on its way from one to the other. */
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { connectInternal } from '../../../src/client/client.ts'
+import { judgeServers } from '../../../src/client/health/away.ts'
 import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
 import { Connections } from '../../../src/store/redis/connections.ts'
 import { slotOf } from '../../../src/store/redis/slot.ts'
@@ -129,6 +130,9 @@ describe('a cluster', () => {
     })
     const seen = (await client.health()).cluster?.servers.find(({ server }) => server.endsWith(`:${other.port}`))
     expect(seen).toMatchObject({ facts: null, unread: expect.stringMatching(/no answer within 3000 ms/) })
+    const away = await judgeServers(cluster.url, await namespaceAt(other.port), 1_000)
+    const server = `127.0.0.1:${other.port}`
+    expect(away).toContainEqual(expect.objectContaining({ code: 'server_unread', level: 'problem', server }))
   })
 
   test.each(['', 'a', '{troupe.0}:w:1', '{}a', 'a{b}c{d}', '{}a{b}', '{é.12}:meta', '{a', 'x'.repeat(300)])(
