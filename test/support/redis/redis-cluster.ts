@@ -134,7 +134,16 @@ export class RedisCluster implements AsyncDisposable {
   }
 
   async #ownerOf(slot: number): Promise<Member> {
-    const votes = new Map<number, number>()
+    const votes = Map.groupBy(await this.#portsOf(slot), (port) => port)
+    const [port] = [...votes].toSorted(([, a], [, b]) => b.length - a.length)[0] ?? []
+    const found = this.#members.find(({ server }) => server.port === port)
+    if (found === undefined) throw new Error(`Nobody has slot ${slot}.`)
+    return found
+  }
+
+  /** Where the slot is, by the word of each server that runs. */
+  async #portsOf(slot: number): Promise<number[]> {
+    const ports: number[] = []
     for (const { server } of this.#members) {
       if (server.isAway) continue
       const rows = (await ask(server, (redis) => redis.cluster('SLOTS'))) as unknown as [
@@ -143,12 +152,9 @@ export class RedisCluster implements AsyncDisposable {
         [string, number],
       ][]
       const port = rows.find(([from, to]) => slot >= from && slot <= to)?.[2][1]
-      if (port !== undefined) votes.set(port, (votes.get(port) ?? 0) + 1)
+      if (port !== undefined) ports.push(port)
     }
-    const [port] = [...votes].toSorted(([, a], [, b]) => b - a)[0] ?? []
-    const found = this.#members.find(({ server }) => server.port === port)
-    if (found === undefined) throw new Error(`Nobody has slot ${slot}.`)
-    return found
+    return ports
   }
 
   /** Begins to move the slot of this key; `end` moves what is left of its keys, and gives it to its new server. */
@@ -174,7 +180,7 @@ export class RedisCluster implements AsyncDisposable {
     }
   }
 
-  /** Gives the slots of these keys to the primaries in turn. */
+  /** Gives the slots of these keys to the primaries in turn, and resolves when all servers agree on that. */
   async spread(keys: readonly string[]): Promise<void> {
     const primaries = await this.primaries()
     for (const [index, key] of keys.entries()) {
@@ -182,6 +188,8 @@ export class RedisCluster implements AsyncDisposable {
       if ((await this.primaryOf(key)) === to) continue
       const move = await this.beginMove(key, to)
       await move.end()
+      const isSettled = async () => new Set(await this.#portsOf(slotOf(key))).size === 1
+      await waitUntil('all servers agree who has the slot', isSettled, wholeMsMax)
     }
   }
 
