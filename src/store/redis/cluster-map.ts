@@ -4,6 +4,7 @@
  * behind Sentinel is.
  * MAP-2 The map also looks every `lookEveryMs`: a connection that still answers, or hangs, may go to a server that has the slot no longer.
  * MAP-3 The servers are asked in turn, as any of them may be away or out of date; the one that a redirection names is asked first.
+ * MAP-4 Where a slot was redirected to is tried once, whatever the server that is asked says: servers may disagree for seconds after a slot has moved.
  */
 import { Redis } from 'ioredis'
 import { otherServer, redisPlace, serversOf } from '../../core/redis-url.ts'
@@ -41,6 +42,7 @@ export class ClusterMap {
   #ranges: readonly Range[] = []
   #readAt = Number.NEGATIVE_INFINITY
   #reading: Promise<void> | undefined
+  readonly #redirections = new Map<number, Server>()
   #asked: { readonly server: string; readonly redis: Redis } | undefined
   readonly #followers = new Set<Follower>()
   #looking: NodeJS.Timeout | undefined
@@ -52,6 +54,9 @@ export class ClusterMap {
 
   /** If no server answers, or none has the slot, it throws what the server that was asked last said. */
   async serverOf(slot: number): Promise<Server> {
+    const redirection = this.#redirections.get(slot)
+    this.#redirections.delete(slot)
+    if (redirection !== undefined) return redirection
     if (performance.now() - this.#readAt > freshMs) await this.#readOnce()
     const range = this.#ranges.find(({ from, to }) => slot >= from && slot <= to)
     if (range === undefined) throw new Error(`CLUSTERDOWN no server of the cluster has slot ${slot}`)
@@ -66,9 +71,11 @@ export class ClusterMap {
 
   /** A server said that another has the slot: `MOVED <slot> <host>:<port>`. */
   redirected(message: string): void {
-    const [, host = '', port = ''] = /^MOVED \d+ (.*):(\d+)$/.exec(message) ?? []
+    const [, slot, host = '', port] = /^MOVED (\d+) (.*):(\d+)$/.exec(message) ?? []
     this.#readAt = Number.NEGATIVE_INFINITY
-    if (host !== '') this.#askFirst(otherServer(this.#url, host, Number(port)))
+    if (host === '') return
+    this.#redirections.set(Number(slot), { host, port: Number(port) })
+    this.#askFirst(otherServer(this.#url, host, Number(port)))
   }
 
   follow(follower: Follower): void {

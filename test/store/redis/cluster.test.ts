@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } f
 import { connectInternal } from '../../../src/client/client.ts'
 import { judgeServers } from '../../../src/client/health/away.ts'
 import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
+import { ClusterMap } from '../../../src/store/redis/cluster-map.ts'
 import { Connections } from '../../../src/store/redis/connections.ts'
 import { slotOf } from '../../../src/store/redis/slot.ts'
 import { storeError } from '../../../src/store/redis/store-error.ts'
@@ -64,6 +65,16 @@ describe('a cluster', () => {
       code: 'config_invalid',
       message: expect.stringMatching(/names several servers, and the one that answered first is no cluster/),
     })
+  })
+
+  test('a slot is looked for where a server redirects to, also if another one disagrees (MAP-4)', async () => {
+    const [one, other] = cluster.servers as Servers
+    const map = new ClusterMap(one.url)
+    const { port } = await map.serverOf(0)
+    const elsewhere = port === one.port ? other.port : one.port
+    map.redirected(`MOVED 0 127.0.0.1:${elsewhere}`)
+    expect(await map.serverOf(0)).toEqual({ host: '127.0.0.1', port: elsewhere })
+    expect(await map.serverOf(0)).toMatchObject({ port })
   })
 
   test('a cluster has only database 0', async () => {
