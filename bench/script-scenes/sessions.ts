@@ -60,16 +60,16 @@ export const sessionScenes: Readonly<Record<string, Scene>> = {
     },
   },
   blobs: {
-    figure: 'an audit and the pruning of a session with 5 000 blobs',
+    figure: 'an audit and the pruning of a session with 3 000 blobs',
     async act(stage) {
       const { troupe, redis } = stage
       const session = await troupe.sessions.create({ kind: 'echo', input: 1 })
       await session.result()
       const base = (await recordKey(stage, session.rootId)).replace(/:w:.*/, `:s:${session.id}`)
       const pipeline = redis.pipeline()
-      const ids = Array.from({ length: 5_000 }, (_, index) => `${'b'.repeat(18)}${index}`)
+      const ids = Array.from({ length: 3_000 }, (_, index) => `${'b'.repeat(18)}${index}`)
       for (const id of ids) pipeline.set(`${base}:blob:${id}`, text(1_000)).hset(`${base}:blobs`, id, '1000 text/plain')
-      pipeline.hset(`${base}:blobs`, 'bytes', '5000000')
+      pipeline.hset(`${base}:blobs`, 'bytes', '3000000')
       await pipeline.exec()
       await troupe.audit()
       await troupe.sessions.prune({ olderThanMs: 0 })

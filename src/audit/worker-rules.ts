@@ -113,19 +113,23 @@ function isCancelled({ session }: Seen): boolean {
 
 // I9: every timer fires and every ask ends, and then the worker receives it.
 function timerRules({ picture, say }: Seen): void {
-  const { record, timers, openAsks, lanes, hasRetryTimer } = picture
+  const { timers, openAsks, hasRetryTimer } = picture
+  if (picture.record.status === 'parked' && picture.record.wait.kind === 'retry' && hasRetryTimer === false)
+    say('I9', 'retry', 'it waits for a retry that is never due')
+  // Its worker was pruned before they could be read.
+  if (!picture.hasSignals) return
+  const { record, lanes } = picture.signalsAt ?? picture
   for (const { id, isTimed } of timers)
     if (isTimed === false) say('I9', `timer-${id}`, `timer ${id} has a value and is never due`)
   const open = record.signalsOpen
   const there = timers.length + openAsks.length + lanes.signals.length
   // A running worker may have received signals whose commit is not here yet. They stay in the lane until then.
   if (open !== there) say('I9', 'signals', `${open} of its signals are open, ${there} are there`)
-  const retries = record.status === 'parked' && record.wait.kind === 'retry'
-  if (retries && hasRetryTimer === false) say('I9', 'retry', 'it waits for a retry that is never due')
 }
 
 // I9: every open ask can be found, can be answered, and expires when it should.
 function askRules({ picture, say }: Seen): void {
+  const { run: current } = (picture.signalsAt ?? picture).record
   for (const { id, workerId, run, state, isInInbox, isTimed, damage } of picture.openAsks) {
     const ask = `ask ${idText(id)}`
     if (damage.length > 0) say('key', 'damaged', damage.join('; '))
@@ -133,8 +137,7 @@ function askRules({ picture, say }: Seen): void {
     else if (workerId !== picture.id)
       say('I9', `ask-${id}`, `${ask} is open, and its record is of worker ${idText(workerId)}`)
     else if (state !== '') say('I9', `ask-${id}`, `${ask} is open, and its record says ${preview(state)}`)
-    else if (run !== picture.record.run)
-      say('I9', `ask-${id}`, `${ask} of run ${run} is open, and run ${picture.record.run} is under way`)
+    else if (run !== current) say('I9', `ask-${id}`, `${ask} of run ${run} is open, and run ${current} is under way`)
     if (isInInbox === false) say('I9', `inbox-${id}`, `${ask} is open and not in the inbox: nobody is shown it`)
     if (isTimed === false) say('I9', `expiry-${id}`, `${ask} expires and is never due`)
   }

@@ -226,7 +226,7 @@ export const policy = {
   /** The size of all blobs of a session together. */
   sessionBlobBytesMax: 268_435_456,
   /** How many blobs a session may have. Pruning removes them in one script. */
-  sessionBlobsMax: 5_000,
+  sessionBlobsMax: 3_000,
   /** How many endpoints of webhooks a namespace may have: each is looked at for each end of a session. */
   endpointsMax: 50,
   /** A submitted job with more data is refused before it is parsed. Its input has the limit of a message; other languages may escape each letter. */

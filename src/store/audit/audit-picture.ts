@@ -34,6 +34,10 @@ export interface WorkerPicture {
   readonly timers: readonly { readonly id: string; readonly isTimed: boolean | null }[]
   /** The asks that are open as the worker itself says. */
   readonly openAsks: readonly AskPicture[]
+  /** Its timers and asks are of this later moment, since a look at many workers reads few of them; absent: of the moment of the picture. */
+  readonly signalsAt?: Pick<WorkerPicture, 'record' | 'lanes'>
+  /** False: they were not read. */
+  readonly hasSignals: boolean
   readonly isLeased: boolean | null
   /** The pools in whose run queue it stands. */
   readonly queuedIn: readonly string[]
@@ -100,10 +104,24 @@ export interface Picture {
   readonly damaged: readonly Damaged[]
 }
 
+/** Reads the answer of one look. */
+export function pictureOf(reply: Reply, sessionId: string | null, pools: readonly string[]): Picture {
+  const [session, workers, unreadPools] = reply as [Reply, Reply[], string[]]
+  const damaged = workers.filter((worker) => worker[1] === 'damaged')
+  return {
+    session: sessionId === null ? null : sessionPicture(sessionId, session),
+    workers: workers.filter(({ length }) => length > 3).map((worker) => workerPicture(worker, unreadPools, pools)),
+    missing: workers
+      .filter(({ length }) => length === 2)
+      .map(([id, isListed]) => ({ id: String(id), isListed: isListed === 1 })),
+    damaged: damaged.map(([id, , keys]) => ({ id: String(id), keys: keys as string[] })),
+  }
+}
+
 /** Reads the answer of a script whether a worker stands in a set. */
 const isThere = (answer: number | null) => (answer === null ? null : answer === 1)
 
-export function sessionPicture(id: string, reply: Reply): SessionPicture {
+function sessionPicture(id: string, reply: Reply): SessionPicture {
   const [flat, listed, cancelled, isIndexed, isCancelling, damage, blobs, endScore, toEnd, permissions] = reply as [
     string[],
     number,
@@ -134,7 +152,7 @@ export function sessionPicture(id: string, reply: Reply): SessionPicture {
   }
 }
 
-export function workerPicture(reply: Reply, unreadPools: readonly string[], pools: readonly string[]): WorkerPicture {
+function workerPicture(reply: Reply, unreadPools: readonly string[], pools: readonly string[]): WorkerPicture {
   const [
     id,
     flat,
@@ -159,11 +177,11 @@ export function workerPicture(reply: Reply, unreadPools: readonly string[], pool
     Reply,
     Reply,
     Reply,
-    [string, number | null][],
+    [string, number | null][] | null,
     number | null,
     string[],
     number | null,
-    Reply[],
+    Reply[] | null,
     number,
     number | null,
     string[],
@@ -177,8 +195,9 @@ export function workerPicture(reply: Reply, unreadPools: readonly string[], pool
     failureJson,
     lanes: { signals: lanePicture(signals), results: lanePicture(results), inbox: lanePicture(inbox) },
     largeCalls,
-    timers: timers.map(([timer, isTimed]) => ({ id: timer, isTimed: isThere(isTimed) })),
-    openAsks: openAsks.map(askPicture),
+    timers: timers?.map(([timer, isTimed]) => ({ id: timer, isTimed: isThere(isTimed) })) ?? [],
+    openAsks: openAsks?.map(askPicture) ?? [],
+    hasSignals: timers !== null,
     isLeased: isThere(leased),
     queuedIn,
     unreadPools,

@@ -12,9 +12,9 @@ import { sessionOfPath } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
 import { StoredDamage } from '../redis/store-error.ts'
 import { type EventEntry, orElse, type RecordFields, repliesOf, scored, toEventEntries } from '../script/replies.ts'
-import type { Reply, ScriptCaller } from '../script/script.ts'
+import type { ScriptCaller } from '../script/script.ts'
 import { lookScript } from '../script/scripts.ts'
-import { type Picture, sessionPicture, workerPicture } from './audit-picture.ts'
+import { type Picture, pictureOf, type WorkerPicture } from './audit-picture.ts'
 import { damagedKeys } from './damaged-keys.ts'
 import { type GateGuest, type GuestRun, gateGuests, guestRun } from './gate-guests.ts'
 
@@ -43,7 +43,7 @@ export async function* itemsOf<Item>(read: (cursor: string) => Promise<Page<Item
 const pageSize = 1_000
 /** The head of a mail, with ids, call and status, is never longer. */
 const headBytes = 80
-const budgetBytes = 16_777_216
+const budgetBytes = 2_097_152
 
 export class AuditStore {
   readonly partition: number
@@ -93,8 +93,29 @@ export class AuditStore {
     pools: readonly string[],
     mail: 'heads' | 'count' = 'heads',
   ): Promise<Picture> {
+    const picture = await this.#lookOnce(sessionId, workerIds, pools, mail)
+    const workers: WorkerPicture[] = []
+    for (const worker of picture.workers)
+      workers.push(worker.hasSignals ? worker : await this.#withSignals(worker, pools))
+    return { ...picture, workers }
+  }
+
+  /** With the timers and asks of the worker as they are now. */
+  async #withSignals(worker: WorkerPicture, pools: readonly string[]): Promise<WorkerPicture> {
+    const [later] = (await this.#lookOnce(null, [worker.id], pools, 'count')).workers
+    if (later === undefined) return worker
+    const { record, lanes, timers, openAsks } = later
+    return { ...worker, timers, openAsks, hasSignals: true, signalsAt: { record, lanes } }
+  }
+
+  async #lookOnce(
+    sessionId: string | null,
+    workerIds: readonly string[],
+    pools: readonly string[],
+    mail: 'heads' | 'count',
+  ): Promise<Picture> {
     const { leases, timers, sessions, cancelling, ends } = this.#keys
-    const [session, workers, unreadPools] = (await this.#caller.call(
+    const reply = await this.#caller.call(
       lookScript,
       { leases, timers, sessions, cancelling, ends },
       {
@@ -105,16 +126,8 @@ export class AuditStore {
         budget: mail === 'heads' ? budgetBytes : 0,
       },
       { deadlineMs: this.#deadlineMs },
-    )) as [Reply, Reply[], string[]]
-    const damaged = workers.filter((reply) => reply[1] === 'damaged')
-    return {
-      session: sessionId === null ? null : sessionPicture(sessionId, session),
-      workers: workers.filter((reply) => reply.length > 3).map((reply) => workerPicture(reply, unreadPools, pools)),
-      missing: workers
-        .filter((reply) => reply.length === 2)
-        .map(([id, isListed]) => ({ id: String(id), isListed: isListed === 1 })),
-      damaged: damaged.map(([id, , keys]) => ({ id: String(id), keys: keys as string[] })),
-    }
+    )
+    return pictureOf(reply, sessionId, pools)
   }
 
   /** The time by the clock of Redis, in ms. */

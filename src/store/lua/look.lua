@@ -23,7 +23,8 @@ Returns {session, workers, pools}
           digests of permissions whose text has another digest
         workers: for each {id, record, history length, failure, signals, results, inbox, timers, leased, pools, retry, asks, listed, gate, large}
           signals, results, inbox: {length, heads of mails, 1 if these are all}
-          timers: {id, 1 if it has a time, else 0}
+          timers: {id, 1 if it has a time, else 0}; null, like asks: too many were read of other workers, so that a call for this one alone is to
+          read them
           leased, retry, listed, gate: whether a lease, a time of its retry, the list of the session and its gate have it
           pools: those in whose run queue it is
           asks: {id, worker, run, state, it expires, in the inbox, its expiry is timed, what is wrong with its record or nothing}
@@ -64,16 +65,14 @@ local function brokenOf(thrown, ...)
   return #found > 0 and found or { said }
 end
 
--- The heads of a lane's mails, in pieces, for as long as the budget lasts.
+-- The heads of a lane's mails, one after the other for as long as the budget lasts: each may have a megabyte, and to read one costs as much as bytes do.
 local function headsOf(laneKey)
-  local length, heads = redis.call('LLEN', laneKey), {}
+  local length, heads, mailCosts = redis.call('LLEN', laneKey), {}, 400
   while #heads < length do
     if budget <= 0 then return { length, heads, 0 } end
-    local piece = redis.call('LRANGE', laneKey, #heads, #heads + 15)
-    for index = 1, #piece do
-      budget = budget - #piece[index]
-      heads[#heads + 1] = string.sub(piece[index], 1, headBytes)
-    end
+    local mail = redis.call('LINDEX', laneKey, #heads)
+    budget = budget - #mail - mailCosts -- guard: an audit reads few bytes of mails at once
+    heads[#heads + 1] = string.sub(mail, 1, headBytes)
   end
   return { length, heads, 1 }
 end
@@ -102,6 +101,15 @@ local function asksOf(id, record)
   local found, asks = {}, redis.call('SMEMBERS', record .. ':asks')
   for index = 1, #asks do found[index] = askOf(id, asks[index]) end
   return found
+end
+
+-- Of workers with very many timers and asks, one call reads those of few; those of the first one in any case.
+local workers, signals, signalsMost = {}, 0, 500
+local function signalsOf(id, record)
+  local count = redis.call('HLEN', record .. ':timers') + redis.call('SCARD', record .. ':asks')
+  signals = signals + count
+  if count > 0 and #workers > 0 and signals > signalsMost then return false, false end -- guard: an audit reads few timers and asks at once
+  return timersOf(id, record), asksOf(id, record)
 end
 
 local about, isAboutWhole = {}, true
@@ -154,9 +162,10 @@ local function pictureOf(id)
     if redis.call('ZSCORE', heldKeyOf(tag, of), id) and redis.call('HGET', rootKeyOf(tag, of), 'paused') then queued[#queued + 1] = fields.pool or atStart.pool end
   end
   local results, signals, inbox = headsOf(record .. laneKeys.results), headsOf(record .. laneKeys.signals), headsOf(record .. laneKeys.inbox)
+  local timers, asks = signalsOf(id, record)
   return {
     id, flat, redis.call('LLEN', record .. ':log'), redis.call('GET', record .. ':failure') or '', signals, results, inbox,
-    timersOf(id, record), isIn(leasesKey, id), queued, isIn(timersKey, id .. ':retry'), asksOf(id, record), 1, gateHas(id, fields), redis.call('HKEYS', largeKeyOf(record)),
+    timers, isIn(leasesKey, id), queued, isIn(timersKey, id .. ':retry'), asks, 1, gateHas(id, fields), redis.call('HKEYS', largeKeyOf(record)),
   }
 end
 
@@ -220,7 +229,6 @@ if session then
       'list', key .. ':workers', 'set', key .. ':cancelled', 'zset', key .. ':asks', 'hash', key .. ':blobs', 'set', endingKeyOf(tag, session), 'hash', permissionsKeyOf(tag, session)), {}, false, 0, {} }
   end
 end
-local workers = {}
 for index = 1, #asked do
   local id = asked[index]
   local fine, found = pcall(pictureOf, id)

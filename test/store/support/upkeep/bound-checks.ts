@@ -1,8 +1,9 @@
 /** Like checks.ts, of what one script does at most, however much there is to do. */
 import { expect } from 'vitest'
 import { newId } from '../../../../src/core/ids.ts'
+import { AuditStore } from '../../../../src/store/audit/audit-store.ts'
 import { rootKey, sessionKeys } from '../../../../src/store/keys.ts'
-import { deliveredScript, finishScript } from '../../../../src/store/script/scripts.ts'
+import { deliveredScript, finishScript, lookScript } from '../../../../src/store/script/scripts.ts'
 import { newSeed } from '../../../../src/store/wakeups.ts'
 import { endOf, siblings, together } from '../calls/batch-calls.ts'
 import { sender } from '../mail/send-checks.ts'
@@ -122,4 +123,28 @@ export const aLimitLooksAtAllWorkers: Check = async (place) => {
   await place.sessions.close(id)
   await place.redis.lpush(place.sessionKeys(id).workers, ...ids(500))
   expect(await place.sessions.limit(id, { modelCalls: 900 }, '[]')).toMatchObject({ kind: 'ok' })
+}
+
+/** Each worker with too many of them is looked at alone. */
+export const anAuditReadsFewTimersAtOnce: Check = async (place) => {
+  const { session, children } = await waiting(place, 300)
+  const audit = new AuditStore(place.redis, place.caller, place.keys, 0, 20_000)
+  const before = place.wire.sent
+  const { workers } = await audit.look(session.id, [session.root, ...children], [pool])
+  expect(workers.map(({ timers }) => timers.length)).toEqual([0, 300, 300, 300, 300])
+  expect(workers.every(({ hasSignals }) => hasSignals)).toBe(true)
+  expect(place.wire.sent).toBe(before + 4)
+}
+
+export const anAuditReadsFewBytesOfMails: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation' })
+  for (let mail = 0; mail < 8; mail++) await place.post(root, `${mail}${'x'.repeat(100_000)}`)
+  const { leases, timers, sessions, cancelling, ends } = place.keys
+  const [, [worker]] = (await place.caller.call(
+    lookScript,
+    { leases, timers, sessions, cancelling, ends },
+    { session: undefined, workers: [root], pools: [], headBytes: 1, budget: 150_000 },
+    { deadlineMs: 2_000 },
+  )) as [unknown, [unknown[]]]
+  expect(worker[6]).toEqual([9, ['i', 'i', 'i'], 0])
 }

@@ -5,6 +5,7 @@ import {
   deliveredScript,
   finishScript,
   limitScript,
+  lookScript,
 } from '../../../../src/store/script/scripts.ts'
 import type { Mutant } from '../mutant.ts'
 import * as checks from './bound-checks.ts'
@@ -51,5 +52,17 @@ export const boundMutants: readonly Mutant[] = [
     script: limitScript,
     takenOut: { value: 'false' },
     check: checks.aLimitLooksAtAllWorkers,
+  },
+  {
+    guard: 'an audit reads few timers and asks at once',
+    script: lookScript,
+    takenOut: { condition: 'false' },
+    check: checks.anAuditReadsFewTimersAtOnce,
+  },
+  {
+    guard: 'an audit reads few bytes of mails at once',
+    script: lookScript,
+    takenOut: 'line',
+    check: checks.anAuditReadsFewBytesOfMails,
   },
 ]
