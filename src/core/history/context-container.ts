@@ -16,6 +16,7 @@ import {
   type Json,
   type ToolResultMessage,
   textOf,
+  type UserMessage,
 } from './chat/chat-message.ts'
 import type { Action } from './chat-context.ts'
 import {
@@ -278,15 +279,14 @@ export class ContextContainer {
       this.#passedOver++
       return
     }
-    if (message.type === 'user' && !message.nudge && this.#run.inputText === undefined) {
+    const comesFirst = message.type === 'user' && !message.nudge && this.#run.inputText === undefined
+    if (comesFirst) {
       this.#failedRun = null
       this.#leaveOut()
       this.#blocksBefore = this.history.openBlocks
-      this.#inputAt = null
     }
-    const isInput = message.type === 'user' && !message.nudge && this.#run.inputText === undefined
     this.history.add(message)
-    if (isInput) {
+    if (comesFirst) {
       const { from: sender, context } = message
       this.#inputAt = { from: this.#blocksBefore, to: this.history.openBlocks, sender, context }
     }
@@ -297,11 +297,8 @@ export class ContextContainer {
       if (message.ended) this.#begunBackground().told(message.ended)
     } else if (message.type === 'user') {
       this.#isRunOpen = true
-      noteInput(this.#run, message)
-      if (this.#firstText === undefined && !isGiven(entry as Entry)) {
-        this.#firstText = this.#run.inputText
-        this.#firstRun = this.#run.number
-      }
+      if ((entry as { pushed?: true }).pushed) this.#run.pushed = message
+      else this.#noteInput(message, isGiven(entry as Entry))
       for (const [name, value] of Object.entries(message.facts ?? {})) this.#passedFacts[name] = value
     } else if (message.type === 'assistant') this.#replied(message)
     else if (message.type === 'toolResult') this.#answered(message)
@@ -312,10 +309,18 @@ export class ContextContainer {
     return this.#background
   }
 
-  /** A run without an input of its own answers what is there. */
+  #noteInput(message: UserMessage, isGivenAtStart = false): void {
+    noteInput(this.#run, message)
+    if (this.#firstText !== undefined || isGivenAtStart) return
+    this.#firstText = this.#run.inputText
+    this.#firstRun = this.#run.number
+  }
+
+  /** A run without an input of its own answers what is there. What was pushed last stands for its input. */
   #runOn({ at }: OrderedEntry): void {
     this.#isRunOpen = true
     this.#run.startedAt ??= at
+    if (this.#run.pushed !== null) this.#noteInput(this.#run.pushed)
   }
 
   #compacted({ firstKept, text, owed, usage, order }: CompactedEntry): void {
@@ -363,12 +368,7 @@ export class ContextContainer {
 
   /** A refused input does not count as the first one. The next input becomes the first. */
   #failed({ failure, leftOut }: FailedEntry): void {
-    this.#failedRun = {
-      run: this.#run,
-      calls: this.#calls,
-      firstText: this.#firstText,
-      code: failure.code,
-    }
+    this.#failedRun = { run: this.#run, calls: this.#calls, firstText: this.#firstText, code: failure.code }
     if (leftOut) {
       const what = this.#run.iterations === 0 ? 'input' : 'results'
       this.#leftOut = { what, note: leftOutNote(what, failure.code) }

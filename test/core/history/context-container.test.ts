@@ -329,6 +329,21 @@ describe('a context container', () => {
     expect(context.instructions).toBe('Be brief.\n\nSpeak French.')
   })
 
+  test('a message that somebody pushed is the input of no run but one that has none of its own', () => {
+    const pushed = [user('note', { pushed: true, at: 5 }), user('newest', { pushed: true, at: 6 })]
+    const sent = contextOf(...pushed, user('go', { at: 70 }))
+    expect([sent.input, sent.firstInput, sent.run.startedAt]).toEqual(['go', 'go', 70])
+    sent.apply(entry({ type: 'hooked', hook: 'prompt', did: 'transform', content: [{ type: 'text', text: 'GO' }] }))
+    const [prompt] = sent.history.prompt()
+    expect(prompt?.role === 'user' && prompt.content.map((block) => 'text' in block && block.text)).toEqual([
+      'note',
+      'newest',
+      'GO',
+    ])
+    const ordered = contextOf(...pushed, entry({ type: 'ordered', message: 'o', order: { do: 'run' }, at: 70 }))
+    expect([ordered.input, ordered.firstInput, ordered.run.startedAt]).toEqual(['newest', 'newest', 70])
+  })
+
   test('a context container sees messages pushed to its history like those pushed to itself [1.9]', () => {
     const context = contextOf(user('go'), asks('a', ['t']), result('a-0', 't'), completed)
     expect(context.action).toBe('stop')

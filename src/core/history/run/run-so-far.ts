@@ -72,6 +72,8 @@ export interface MutableRun {
   inputText: string | undefined
   /** The parsed input, once somebody has read it. Parsed JSON may take many times the memory of its text. */
   input: Json | undefined
+  /** The last message of a user that somebody pushed before the run. It is no input of a run that has one of its own. */
+  pushed: UserMessage | null
   iterations: number
   blanks: number
   cut: string[]
@@ -137,6 +139,7 @@ export function newRun(number: number): MutableRun {
     number,
     inputText: undefined,
     input: undefined,
+    pushed: null,
     iterations: 0,
     blanks: 0,
     cut: [],
