@@ -54,8 +54,13 @@ export function planRetry(facts: FailedRunFacts, decision?: UnknownDecision): Re
   const { entries } = facts
   const failed = entries.findLast((entry) => entry.type === 'failed')
   if (failed === undefined) return { kind: 'impossible', why: 'its history does not say how it failed' }
-  if (entries.some(({ type }) => type === 'user')) return planAgent(facts, failed.failure, decision)
+  if (entries.some(beginsAgentRun)) return planAgent(facts, failed.failure, decision)
   return decision === undefined ? planHandler(facts) : { kind: 'nothing_to_decide' }
+}
+
+/** The run of an agent begins with an input, or with an order to run on what is there. */
+function beginsAgentRun(entry: Entry): boolean {
+  return entry.type === 'user' || (entry.type === 'ordered' && entry.order.do === 'run')
 }
 
 /** This also plans for an agent that received nothing. */

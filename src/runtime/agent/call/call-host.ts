@@ -23,6 +23,7 @@ import type { ToolCallParts } from '../../tool/attempt.ts'
 import type { Reconciliation, ToolExecutor, ToolOutcome } from '../../tool/executor.ts'
 import type { Facts } from '../../tool/fact-collector.ts'
 import { brief } from '../../tool/messages.ts'
+import { mayRecord } from '../../turn/permit.ts'
 import type { CheckedCall } from '../iteration.ts'
 import type { Journal } from '../journal.ts'
 import { isOwnTool, longResultsOf } from './own-tools.ts'
@@ -120,12 +121,17 @@ export function partsOf(
   }
 }
 
-/** Asks the tool of a call that was started whether it took effect. */
-export async function askOutcome(host: CallsHost, local: LocalCall | LostCall): Promise<Reconciliation> {
+/**
+ * Asks the tool of a call that was started whether it took effect. Null: the turn was stopped, or a message interrupted the question; nothing is recorded
+ * then.
+ */
+export async function askOutcome(host: CallsHost, local: LocalCall | LostCall): Promise<Reconciliation | null> {
   const { tool, call, isLost } = local
   const { toolName } = call
   if (tool === undefined) return { unknown: true, why: `its kind has no tool "${toolName}" any more` }
   const answer = await host.executor.reconcile(tool, ownInput(local, tool), partsOf(host, call))
+  const { turn } = host.journal
+  if (!mayRecord(turn) || ('unknown' in answer && turn.steers.interrupts)) return null
   if (!isLost || !('done' in answer) || answer.done) return answer
   const why = `reconcile of tool "${toolName}" answered that it did not, but its arguments are no longer valid`
   return { unknown: true, why }

@@ -38,7 +38,9 @@ export function goOnWithOrder({ compactor, journal, turn }: AgentTurn): Pause | 
   return null
 }
 
-function runOnHistory({ end, journal, turn, who }: AgentTurn, { message: { id } }: Mail): void {
+function runOnHistory(agentTurn: AgentTurn, { message: { id } }: Mail): void {
+  const { end, journal, turn, who } = agentTurn
+  agentTurn.begunRun = journal.position.run
   const entries = [journal.entry('ordered', { message: id, order: { do: 'run' } })]
   journal.machine.apply('inputReceived')
   journal.tally = { ...journal.tally, iterations: 0 }

@@ -229,6 +229,35 @@ describe('a run on what is there', () => {
     expect((await talk.root.context()).history.messages.map(({ type }) => type)).toEqual(['user', 'assistant'])
   })
 
+  test('a run without a new input that failed goes on when its session is retried, and tells its kind of its cancel', async () => {
+    const cancelled: string[] = []
+    const model = recordedModel('test/m', async (_request, number) => {
+      if (number <= 2) return new TerminalError('no', { code: 'model_refused' })
+      return number === 3 ? say('reply') : new Promise<never>(() => {})
+    })
+    const onCancel = (_self: unknown, reason: string) => void cancelled.push(reason)
+    await using troupe = await TestTroupe.start({
+      workers: { agent: defineWorker({ instructions: 'x', model, onCancel }) },
+    })
+    const session = await troupe.create('agent', 'text 1', { keepOpen: true })
+    const { root } = session
+    for (const run of [1, 2]) {
+      if (run === 2) expect(await root.run()).toBe(2)
+      expect(await session.result({ run, signal: signal() })).toMatchObject({ status: 'failed' })
+      await session.idle({ signal: signal() })
+    }
+    expect(await session.retry()).toEqual({ run: 2, step: 'model call 1' })
+    expect(await session.result({ run: 2, signal: signal() })).toMatchObject({ value: { text: 'reply' } })
+    await session.idle({ signal: signal() })
+    await root.push(chat.user('And now?'))
+    await root.run()
+    await expect.poll(() => model.requests.length).toBe(4)
+    await root.cancelRun('enough')
+    expect(await session.result({ run: 3, signal: signal() })).toMatchObject({ status: 'cancelled' })
+    expect(cancelled).toEqual(['enough'])
+    expect((await troupe.client.audit({ sessionId: session.id })).findings).toEqual([])
+  })
+
   test('a run without a new input needs messages, the last of them an input', async () => {
     const talk = await conversation({ turns: 1 })
     await using _ = talk.troupe

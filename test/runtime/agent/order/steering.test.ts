@@ -294,6 +294,38 @@ describe('a message that interrupts', () => {
     await expectSound(troupe)
   })
 
+  test('a message that interrupts leaves the outcome of a call unknown that its tool is just asked about, and the run goes on', async () => {
+    const [begun, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const hangs = new Promise<never>(() => {})
+    const charge = defineTool({
+      name: 'charge',
+      description: 'Charges.',
+      effect: 'once',
+      approval: 'never',
+      run() {
+        begun.resolve()
+        return hangs
+      },
+      reconcile() {
+        asked.resolve()
+        return hangs
+      },
+    })
+    const { model } = gated([call('charge', {}, 'c'), say('Done.')])
+    const agent = defineWorker({ instructions, model, tools: [charge] })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent', 'go')
+    await begun.promise
+    await troupe.nodes[0]?.stop({ force: true })
+    await troupe.startNode({ agent })
+    await asked.promise
+    await messageOf(session, 'stop', 'interrupt')
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'Done.' } })
+    const results = (await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')
+    expect(results).toMatchObject([{ toolCallId: 'c', status: 'unknown' }])
+    await expectSound(troupe)
+  })
+
   test('a message that interrupts ends the wait for children: they are cancelled, the run goes on, and can spawn again', async () => {
     const child = defineWorker({
       receive: (message, self) =>

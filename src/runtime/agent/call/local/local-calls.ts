@@ -113,7 +113,7 @@ async function runTool(host: CallsHost, { tool, call, input }: LocalCall): Promi
 async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<'run' | 'settled'> {
   const { journal, definition } = host
   const answer = await askOutcome(host, local)
-  if (!mayRecord(journal.turn)) return 'settled'
+  if (answer === null) return 'settled'
   if ('done' in answer && answer.done) {
     recordResult(journal, local, 'ok', answer.output, 'tool.succeeded')
     return 'settled'

@@ -258,7 +258,7 @@ async function settle(
 async function reconcile(running: Running, step: PlannedStep, sub: LocalCall): Promise<StepEnd | null> {
   const { host } = running
   const answer = await askOutcome(host, sub)
-  if (!mayRecord(host.journal.turn)) return stopped
+  if (answer === null) return stopped
   if ('done' in answer) return answer.done ? endStep(running, step, sub.tool, 'ok', answer.output) : null
   const output = errorText(unknownOutcomeText(sub.call.toolName))
   if (host.definition.onUnknown === 'tell') return endStep(running, step, sub.tool, 'unknown', output)
