@@ -149,11 +149,11 @@ class SdkModel implements Model {
     for await (const part of stream) {
       if (part.type === 'error') throw part.error
       if (part.type === 'start-step') refuseDropped(this.id, request.settings, part.warnings)
-      if (isFirst && saysSomething(part)) {
+      if (comesFromProvider(part)) {
+        if (isFirst) call.onFirstByte()
         isFirst = false
-        call.onFirstByte()
+        call.onActivity?.()
       }
-      call.onActivity?.()
       reply.take(part)
       // The reply is complete. The parts that follow belong to the SDK's own loop, which is not used.
       if (part.type === 'finish-step') break
@@ -197,7 +197,8 @@ function saidIn(message: string): string {
   return message.slice(message.indexOf(': ') + 1)
 }
 
-function saysSomething(part: SdkPart): boolean {
+/** The SDK itself says that it begins, before anything has arrived, and that it was stopped. */
+function comesFromProvider(part: SdkPart): boolean {
   return part.type !== 'start' && part.type !== 'abort'
 }
 

@@ -57,6 +57,15 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(getEventListeners(heard.signal, 'abort')).toEqual([])
   })
 
+  test('a call of which nothing has arrived reports nothing that has arrived', async () => {
+    const stop = new AbortController()
+    let arrived = 0
+    await using raw = await rawProvider(() => stop.abort(new Error('enough')))
+    const heard = { ...listener(stop.signal), onFirstByte: () => arrived++, onActivity: () => arrived++ }
+    await expect(openAt(surface, raw.url).reply(requestOf([user('hello')]), heard)).rejects.toThrow('enough')
+    expect(arrived).toBe(0)
+  })
+
   test('the request holds instructions, tools, and the idempotency key, and goes out once [1.41]', async () => {
     fake.onMessage('hello', { content: 'Hi.' })
     const request = requestOf([user('hello')], { tools: [weather], idempotencyKey: 'sess ü/3/1' })
