@@ -89,7 +89,7 @@ export function outboxKeys(tag: string) {
     out: (partition: string) => `${tag}:out:${partition}`,
     /** hash; partition to the number of the last mail that went into its outbox; for ever. */
     sent: `${tag}:sent`,
-    /** hash; partition to the number of the last mail that came from its outbox; for ever. */
+    /** hash; partition to the number of the last mail that came from its outbox; and `<partition> refused` to numbers of the last mails that their recipients did not take, each with the reason; for ever. */
     received: `${tag}:received`,
   }
 }

@@ -3,7 +3,8 @@
  * OUTBOX-1 A mail is in the outbox of its sender's partition from the commit that sent it until the other partition has it. Each partition remembers
  *     the number of the last mail that it has of each other, in the script that puts it into its mailbox: so it is there once, however often it is brought.
  * OUTBOX-2 Mails of one outbox are brought in their order. A partition that cannot be reached holds up no mail for another.
- * OUTBOX-3 A mail that its recipient does not take (it is gone, has ended, or its mailbox is full) is taken out, and an event of the sender says so.
+ * OUTBOX-3 A mail that its recipient does not take (it is gone, has ended, or its mailbox is full) is taken out, and an event of the sender says so. The
+ *     other partition remembers that it was refused: the node that takes it out may be another one than the node that brought it.
  * OUTBOX-4 A process that has not learned yet that the number of partitions was raised leaves mails for the new ones until it has.
  */
 import { type RuntimeError, TransientError, toRuntimeError } from '../core/errors.ts'
@@ -76,8 +77,9 @@ export class RedisOutboxStore implements OutboxStore {
         const mails = fitting(read)
         const { last, wakeups, refused } = await this.#deliver(partition, mails)
         carried.wakeups.push(...wakeups)
-        carried.refused += refused.length
-        carried.delivered += await this.#takeOut(partition, mails, last, refused)
+        const taken = await this.#takeOut(partition, mails, last, refused)
+        carried.delivered += taken
+        carried.refused += refused.filter(({ mail }) => mails.indexOf(mail) < taken).length
         if (read.length < atOnce && mails.length === read.length) break
       }
       return carried

@@ -12,7 +12,8 @@ ARGV[1] header    json:
 ARGV[2] texts     then each mail as text
 Returns {last, wakeups, {number, why, ...}}
         last: number of the last mail that was received, now or before
-        number, why: each mail that its recipient refuses, with a word that post.lua returns
+        number, why: each mail that its recipient refuses, or has refused in an earlier call, with a word that post.lua returns. Whoever takes it
+        out of its outbox tells of it, and that may be another node
 Builds  T:w:<id> and its inbox, T:w:<root>; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of its pool; T:nodes, T:pools;
         tells T:cancel-notices of what steers.
 Events  none: its sender's commit has told of it. A mail that was received before is passed over. ]]
@@ -28,9 +29,18 @@ for index = 1, #mails do
   checkNumbers(mails[index], 'number')
   if not texts[index + 1] then error('the texts should be as many as the mails', 0) end
 end
-local last = redis.call('HGET', receivedKey, header.from) or '0'
-checkCount(receivedKey, header.from, last)
-last = tonumber(last)
+local refusedField = header.from .. ' refused'
+local known = redis.call('HMGET', receivedKey, header.from, refusedField)
+checkCount(receivedKey, header.from, known[1] or '0')
+local last = tonumber(known[1] or '0')
+-- Refused before, and perhaps not told of yet. What stood before the first of these mails was taken out, and told of.
+local first = #mails > 0 and mails[1].number or 0
+for number, why in string.gmatch(known[2] or '', '(%d+) ([%l_]+)') do
+  if tonumber(number) >= first then -- guard: no more refused mails are remembered than stand in an outbox
+    refused[#refused + 1] = number
+    refused[#refused + 1] = why
+  end
+end
 
 local now, woke = nowMs(), newWakes()
 for index = 1, #mails do
@@ -51,6 +61,7 @@ for index = 1, #mails do
     else
       refused[#refused + 1] = digits(mail.number)
       refused[#refused + 1] = why[1]
+      redis.call('HSET', receivedKey, refusedField, table.concat(refused, ' ')) -- guard: a refused mail is answered as such until it was told of
     end
   end
 end

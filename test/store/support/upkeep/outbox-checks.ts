@@ -97,6 +97,26 @@ export const aDamagedRecipientHoldsUpNoOther: Check = async (place) => {
   expect(answer).toMatchObject({ 0: '3', 2: ['1', 'damaged', '2', 'not_found'] })
 }
 
+const nobody = rootIdOf(newId(0))
+
+/** The node that brought a mail may not be the one that takes it out: it died, its answer was lost, or two bring the same mails. */
+export const aRefusedMailIsAnsweredUntilItIsToldOf: Check = async (place) => {
+  const { root } = await place.create({ rests: true, mode: 'conversation' })
+  const bring = () =>
+    deliver(place, [
+      [1, nobody],
+      [2, root],
+      [3, nobody],
+    ])
+  const answer = ['3', '', ['1', 'not_found', '3', 'not_found']]
+  expect([(await bring()).toSpliced(1, 1, ''), await bring()]).toEqual([answer, answer])
+}
+
+export const whatWasToldOfIsForgotten: Check = async (place) => {
+  for (const number of [1, 2, 3]) await deliver(place, [[number, nobody]])
+  expect(await place.redis.hgetall(outboxKeys(place.keys.tag).received)).toEqual({ 5: '3', '5 refused': '3 not_found' })
+}
+
 export const aMailStaysUntilItWasReceived: Check = async (place) => {
   const { turn } = await sender(place)
   await sendOut(turn, 3)

@@ -30,6 +30,18 @@ export const outboxMutants: readonly Mutant[] = [
     check: checks.aDamagedRecipientHoldsUpNoOther,
   },
   {
+    guard: 'a refused mail is answered as such until it was told of',
+    script: deliverScript,
+    takenOut: 'line',
+    check: checks.aRefusedMailIsAnsweredUntilItIsToldOf,
+  },
+  {
+    guard: 'no more refused mails are remembered than stand in an outbox',
+    script: deliverScript,
+    takenOut: { condition: 'true' },
+    check: checks.whatWasToldOfIsForgotten,
+  },
+  {
     guard: 'a mail stays in its outbox until it was received',
     script: deliveredScript,
     takenOut: { condition: 'false' },
