@@ -141,6 +141,8 @@ for index = 1, #ids do
       'signals', digits(tonumber(record.signals or atStart.signals) + signalsGone), 'results', digits(tonumber(record.results or atStart.results) + resultsGone),
       'pendingCalls', atStart.pendingCalls, 'signalsOpen', atStart.signalsOpen, 'attempt', atStart.attempt }
     if record.steps then changes[#changes + 1], changes[#changes + 2] = 'steps', atStart.steps end
+    if record.isolated then changes[#changes + 1], changes[#changes + 2] = 'isolated', atStart.isolated end -- guard: isolated starts of a run that a finish ends are not held against the next one
+    if record.lastWords then redis.call('HDEL', recordKey, 'lastWords') end -- guard: last words go with a run that a finish ends
     if record.steered then changes[#changes + 1], changes[#changes + 2] = 'steered', atStart.steered end
     if record.atOnce then changes[#changes + 1], changes[#changes + 2] = 'atOnce', atStart.atOnce end -- guard: no child of the next run waits for those of a cancelled one
     if record.gates then changes[#changes + 1], changes[#changes + 2] = 'gates', (writeLeft(tag, id, record, now)) end

@@ -144,6 +144,16 @@ export const aWorkerGoesOnAfterACancelledRun: Check = async (place) => {
   expect((await node.claim()).assignment).toMatchObject({ run: 2, purpose: 'run' })
 }
 
+export const aMessageIsNotBlamedForACancelledRun: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation' })
+  for (let start = 0; start < 5; start++) await lost(place, await place.node().claim())
+  await place.redis.hset(place.workerKeys(root).record, 'lastWords', 'out of memory')
+  await place.post(root, 'second')
+  await cancel(place, root, 'run')
+  await place.node().upkeep.finishCancelled()
+  expect((await place.node().claim()).assignment).toMatchObject({ run: 2, purpose: 'run', starts: 1, lastWords: null })
+}
+
 export const theParentOfAChildThatNeverRanGetsAResult: Check = async (place) => {
   const { node, root, second } = await pair(place)
   await cancel(place, second)

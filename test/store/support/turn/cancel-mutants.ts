@@ -77,6 +77,18 @@ export const cancelMutants: readonly Mutant[] = [
     check: checks.aWorkerGoesOnAfterACancelledRun,
   },
   {
+    guard: 'isolated starts of a run that a finish ends are not held against the next one',
+    script: finishScript,
+    takenOut: 'line',
+    check: checks.aMessageIsNotBlamedForACancelledRun,
+  },
+  {
+    guard: 'last words go with a run that a finish ends',
+    script: finishScript,
+    takenOut: 'line',
+    check: checks.aMessageIsNotBlamedForACancelledRun,
+  },
+  {
     guard: 'a job whose run is cancelled while nobody runs it ends',
     script: finishScript,
     takenOut: { value: 'false' },
