@@ -17,6 +17,7 @@ import type { Refusal } from '../worker/refusal.ts'
 import type { CallCost } from '../worker/run/cost.ts'
 import type { Failure } from '../worker/run/failure.ts'
 import type { RunState } from '../worker/run/run-state.ts'
+import type { CommitEnd } from './commit-end.ts'
 import type { HostedKind } from './hosted-kind.ts'
 import type { Wakeup, WakeupsThere } from './wake.ts'
 
@@ -221,10 +222,8 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   /** Open asks that nobody need answer any more. An ask that has ended makes the store refuse the commit. */
   readonly withdraws: readonly string[]
   readonly event: string
-  /** Set when the turn ends: what the worker waits for, as `encodeWait` writes it; and for how long it has held its slot. */
-  readonly end?:
-    | { readonly wait: string; readonly retryMs?: number; readonly next: SlotNext; readonly turnMs?: number }
-    | undefined
+  /** Set when the turn ends. `next`: what its slot does then. */
+  readonly end?: (CommitEnd & { readonly next: SlotNext }) | undefined
   /** The wake-up that this turn answers; empty for none. */
   readonly wakeup: string
   /** Set with `end`: the wake-up was moved to the busy ones. */

@@ -5,6 +5,8 @@ import type { TurnWait } from '../../core/worker/wait.ts'
 export interface TurnEnd {
   readonly wait: TurnWait
   readonly retryMs?: number
+  /** The turn is released and recorded nothing: its start does not count. */
+  readonly isUncounted?: boolean
 }
 
 /**

@@ -300,9 +300,9 @@ export class Turn {
     while (this.#state.kind === 'ending') {
       const { end } = this.#state
       const batch = this.#steps.take()
-      const steps = batch.length > 0 ? batch : [emptyStep(this.#steps.recorded)]
-      if (this.#steps.isEmpty) return this.#commit(steps, end)
-      await this.#commit(steps)
+      if (batch.length === 0) return this.#commit([emptyStep(this.#steps.recorded)], { ...end, isUncounted: true })
+      if (this.#steps.isEmpty) return this.#commit(batch, end)
+      await this.#commit(batch)
     }
   }
 

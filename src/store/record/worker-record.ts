@@ -70,7 +70,7 @@ export const workerFields = {
   permissions: optional('permissions', { test: isPermissionsText }, readPermissions),
   /** What the worker whose message began the run may use; null if nothing restricts that. */
   runPermissions: optional('runPermissions', { test: isPermissionsText }, readPermissions),
-  /** `<epoch>:<nonce>` while a slot holds the worker, `<epoch>:` after a lease that ended, empty after a turn. */
+  /** `<epoch>:<nonce>` while a slot holds the worker, `<epoch>:` after a lease that ended or a start that does not count, empty after a turn. */
   token: withDefault('token', '', /^(\d+:.*)?$/s, text),
   lastCommit: optional('commit', /^\d+:.*:\d+$/s, decodeCommitField, noCommit),
   run: counter('run', '1'),

@@ -46,6 +46,8 @@ export function commitArgs(request: CommitRequest, policy: Policy): CommitArgs {
   if (end) {
     fields.wait = end.wait
     if (end.retryMs !== undefined) fields.retryMs = end.retryMs
+    if (end.isUncounted) fields.isUncounted = true
+    if (end.isUncounted && end.isIsolated) fields.isIsolated = true
     if (end.turnMs) fields.turnMs = end.turnMs
     addSlot(fields, request, end.next)
   }

@@ -57,6 +57,22 @@ describe('a turn', () => {
     expect(store.commits).toHaveLength(1)
   })
 
+  test.each([
+    { steps: 0, isUncounted: true },
+    { steps: 1, isUncounted: undefined },
+  ])(
+    'the commit that releases a turn with $steps steps says whether the start of its worker counts',
+    async ({ steps, isUncounted }) => {
+      const store = new HeldStore()
+      const turn = new Turn(assignmentByHand({ suspect: true }), store.host())
+      for (let step = 0; step < steps; step++) turn.add(emptyStep(turn.position))
+      void turn.release()
+      await waitUntil('the ending commit is on its way', () => store.commits.length === 1)
+      const { end } = store.commits[0]?.request ?? {}
+      expect([end?.wait, end?.isUncounted, end?.isIsolated]).toEqual(['again', isUncounted, true])
+    },
+  )
+
   test('a turn keeps the worker that its ending commit claimed when a cancel comes too late', async () => {
     const store = new HeldStore()
     const turn = new Turn(assignmentByHand(), store.host())

@@ -179,7 +179,7 @@ interface CommitHead {
 
 /** Makes the request of one commit, in the form that the store takes. */
 export function requestOf(
-  { workerId, pool, token, resultsSeen, largeResults }: Assignment,
+  { workerId, pool, token, resultsSeen, largeResults, suspect }: Assignment,
   { position, notes, openChildren, ...step }: Step,
   { sequence, version, wakeup, steersSeen, ending }: CommitHead,
 ): CommitRequest {
@@ -229,6 +229,7 @@ export function requestOf(
     end: ending && {
       ...ending.end,
       wait: encodeWait(ending.end.wait),
+      isIsolated: suspect,
       next: nextOf(ending.plan),
       turnMs: ending.turnMs,
     },

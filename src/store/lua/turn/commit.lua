@@ -79,6 +79,8 @@ ARGV[1] header    json:
       id           of the child
     wait           the turn ends: what the worker waits for; again: nothing, it returns to the run queue
     retryMs        until the next attempt
+    isUncounted    true, with again: the turn was released and recorded nothing, so its start does not count
+    isIsolated     true, with isUncounted: it was an isolated start
     turnMs         how long the turn has lasted; absent: less than a millisecond
     leave          the slot claims nothing: its wake-up; empty: it has none
     wasBusy        true: that wake-up may be among the busy ones

@@ -55,6 +55,27 @@ export const lastWordsGoWithACommit: Check = async (place) => {
   expect(await place.redis.hget(place.workerKeys(root).record, 'lastWords')).toBeNull()
 }
 
+/** Its last words stay, too. */
+export const aReleasedTurnThatRecordedNothingChangesNoCount: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node()
+  const free = place.policy.suspectAfterStarts
+  for (let start = 0; start < free; start++) await releaseTurn(place, await node.claim(), [root])
+  await releaseTurn(place, await node.claim(), [root])
+  const released = { open: false, end: { wait: 'again', isUncounted: true, isIsolated: true, next: null } } as const
+  for (let time = 0; time < 2; time++) {
+    const turn = await node.claim()
+    expect(turn.assignment).toMatchObject({ starts: free + 2, suspect: true, lastWords: words })
+    await turn.record(released)
+    expect(await place.redis.hget(place.workerKeys(root).record, 'isolated')).toBe('1')
+  }
+  // A turn that has recorded something is released like any other.
+  const turn = await node.claim()
+  await turn.record({ entries: ['{}'] })
+  await turn.record(released)
+  expect((await node.claim()).assignment).toMatchObject({ starts: 1, suspect: false, lastWords: null })
+}
+
 export const lastWordsMakeNoRecord: Check = async (place) => {
   const { root } = await place.create()
   const turn = await place.node().claim()

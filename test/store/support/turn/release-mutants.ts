@@ -41,6 +41,18 @@ export const releaseMutants: readonly Mutant[] = [
     check: checks.lastWordsGoWithACommit,
   },
   {
+    guard: 'starts stay counted if a turn is released and recorded nothing',
+    script: commitScript,
+    takenOut: { value: '0' },
+    check: checks.aReleasedTurnThatRecordedNothingChangesNoCount,
+  },
+  {
+    guard: 'an isolated start that recorded nothing is not counted',
+    script: commitScript,
+    takenOut: 'line',
+    check: checks.aReleasedTurnThatRecordedNothingChangesNoCount,
+  },
+  {
     guard: 'damaged last words break no event',
     script: sweepScript,
     takenOut: { token: [`not string.find(words, '["\\\\%c]')`, 'true'] },

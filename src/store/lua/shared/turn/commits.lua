@@ -97,12 +97,23 @@ local function writeTaken(tag, turn, batch)
   turn.results = results
 end
 
+-- How many starts without a commit stay counted? None, unless the turn was released and recorded nothing: nobody knows more of its worker than before.
+local function startsKept(turn)
+  return turn.commit.isUncounted and turn.commit.wait == 'again' and math.max(0, startsOf(turn.record) - 1) or 0 -- guard: starts stay counted if a turn is released and recorded nothing
+end
+
 -- Writes what the step says of the run, and the handler's state. Fields that are mostly empty exist only when they were ever needed.
 local function writeState(turn)
   local record, commit, recordKey = turn.record, turn.commit, turn.recordKey
+  local isolatedKept = 0
+  turn.startsKept = startsKept(turn)
+  if turn.startsKept > 0 then
+    isolatedKept = tonumber(record.isolated or atStart.isolated)
+    if commit.isIsolated then isolatedKept = math.max(0, isolatedKept - 1) end -- guard: an isolated start that recorded nothing is not counted
+  end
   change(turn, 'runState', commit.runState)
   change(turn, 'open', commit.open and '1' or '0')
-  if record.isolated then change(turn, 'isolated', atStart.isolated) end -- guard: isolated starts count anew after a commit
+  if record.isolated then change(turn, 'isolated', digits(isolatedKept)) end -- guard: isolated starts count anew after a commit
   if commit.attempt or record.attempt then change(turn, 'attempt', commit.attempt or atStart.attempt) end
   if commit.pendingCalls or record.pendingCalls then change(turn, 'pendingCalls', commit.pendingCalls or atStart.pendingCalls) end
   if commit.steps or record.steps then change(turn, 'steps', digits(commit.steps or 0)) end
@@ -115,7 +126,7 @@ local function writeState(turn)
     change(turn, 'data', '@')
   end
   if commit.configured then change(turn, 'configured', commit.configured) end
-  if record.lastWords then redis.call('HDEL', recordKey, 'lastWords') end -- guard: last words go with a commit
+  if record.lastWords and turn.startsKept == 0 then redis.call('HDEL', recordKey, 'lastWords') end -- guard: last words go with a commit
   if commit.failure then
     redis.call('SET', recordKey .. ':failure', commit.failure)
     change(turn, 'failed', '1')
@@ -260,7 +271,8 @@ local function writeTurnEnd(tag, turn, batch)
     ofRoot[#ofRoot + 1] = 'turnUs'
     ofRoot[#ofRoot + 1] = average
   end
-  change(turn, 'token', atStart.token)
+  -- The next epoch is as far from that of this commit as there are starts without one.
+  change(turn, 'token', turn.startsKept > 0 and digits(epochOf(record) + turn.startsKept) .. ':' or atStart.token)
   change(turn, 'wait', wait) -- guard: the record says what a turn that ended waits for
   batch.ended[#batch.ended + 1] = worker
   if again then
