@@ -256,6 +256,11 @@ local function writeTurnEnd(tag, turn, batch)
       -- An ended run may have dropped results that this turn has not seen: then all results that are there are unseen.
       local seen = math.max(commit.resultsSeen or 0, results)
       local laneKey, most = recordKey .. laneKeys.results, countAwaited(wait)
+      if most and results > (commit.resultsSeen or 0) then
+        -- The node does not know how many of those there were.
+        most = math.max(most, results + (commit.pendingCount or 0)) -- guard: results that an ended run dropped are none that a later run waits for
+        wait = 'results:' .. digits(most)
+      end
       -- For a wait that counts results, none is read: there may be thousands.
       local length = most and redis.call('LLEN', laneKey)
       if most then again = length > seen - results and results + length >= most end -- guard: end-of-turn test of results that are counted
