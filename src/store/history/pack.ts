@@ -81,9 +81,12 @@ export function headOf(element: Buffer): PackHead | null {
   return head === undefined ? null : { entries: Number(entries), bytes: Number(bytes), length: head.length }
 }
 
-/** Null if these entries cannot be packed, or would take no less room. A pack is read back before it is used. */
+/**
+ * Null if these entries cannot be packed, or would take no less room. A pack is read back before it is used. Elements that somebody else has packed
+ * since their positions were read are no entries.
+ */
 export async function packed(entries: readonly Buffer[]): Promise<Buffer | null> {
-  if (entries.some((entry) => entry.includes(separator))) return null
+  if (entries.some((entry) => entry.includes(separator) || !isEntry(entry))) return null
   const text = Buffer.concat(entries.flatMap((entry, index) => (index === 0 ? [entry] : [Buffer.of(separator), entry])))
   const pack = Buffer.concat([Buffer.from(`${codec}${entries.length} ${text.length} `), await compress(text, level)])
   const isSmaller = pack.length + 3 * entries.length < text.length

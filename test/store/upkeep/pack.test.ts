@@ -148,6 +148,7 @@ describe('packing', () => {
     ['leaves a worker that may run', checks.nothingIsPackedOfAWorkerThatMayRun],
     ['takes the place of what its maker read', checks.aPackTakesThePlaceOfWhatItsMakerRead],
     ['that is sent again is the same', checks.aPackSentAgainIsTheSame],
+    ['takes no pack for entries after its node stood still', checks.whatANodeFoundLongAgoIsNotPackedAnew],
     ['happens once', checks.whatIsPackedIsPackedOnce],
     ['leaves a young history', checks.aYoungHistoryIsNotPacked],
     ['passes over workers that may run', checks.aWalkPassesOverWorkersThatMayRun],

@@ -196,3 +196,19 @@ export const aWalkGoesOnBehindWhatItHasPacked: Check = async (place) => {
   expect(await walk(place)).toBe(1)
   expect([await raw(place, one), await raw(place, two)]).toEqual([6, 0])
 }
+
+/** A node stood still in its walk. Meanwhile another node packed what the first had found, and the workers went on. */
+export const whatANodeFoundLongAgoIsNotPackedAnew: Check = async (place) => {
+  const all: Rested[] = []
+  for (let number = 0; number < 9; number++) all.push(await rested(place, oldEntries(6), `c${number}`))
+  await walk(place)
+  const write = (texts: readonly string[]) => Promise.all(all.map(({ log }) => place.redis.rpush(log, ...texts)))
+  const [more, last] = [oldEntries(3, 'said meanwhile'), oldEntries(4, 'said at last')]
+  await write(more)
+  const slow = packer(place, 'node-a', { packMs: 0 })
+  expect(await slow.packSome()).toEqual({ packed: 8, done: false })
+  expect(await walk(place, 'node-b')).toBe(1)
+  await write(last)
+  await slow.packSome()
+  for (const one of all) expect(await entriesOf(place, one)).toEqual([...one.entries, ...more, ...last])
+}
