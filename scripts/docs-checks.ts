@@ -3,6 +3,7 @@
  * DOCS-2 Tables that people write (errors, events, states) name exactly what the sources name.
  * DOCS-3 A link leads to an existing file and heading, a comment cites an existing page, and no page names a folder of a developer's machine.
  * DOCS-4 A log or report line that the operations page quotes is in the sources.
+ * DOCS-5 Each type of options that a table of the definitions or the client names has a table there, too, and so has each type that it extends.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { eventTypes } from '../src/core/event/event.ts'
 import { runStates, workerStates } from '../src/core/worker/run/run-state.ts'
 import { requirementProblems } from './requirements.ts'
+import { parentsOf } from './type-tables.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -23,6 +25,7 @@ export const checks: readonly (() => string[])[] = [
   checkLinks,
   checkCitations,
   checkQuotations,
+  checkOptionTables,
 ]
 
 /** The rows of a page's tables whose first cell names something in code quotes, with the other cells of the row. */
@@ -182,4 +185,26 @@ function checkQuotations(): string[] {
   return quoted
     .filter((text) => !sources.includes(text))
     .map((text) => `${page} quotes "${text}", which no source says`)
+}
+
+/** Names under which a table of options stands, where that is another one than the type's. */
+const tableOf: Readonly<Record<string, string>> = {
+  GivenTurnShare: 'TurnShare',
+  ConfigurationChange: 'Configuration',
+  DismissQuery: 'LettersQuery',
+  ApprovalsQuery: 'AsksQuery',
+}
+/** Tables of these would tell nothing: a package of a provider says what they hold, or nobody writes them. */
+const withoutTable = ['ProviderOptions', 'AsyncDisposable']
+
+function checkOptionTables(): string[] {
+  const pages = ['docs/reference/definitions.md', 'docs/reference/client.md']
+  const text = pages.map(read).join('\n')
+  const tables = new Set([...text.matchAll(/<!-- generated: (\w+) -->/g)].map(([, name]) => name as string))
+  const named = [...text.matchAll(/\b[A-Z]\w*(?:Query|Options|Settings|Rules)\b/g)].map(([name]) => name)
+  const parents = [...tables].flatMap(parentsOf)
+  const missing = new Set(
+    [...named, ...parents].filter((name) => !tables.has(tableOf[name] ?? name) && !withoutTable.includes(name)),
+  )
+  return [...missing].map((name) => `${pages.join(' and ')} have no table of ${name}`)
 }

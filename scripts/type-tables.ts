@@ -22,6 +22,10 @@ const definitions = 'src/core/definition'
 const pages: Readonly<Record<string, readonly (readonly [file: string, declaration: string])[]>> = {
   'docs/reference/definitions.md': [
     [`${definitions}/define-worker.ts`, 'HandlerFields'],
+    [`${definitions}/run-limits.ts`, 'ConcurrencySettings'],
+    [`${definitions}/run-limits.ts`, 'RateSettings'],
+    [`${definitions}/retry-settings.ts`, 'RetrySettings'],
+    [`${definitions}/worker-identity.ts`, 'WorkerIdentity'],
     [`${definitions}/define-worker.ts`, 'Self'],
     [`${definitions}/define-worker.ts`, 'SpawnOptions'],
     [`${definitions}/on-cancel.ts`, 'AgentCancelSelf'],
@@ -36,6 +40,10 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     [`${definitions}/agent/define-agent.ts`, 'AgentLimits'],
     [`${definitions}/child-limits.ts`, 'ChildLimits'],
     [`${definitions}/agent/define-agent.ts`, 'AgentSelf'],
+    [`${definitions}/agent/approval-rules.ts`, 'ApprovalRules'],
+    [`${definitions}/agent/compaction-settings.ts`, 'CompactionSettings'],
+    [`${definitions}/agent/long-results.ts`, 'LongResults'],
+    [`${definitions}/agent/context-settings.ts`, 'ContextSettings'],
     [`${definitions}/agent/iteration-context.ts`, 'IterationContext'],
     [`${definitions}/agent/iteration-context.ts`, 'HookSelf'],
     [`${definitions}/tool/define-tool.ts`, 'ToolDefinition'],
@@ -55,6 +63,9 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     ['src/client/client.ts', 'Troupe'],
     ['src/client/session/sessions.ts', 'Sessions'],
     ['src/client/submission/submission.ts', 'CreateSession'],
+    ['src/client/submission/approval-options.ts', 'ApprovalOptions'],
+    ['src/core/worker/turn-share.ts', 'TurnShare'],
+    ['src/client/session/sessions.ts', 'CreateOptions'],
     ['src/client/session/session.ts', 'Session'],
     ['src/client/session/run/run.ts', 'Run'],
     ['src/client/worker.ts', 'Worker'],
@@ -62,22 +73,43 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     ['src/client/queries.ts', 'ResultQuery'],
     ['src/client/session/session-events.ts', 'EventsQuery'],
     ['src/client/session/run/retry.ts', 'RetryQuery'],
+    ['src/client/session/fork.ts', 'ForkSession'],
+    ['src/client/person/pause.ts', 'PauseOptions'],
     ['src/client/queries.ts', 'SessionsQuery'],
     ['src/client/queries.ts', 'WorkersQuery'],
     ['src/client/queries.ts', 'HistoryQuery'],
     ['src/client/queries.ts', 'MailboxQuery'],
+    ['src/client/queries.ts', 'ContextQuery'],
+    ['src/client/session/conversation/branches.ts', 'ForkQuery'],
+    ['src/client/session/conversation/amend.ts', 'AmendQuery'],
+    ['src/client/session/conversation/orders.ts', 'CompactQuery'],
+    ['src/client/session/conversation/orders.ts', 'ConfigureQuery'],
+    ['src/core/worker/message/configuration.ts', 'Configuration'],
+    ['src/client/queries.ts', 'NodesQuery'],
+    ['src/client/fleet/node-handle.ts', 'NodeHandle'],
+    ['src/client/fleet/pools.ts', 'Pools'],
+    ['src/client/fleet/partition-list.ts', 'Partitions'],
+    ['src/client/event/fleet-events.ts', 'FleetQuery'],
+    ['src/client/event/fleet-events.ts', 'FleetEvent'],
+    ['src/client/usage.ts', 'UsageQuery'],
+    ['src/client/person/approvals.ts', 'Approvals'],
+    ['src/client/person/approvals.ts', 'Decide'],
     ['src/client/person/asks.ts', 'Asks'],
     ['src/client/queries.ts', 'AsksQuery'],
     ['src/client/person/asks.ts', 'AnswerOptions'],
     ['src/client/queries.ts', 'PruneQuery'],
     ['src/client/queries.ts', 'DeadLettersQuery'],
     ['src/client/queries.ts', 'LettersQuery'],
+    ['src/client/queries.ts', 'RedriveQuery'],
     ['src/client/queries.ts', 'AuditQuery'],
     ['src/client/webhook/webhooks.ts', 'Webhooks'],
     ['src/client/webhook/webhook.ts', 'AddWebhook'],
     ['src/client/webhook/webhook.ts', 'RotateWebhook'],
     ['src/client/webhook/webhook.ts', 'DeliveriesQuery'],
     ['src/compose.ts', 'StartNodeOptions'],
+    ['src/core/definition/model.ts', 'ModelSettings'],
+    ['src/core/definition/model.ts', 'ModelPrice'],
+    ['src/notify/result-teller.ts', 'WebhookSettings'],
     ['src/runtime/node/running-node.ts', 'TroupeNode'],
   ],
 }
@@ -193,7 +225,20 @@ function membersOf(file: string, declaration: string): Member[] {
   const lines = readFileSync(join(root, file), 'utf8').split('\n')
   const begin = lines.findIndex((line) => new RegExp(`^(export )?(interface|class) ${declaration}\\b`).test(line))
   if (begin < 0) throw new Error(`${file} declares no ${declaration}`)
-  return readMembers(lines.slice(begin + 1, lines.indexOf('}', begin)), 2, '')
+  const members = readMembers(lines.slice(begin + 1, lines.indexOf('}', begin)), 2, '')
+  if (members.length === 0) throw new Error(`${file}: no member of ${declaration} can be read`)
+  return members
+}
+
+/** What the declaration extends, by name. Its table does not show their members. */
+export function parentsOf(declaration: string): string[] {
+  const file = Object.values(pages)
+    .flat()
+    .find(([, name]) => name === declaration)?.[0]
+  if (file === undefined) return []
+  const head = new RegExp(`^(?:export )?(?:interface|class) ${declaration}\\b.* extends (.*) \\{$`, 'm')
+  const [, parents = ''] = head.exec(readFileSync(join(root, file), 'utf8')) ?? []
+  return parents.split(', ').flatMap((parent) => /^\w+/.exec(parent)?.[0] ?? [])
 }
 
 function readMembers(lines: readonly string[], indent: number, prefix: string): Member[] {
@@ -201,7 +246,8 @@ function readMembers(lines: readonly string[], indent: number, prefix: string): 
   let comment = ''
   for (let index = 0; index < lines.length; index++) {
     const line = lines[index] as string
-    const text = line.slice(indent)
+    // A method that is bound to its object is written as a function.
+    const text = line.slice(indent).replace(/^(\w+) = (?:async )?(?=\()/, '$1')
     if (!line.startsWith(' '.repeat(indent)) || text.startsWith(' ')) continue
     if (text.startsWith('/**')) {
       const end = lines.findIndex((one, at) => at >= index && one.includes('*/'))
@@ -216,7 +262,8 @@ function readMembers(lines: readonly string[], indent: number, prefix: string): 
       members.push(...readMembers(lines.slice(index + 1, end), indent + 2, `${prefix}${nested}.`))
       index = end
     } else {
-      const member = /^(?:readonly |async |get )*([a-z]\w*)(\??)([:(<].*)$/.exec(headOf(lines, index, indent))
+      const head = headOf([text, ...lines.slice(index + 1)])
+      const member = /^(?:readonly |async |get )*([a-z]\w*)(\??)([:(<].*)$/.exec(head)
       const [, name = '', optional = '', rest = ''] = member ?? []
       if (member !== null && name !== 'constructor')
         members.push({ name: prefix + name, type: typeOf(isGetter ? rest.slice(2) : rest, optional), comment })
@@ -227,10 +274,9 @@ function readMembers(lines: readonly string[], indent: number, prefix: string): 
 }
 
 /** A member up to its body: its first line, and those that follow while a bracket is open or a union goes on. */
-function headOf(lines: readonly string[], begin: number, indent: number): string {
-  let head = (lines[begin] as string).slice(indent)
-  for (let next = begin + 1; next < lines.length; next++) {
-    const line = lines[next] as string
+function headOf([first = '', ...lines]: readonly string[]): string {
+  let head = first
+  for (const line of lines) {
     const open = (head.match(/[([]/g)?.length ?? 0) - (head.match(/[)\]]/g)?.length ?? 0)
     if (open <= 0 && !/^\s+\| /.test(line)) break
     head += ` ${line.trim()}`

@@ -24,7 +24,9 @@ export interface FleetQuery {
 
 /** An event, and where a follower of all sessions stands behind it. */
 export interface FleetEvent {
+  /** The event: [events](events.md). */
   readonly event: TroupeEvent
+  /** Where the follower stands behind it: `after` of a later call. */
   readonly position: string
 }
 

@@ -48,6 +48,7 @@ export interface Approval {
 export type ApprovalsQuery = Omit<AsksQuery, 'kind'>
 
 export interface Decide extends AnswerOptions {
+  /** Whether the call runs. */
   readonly decision: 'approve' | 'deny'
   /** With approve: the call runs with these arguments, in place of those that the model wrote. They must fit the schema of the tool. */
   readonly arguments?: unknown

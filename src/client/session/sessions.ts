@@ -35,6 +35,7 @@ export type CreateOf<Given> = Omit<CreateSession, 'kind' | 'input'> &
   )
 
 interface CreateOptions {
+  /** The first `events()` of the session also gets what nodes told before. Default: false. */
   readonly follow?: boolean
 }
 

@@ -13,7 +13,7 @@ export interface CompactionSettings {
   readonly keep?: number
   /** The model that writes the summary, as for `model` of an agent. Default: the model of the agent. */
   readonly model?: unknown
-  /** `false`: old results of tools are not cleared before anything is summarised. */
+  /** `false`: old results of tools are not cleared before anything is summarised. Default: true. */
   readonly clearResults?: boolean
   /** What else the summary must hold, in your words. Default: nothing. */
   readonly instruction?: string
