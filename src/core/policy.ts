@@ -245,7 +245,7 @@ export const policy = {
   stepBytesMax: 1_835_008,
   /** How many timers and asks of one run may be open at once. The end of the run drops them in one script. */
   openSignalsMax: 1_500,
-  /** How many messages a session may begin with. One script writes them. */
+  /** How many messages a session may begin with. Many of them are written in pieces, before the session is there. */
   givenMessagesMax: 50_000,
   /** The size of all messages with which a session begins. */
   givenHistoryBytesMax: 33_554_432,

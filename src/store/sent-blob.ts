@@ -42,8 +42,9 @@ export async function withSentBlobs<Answer>(
     if (answer !== null) return answer
   }
   const ids = blobs.map(({ ref }) => ref.id).join(', ')
+  const what = ids === '' ? 'the history of a session' : `the bytes of blob ${ids} of session ${blobs[0]?.sessionId}`
   throw new TransientError(
-    `the bytes of blob ${ids} of session ${blobs[0]?.sessionId} were sent to Redis ${timesMost} times and were gone each time: does it evict keys (maxmemory-policy), or does another program delete them?`,
+    `${what} were sent to Redis ${timesMost} times and were gone each time: does it evict keys (maxmemory-policy), or does another program delete them?`,
     { code: 'store_refused' },
   )
 }

@@ -17,11 +17,11 @@ import {
   type SessionLimits,
 } from '../../core/policy.ts'
 import type { Wakeup } from '../../core/ports/wake.ts'
-import type { PartitionKeys } from '../keys.ts'
+import { type PartitionKeys, rootKey } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
 import { Batcher, batchesOf, bytesOf } from '../script/batcher.ts'
 import type { HeaderValue, ScriptCaller } from '../script/script.ts'
-import { createSessionsScript } from '../script/scripts.ts'
+import { createSessionsScript, prepareForkScript } from '../script/scripts.ts'
 import { type SentBlob, withSentBlobs } from '../sent-blob.ts'
 import { newSeed, parseWakeups } from '../wakeups.ts'
 
@@ -67,12 +67,15 @@ type Answer = CreateAnswer | TransientError
 type Settled = PromiseSettledResult<CreateAnswer>
 
 interface Prepared {
+  readonly sessionId: string
   /** The session's part of the header. */
   readonly fields: Readonly<Record<string, HeaderValue | undefined>>
   /** The mail, the event, then the history entries, then the facts of the blobs. */
   readonly texts: readonly string[]
   /** Their bytes go before. */
   readonly blobs: readonly SentBlob[]
+  /** Entries of its history that go before, since they are many or long. */
+  readonly sent: readonly string[]
   /** Set for an order with a key. */
   readonly partitions: number | undefined
   readonly bytes: number
@@ -112,7 +115,7 @@ export class CreateSessions {
   async create(order: SessionOrder): Promise<CreateAnswer> {
     const prepared = this.#prepare(order)
     // Nobody waits for the bytes of another.
-    if (prepared.blobs.length > 0) return this.#sendOne(prepared, this.#deadlineMs)
+    if (sendsBefore(prepared)) return this.#sendOne(prepared, this.#deadlineMs)
     const answer = Promise.withResolvers<CreateAnswer>()
     this.#waiting.add({ prepared, bytes: prepared.bytes, answer })
     return answer.promise
@@ -155,17 +158,34 @@ export class CreateSessions {
   }
 
   async #send(batch: readonly Prepared[], deadlineMs: number): Promise<Answer[]> {
-    const blobs = batch.flatMap((one) => one.blobs)
-    if (blobs.length === 0) return this.#call(batch, deadlineMs).then(whole)
-    if (batch.length > 1)
-      return Promise.all(batch.map(async (one) => this.#send([one], deadlineMs))).then((all) => all.flat())
-    return withSentBlobs(this.#redis, this.#keys, blobs, deadlineMs, async (leftMs) => {
+    if (!batch.some(sendsBefore)) return this.#call(batch, deadlineMs).then(whole)
+    const [one] = batch
+    if (one === undefined || batch.length > 1)
+      return Promise.all(batch.map(async (each) => this.#send([each], deadlineMs))).then((all) => all.flat())
+    return withSentBlobs(this.#redis, this.#keys, one.blobs, deadlineMs, async (leftMs) => {
+      await this.#sendHistory(one, leftMs)
       const answers = await this.#call(batch, leftMs)
       return answers.includes(null) ? null : whole(answers)
     })
   }
 
-  /** Null: bytes of its blobs are not there. */
+  /**
+   * Writes entries in pieces, into the history that its session is to have. A piece that is there already, or in front of which entries are missing, is
+   * not written: whether all are there is seen when the session is created.
+   */
+  async #sendHistory({ sessionId, sent }: Prepared, deadlineMs: number): Promise<void> {
+    const keys = { root: rootKey(this.#keys.tag, sessionId) }
+    const key = `w:${rootIdOf(sessionId)}:log`
+    const { forkKeptMs: keptMs } = this.#policy
+    let from = 0
+    for (const texts of piecesOf(sent)) {
+      const parts = [{ key, sort: 'list', from, texts: texts.length }]
+      await this.#caller.call(prepareForkScript, keys, { keptMs, parts, texts }, { deadlineMs })
+      from += texts.length
+    }
+  }
+
+  /** Null: bytes of its blobs, or entries of its history, are not there. */
   async #call(batch: readonly Prepared[], deadlineMs: number): Promise<(Answer | null)[]> {
     const { sessions, ends, events } = this.#keys
     const args = {
@@ -189,7 +209,9 @@ export class CreateSessions {
   #prepare(order: SessionOrder): Prepared {
     const { sessionId, kind, name, pool, mode, limits, permissions, approval, turnShare, notify, keyDigest, event } =
       order
-    const { history = [], blobs = [], configured } = order
+    const { blobs = [], configured } = order
+    const given = order.history ?? []
+    const [history, sent] = isLong(given) ? [[], given] : [given, []]
     const mail = order.mail ?? ''
     const limitsText = encodeLimits(limits)
     const caps = encodeAllowed(limits)
@@ -207,6 +229,7 @@ export class CreateSessions {
       turnShare,
       notify,
       entries: history.length || undefined,
+      sent: sent.length || undefined,
       blobs: blobs.length || undefined,
       rests: order.mail === null || undefined,
     }
@@ -224,7 +247,7 @@ export class CreateSessions {
           ...(approval ? [approval] : []),
           ...(turnShare ? [turnShare] : []),
           ...(notify ? [notify] : []),
-          ...history,
+          ...given,
         ]),
       )
       fields.keyMs = this.#policy.givenKeyMs
@@ -233,9 +256,31 @@ export class CreateSessions {
     const kept = blobs.flatMap(({ ref }) => [ref.id, ref.mediaType, String(ref.bytes)])
     const bytes = fieldsBytes + (permissions?.length ?? 0) + bytesOf(texts)
     const partitions = keyDigest === null ? undefined : order.partitions
-    const sent = blobs.map((blob) => ({ sessionId, ...blob }))
-    return { fields, texts: [...texts, ...kept], blobs: sent, partitions, bytes }
+    const bodies = blobs.map((blob) => ({ sessionId, ...blob }))
+    return { sessionId, fields, texts: [...texts, ...kept], blobs: bodies, sent, partitions, bytes }
   }
+}
+
+/** How many entries one script writes, and about how many bytes of them; one entry may have more. */
+const pieceMost = 200
+const pieceBytes = 131_072
+
+function isLong(history: readonly string[]): boolean {
+  return history.length > pieceMost || bytesOf(history) > pieceBytes
+}
+
+function* piecesOf(entries: readonly string[]): Generator<readonly string[]> {
+  for (let from = 0, to = 1, bytes = 0; from < entries.length; to++) {
+    bytes += entries[to - 1]?.length ?? 0
+    if (to < entries.length && to - from < pieceMost && bytes < pieceBytes) continue
+    yield entries.slice(from, to)
+    from = to
+    bytes = 0
+  }
+}
+
+function sendsBefore({ blobs, sent }: Prepared): boolean {
+  return blobs.length + sent.length > 0
 }
 
 /** A session without blobs is never answered that they are not there. */

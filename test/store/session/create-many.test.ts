@@ -17,7 +17,7 @@ const wishes: readonly CreateOptions[] = [
   { label: 'bound', permissions: 'tools a b' },
   { label: 'nobody', pool: 'unhosted', kind: 'later' },
   { label: 'keyed', key: 'order-7' },
-  { label: 'known', mode: 'conversation', history: Array.from({ length: 2_500 }, (_, n) => `{"n":${n}}`) },
+  { label: 'known', mode: 'conversation', history: Array.from({ length: 200 }, (_, n) => `{"n":${n}}`) },
   { label: 'resting', mode: 'conversation', history: ['{"n":0}'], rests: true },
 ]
 

@@ -1,4 +1,5 @@
---[[ prepare-fork – writes keys of a copy that nobody sees yet. Redis removes them after a time, unless fork.lua makes them stay.
+--[[ prepare-fork – writes keys of a copy that nobody sees yet, or the long history with which a session is to begin. Redis removes them after a time, unless
+fork.lua or create-sessions.lua makes them stay.
 Why a script   a key without an expiry would stay for ever if nobody finished the copy.
 KEYS[1] root      hash               of the copy
 ARGV[1] header    json:

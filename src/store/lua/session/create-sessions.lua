@@ -21,6 +21,7 @@ ARGV[1] header    json:
     asked          with a key: digest of the request
     keyMs          with a key: for how long a repetition is recognised
     entries        how many entries its history begins with; absent: none
+    sent           how many entries of its history prepare-fork.lua has written before; absent: none
     blobs          how many blobs its first message names; absent: none
     rests          true: it has no first message, and waits for one
 ARGV[2] texts     then for each session: its first message; its event, json; the entries of its history; and for each blob, whose bytes were sent
@@ -31,7 +32,7 @@ Returns {{word, session, wakeups}, ...}, one for each session:
         "other"    its key created another session before, whose id is returned
         "behind"   the namespace has another number of partitions than the caller knows, so that the key may lead elsewhere; in place of the
                    session: that number
-        "unsent"   the bytes of a blob are missing
+        "unsent"   the bytes of a blob, or entries that were written before, are missing
 Builds  T:w:<id> and its mail:inbox and log of the roots; T:s:<session> and its blobs, blob:<id>, blob:<id>:sent, permissions; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:pools, T:idem, T:meta.
 Events  session.created, of each. Writes nothing of a session that is not answered "ok", and nothing at all where it meets an error.
         Sent again, it answers the same sessions and wake-ups, and writes nothing. ]]

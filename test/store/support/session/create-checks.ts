@@ -46,6 +46,32 @@ export const aSessionMayRestWithAHistory: Check = async (place) => {
   expect(await place.redis.lrange(place.workerKeys(root).log, 0, -1)).toEqual(['{"one":1}', '{"two":2}'])
 }
 
+const long = Array.from({ length: 450 }, (_, number) => `{"n":${number}}`)
+
+/** It is written in pieces before the session is there. */
+export const aLongHistoryStays: Check = async (place) => {
+  const before = place.wire.sent
+  const { root } = await place.create({ mode: 'conversation', history: long, rests: true })
+  expect(place.wire.sent).toBe(before + 4)
+  const { log } = place.workerKeys(root)
+  expect(await place.redis.lrange(log, 0, -1)).toEqual(long)
+  expect(await place.redis.ttl(log)).toBe(-1)
+  expect(await place.record(root)).toMatchObject({ version: '1' })
+}
+
+/** Redis loses what was written before, as in a fail-over. */
+export const aSessionBeginsWithAllOfItsHistory: Check = async (place) => {
+  let times = 0
+  const lose = async () => {
+    const [log = ''] = await place.redis.keys('*:log')
+    if (times++ === 0) await place.redis.del(log)
+    else if (times < 3) place.wire.afterNext(lose)
+  }
+  place.wire.afterNext(lose)
+  const { root } = await place.create({ mode: 'conversation', history: long, rests: true })
+  expect(await place.redis.lrange(place.workerKeys(root).log, 0, -1)).toEqual(long)
+}
+
 const created = (results: readonly PromiseSettledResult<CreateAnswer>[]) =>
   results.map((result) => (result.status === 'fulfilled' ? [result.value.kind, result.value.sessionId] : 'rejected'))
 

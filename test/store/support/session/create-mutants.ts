@@ -6,6 +6,13 @@ import * as checks from './create-checks.ts'
 const script = createSessionsScript
 
 export const createMutants: readonly Mutant[] = [
+  { guard: 'the history of a session stays', script, takenOut: 'line', check: checks.aLongHistoryStays },
+  {
+    guard: 'a session begins with all of its history',
+    script,
+    takenOut: { value: 'false' },
+    check: checks.aSessionBeginsWithAllOfItsHistory,
+  },
   {
     guard: 'a session is created once',
     script,

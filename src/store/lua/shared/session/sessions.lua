@@ -29,7 +29,7 @@ local function readOrders(tag, header, texts, cursor)
     local order = orders[index]
     checkTexts(order, 'session', 'kind', 'pool')
     checkTextsIfAny(order, 'name', 'mode', 'limits', 'permissions', 'configured', 'caps', 'approval', 'turnShare', 'notify', 'key')
-    checkNumbersIfAny(order, 'entries', 'blobs')
+    checkNumbersIfAny(order, 'entries', 'blobs', 'sent')
     if order.key then
       checkTexts(order, 'asked')
       checkNumbers(order, 'keyMs')
@@ -38,7 +38,7 @@ local function readOrders(tag, header, texts, cursor)
     order.mail, order.event, order.wakeups = texts[cursor], texts[cursor + 1], ''
     order.recordKey = rootKeyOf(tag, order.session)
     order.inboxKey = order.recordKey .. laneKeys.inbox
-    order.firstEntry, order.entries = cursor + 2, order.entries or 0
+    order.firstEntry, order.entries, order.sent = cursor + 2, order.entries or 0, order.sent or 0
     order.firstBlob, order.blobs = order.firstEntry + order.entries, order.blobs or 0
     cursor = order.firstBlob + 3 * order.blobs
   end
@@ -92,10 +92,11 @@ local function lacksBlob(tag, order, texts)
   return false
 end
 
--- The same as answerBefore, and for a session whose blobs are not there that it is not created.
+-- The same as answerBefore, and for a session whose blobs or history are not there that it is not created.
 local function answerNow(tag, order, known, texts)
   local answer = answerBefore(tag, order, known)
-  if answer or not lacksBlob(tag, order, texts) then return answer end -- guard: a session begins with all of its blobs
+  local lacksEntries = not answer and order.sent > 0 and lengthOf(order.recordKey .. ':log') ~= order.sent -- guard: a session begins with all of its history
+  if answer or not (lacksEntries or lacksBlob(tag, order, texts)) then return answer end -- guard: a session begins with all of its blobs
   known.bySession[order.session] = nil
   if order.key then known.byKey[order.key] = nil end
   return { 'unsent', order.session, '' }
@@ -125,7 +126,7 @@ local function writeRoot(tag, order, now)
   set('turnShare', order.turnShare)
   set('notify', order.notify)
   -- The history with which a worker begins counts as a commit of no claim: the node that claims the worker reads that history.
-  if order.entries > 0 then set('commit', '0::0:1') end -- guard: a worker that begins with a history knows of it
+  if order.entries + order.sent > 0 then set('commit', '0::0:1') end -- guard: a worker that begins with a history knows of it
   set('startWakeups', order.wakeups, '') -- guard: the first session of each pool keeps its wake-ups
   redis.call('HSET', order.recordKey, unpack(record))
 end
@@ -152,6 +153,7 @@ local function writeSessions(tag, orders, now, seed, wakeupMs, texts)
     local pool = order.pool
     local lastEntry = order.firstEntry + order.entries - 1
     for from = order.firstEntry, lastEntry, 1000 do redis.call('RPUSH', order.recordKey .. ':log', unpack(texts, from, math.min(from + 999, lastEntry))) end
+    if order.sent > 0 then redis.call('PERSIST', order.recordKey .. ':log') end -- guard: the history of a session stays
     writeFirstBlobs(tag, order, texts)
     if not order.rests then
       redis.call('RPUSH', order.inboxKey, order.mail)
