@@ -158,11 +158,10 @@ export class Troupe implements AsyncDisposable {
       deadlineMs,
       actor: options.actor,
     })
-    const stores = this.#submission.stores
-    const namespace = this.#namespace
-    this.asks = new Asks(asksOf(places, stores, deadlineMs), { waker, namespace, actor: options.actor })
+    const { stores } = this.#submission
+    const [namespace, look, { actor }] = [this.#namespace, this.#look, options]
+    this.asks = new Asks(asksOf(places, stores, deadlineMs), { waker, namespace, actor, look })
     this.pools = new Pools(readers.pools, () => this.nodes())
-    const look = this.#look
     this.partitions = new Partitions({ connections, namespace, places, look, stores: this.#inspect, deadlineMs })
     this.approvals = new Approvals(this.asks, this.#submission)
     this.webhooks = new Webhooks({
@@ -190,7 +189,7 @@ export class Troupe implements AsyncDisposable {
     /** The workers of one session, or of the newest sessions. */
     list: async (query: WorkersQuery = {}): Promise<WorkerReport[]> => {
       checkOptions('workers.list', query, workersRules, InputError)
-      const workers = await this.#index.workers(query)
+      const workers = await this.#look.knowing(() => this.#index.workers(query))
       // Every session has its root. Without one, the session does not exist: this call throws.
       if (workers.length === 0 && query.sessionId !== undefined) await this.sessions.get(query.sessionId).summary()
       return workers
@@ -299,7 +298,7 @@ export class Troupe implements AsyncDisposable {
     if (query.since !== undefined)
       throw new InputError('audit: since is for an audit of all sessions; leave out either since or sessionId.')
     const sessionId = parseId(query.sessionId, 'session')
-    this.#inspectOf(sessionId, 'session')
+    await this.#look.knowing(async () => this.#inspectOf(sessionId, 'session'))
     return audit([this.#audits[partitionOf(sessionId)] as AuditStore], { sessionId }, onProgress)
   }
 

@@ -2,6 +2,7 @@
  * Duty: find out how many partitions a namespace has, also while a client runs; a new namespace is set up only for a caller that will create sessions.
  */
 import { defaultNamespace } from '../../config.ts'
+import { NotFoundError } from '../../core/errors.ts'
 import type { Places } from '../../store/places.ts'
 import type { Connections } from '../../store/redis/connections.ts'
 import { checkNamespace, lookAtNamespace } from '../../store/set-up/namespace.ts'
@@ -47,6 +48,17 @@ export class PartitionLook {
       this.#looking = undefined
     })
     return this.#looking
+  }
+
+  /** A call that named an id of a partition which this client does not know did nothing, and is made once more when the client has looked: it may be new. */
+  async knowing<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await call()
+    } catch (error) {
+      if (!(error instanceof NotFoundError) || error.details.partition === undefined) throw error
+      await this.learn()
+      return call()
+    }
   }
 
   async #look(): Promise<void> {

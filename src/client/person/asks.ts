@@ -23,6 +23,7 @@ import {
 } from '../../core/worker/ask/ask.ts'
 import type { AskPlace, AskRow, AskStore } from '../../store/person/ask-store.ts'
 import type { AnswerAnswer, SessionStore } from '../../store/session/session-store.ts'
+import type { PartitionLook } from '../fleet/partitions.ts'
 import { type AsksQuery, asksRules } from '../queries.ts'
 import { boundAnswer, decisionIn, detailsOf, trustedTool } from './approval-answers.ts'
 
@@ -95,6 +96,8 @@ export interface AsksSettings {
   readonly actor?: string | undefined
   /** Default: caller. */
   readonly keyOwner?: KeyOwner
+  /** Who learns of partitions while the client runs. */
+  readonly look?: Pick<PartitionLook, 'knowing'>
 }
 
 /** What the asks of one partition need. */
@@ -122,7 +125,7 @@ export class Asks {
       )
     const session = sessionId === undefined ? undefined : parseId(sessionId, 'session')
     const from = after === undefined ? undefined : await this.#positionOf(after)
-    const places = session === undefined ? this.#places : [this.#placeOf(session)]
+    const places = session === undefined ? this.#places : [await this.#findPlace(session)]
     const found = await Promise.all(
       places.map(({ asks }) => Array.fromAsync(matching(asks, { ...query, sessionId: session, state, limit }, from))),
     )
@@ -135,7 +138,8 @@ export class Asks {
   /** One ask, in any state. Throws `ask_not_found`. */
   async get(id: string): Promise<Ask> {
     const askId = parseId(id, 'ask')
-    const [row] = await this.#placeOf(askId).asks.rows([askId])
+    const { asks } = await this.#findPlace(askId)
+    const [row] = await asks.rows([askId])
     if (row === undefined) throw askNotFound(askId)
     return toAsk(row)
   }
@@ -184,6 +188,12 @@ export class Asks {
   async #positionOf(id: string): Promise<AskPlace> {
     const { askedAt, id: askId } = await this.get(id)
     return { askedAt, id: askId }
+  }
+
+  /** The partition may be new. */
+  async #findPlace(id: string): Promise<AsksPlace> {
+    const find = async () => this.#placeOf(id)
+    return this.#settings.look?.knowing(find) ?? find()
   }
 
   #placeOf(id: string): AsksPlace {

@@ -81,7 +81,7 @@ export interface Sessions {
    * were open there have a result that says so. Facts, children and the mailbox stay with the first one.
    */
   fork(this: void, worker: Worker, query?: ForkQuery): Promise<Session>
-  /** The session with this id. Does not ask Redis. Throws if the id is malformed, or if the namespace lacks its partition. */
+  /** The session with this id. Does not ask Redis. Throws if the id is malformed, or if the namespace lacks its partition. Then the client looks whether it is new: a later call may find it. */
   get(this: void, id: string): Session
   /**
    * Newest first. `before` is the id of the last session of the page before. Looks at as many sessions as it takes to find those that are wanted;
