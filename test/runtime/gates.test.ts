@@ -151,6 +151,7 @@ test('an input behind an order waits like any other', async () => {
 test.each([
   ['throws', () => JSON.parse('{') as string, 'could not be made from the input'],
   ['is no text', () => ({}) as unknown as string, 'must be a text, a number or null, not an object'],
+  ['is a promise', () => Promise.reject(new Error('later')) as unknown as string, 'must be a text, a number or null'],
   ['is too long', () => 'x'.repeat(300), 'has 300 bytes, and may have 256'],
 ])('a gate key that %s fails the run, and says so', async (_, key, message) => {
   const work = defineWorker({ concurrency: { most: 1, key }, receive: (_message, self) => self.reply(1) })

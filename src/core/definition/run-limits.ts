@@ -5,6 +5,7 @@
  * RUN-LIMITS-2 A run without a key (null or undefined) is not limited by that setting.
  */
 import { checkOptions, type Rule, type Rules, wholeNumberRule } from '../check/check-options.ts'
+import { ignoreRejection } from '../check/ignore-rejection.ts'
 import { isObject } from '../check/is-object.ts'
 import { preview } from '../check/preview.ts'
 import { ConfigError, TerminalError } from '../errors.ts'
@@ -118,6 +119,7 @@ function keyOf(key: RunKey<never>, input: unknown, what: string): string | undef
     throw new TerminalError(`${what} could not be made from the input: ${textOf(cause)}`, { cause })
   }
   if (value === null || value === undefined) return undefined
+  ignoreRejection(value)
   if (typeof value !== 'string' && typeof value !== 'number')
     throw new TerminalError(`${what} must be a text, a number or null, not ${preview(value)}.`)
   const text = String(value)

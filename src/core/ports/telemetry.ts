@@ -5,6 +5,8 @@
  * TELEMETRY-2 What a turn reports and could not record, because its node died, the turn that takes over reports again.
  */
 
+import { ignoreRejection } from '../check/ignore-rejection.ts'
+
 export type SpanName =
   /**
    * A node runs a worker, from the claim to the ending commit. `turn` names it among all turns, and `lastTurn` the one before of the same worker, on
@@ -73,8 +75,8 @@ export function safeTelemetry(port: Telemetry | undefined): Telemetry {
 function quietly<Result>(report: () => Result): Result | undefined {
   try {
     const result = report()
-    // An async function fits the port too. Nobody would handle its rejection, and the process would end.
-    if (result instanceof Promise) result.catch(() => {})
+    // An async function fits the port too.
+    ignoreRejection(result)
     return result
   } catch {
     return undefined

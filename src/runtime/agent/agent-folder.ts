@@ -4,6 +4,7 @@
  */
 import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, relative, sep } from 'node:path'
+import { ignoreRejection } from '../../core/check/ignore-rejection.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { InputError, LimitError } from '../../core/errors.ts'
 import type { ContextContainer } from '../../core/history/context-container.ts'
@@ -65,6 +66,7 @@ function nameFolder(
     throw new InputError(`the input of ${who} names no folder: ${why}`, { cause })
   }
   if (folder === null || (typeof folder === 'string' && isAbsolute(folder))) return folder
+  ignoreRejection(folder)
   throw new InputError(`the folder of ${who} must be an absolute path, not ${JSON.stringify(folder)}.`)
 }
 

@@ -308,6 +308,11 @@ test.each([
     () => 5 as unknown as string,
     'the instructions of agent must be a text, but its function returned number.',
   ],
+  [
+    'are a promise',
+    () => Promise.reject(new Error('later')) as unknown as string,
+    'the instructions of agent must be a text, but its function returned object.',
+  ],
 ])(
   'instructions that %s fail the run and not the turn, with an error that promises no retry',
   async (_, instructions, message) => {

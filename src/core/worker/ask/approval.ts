@@ -7,6 +7,7 @@
  *            a question: a person is asked, unless another rule of the same list applies. Nothing here throws.
  * APPROVAL-3 These functions get a read-only copy of the arguments. The call runs with exactly the arguments that they decided about.
  */
+import { ignoreRejection } from '../../check/ignore-rejection.ts'
 import { preview } from '../../check/preview.ts'
 import { codePlaceOf, thrownFields } from '../../code-place.ts'
 import { type ApprovalRules, type RuleList, ruleGlob } from '../../definition/agent/approval-rules.ts'
@@ -104,8 +105,7 @@ function askAuthor(what: string, decide: () => unknown, { log, toolCallId }: App
   try {
     const said = decide()
     if (typeof said === 'boolean') return said
-    // A promise that rejects later must not end the process.
-    if (said instanceof Promise) said.catch(() => {})
+    ignoreRejection(said)
     const got = said instanceof Promise ? 'a promise' : preview(said)
     log.warn(`${what} returned ${got} for call ${toolCallId}, not true or false: a person is asked`, { toolCallId })
   } catch (thrown) {

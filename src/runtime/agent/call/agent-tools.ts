@@ -7,6 +7,7 @@
  * AGENT-TOOLS-3 The same holds for a tool that the role of the kind leaves out, also if a resolver names it.
  */
 
+import { ignoreRejection } from '../../../core/check/ignore-rejection.ts'
 import { preview } from '../../../core/check/preview.ts'
 import type { Fit } from '../../../core/check/schema-problems.ts'
 import type { AgentSelf } from '../../../core/definition/agent/define-agent.ts'
@@ -188,6 +189,7 @@ export class AgentTools {
       throw new TerminalError(`the instructions of ${self.kind} threw: ${toRuntimeError(cause).message}`, { cause })
     }
     if (typeof text === 'string') return text
+    ignoreRejection(text)
     throw new TerminalError(
       `the instructions of ${self.kind} must be a text, but its function returned ${typeof text}.`,
     )

@@ -2,6 +2,7 @@
  * Duty: ask a recipe for its steps, check their form, and give each of them an id. Pure but for the recipe itself.
  * RECIPE-PLAN-1 The id of a step names its phase, its number and its tool. A recipe that was changed therefore takes no record of another step for its own.
  */
+import { ignoreRejection } from '../../../../core/check/ignore-rejection.ts'
 import { isObject } from '../../../../core/check/is-object.ts'
 import { preview } from '../../../../core/check/preview.ts'
 import type { Tool } from '../../../../core/definition/tool/define-tool.ts'
@@ -27,6 +28,8 @@ export function planRecipe(tool: Tool, input: unknown): PlannedRecipe | null {
   const recipe = tool.recipe as Recipe | undefined
   const plan: unknown = recipe?.(input)
   if (plan === null || plan === undefined) return null
+  ignoreRejection(plan)
+  if (plan instanceof Promise) throw new InputError('it returned a promise, and must return its steps at once')
   if (!isObject(plan)) throw new InputError(`it returned ${preview(plan)}, not { serial, parallel, compose }`)
   const { compose } = plan
   if (compose !== undefined && typeof compose !== 'function')

@@ -110,6 +110,11 @@ describe('a recipe', () => {
       /^Recipe evaluation error: no plan$/,
     ],
     [
+      'that is asynchronous',
+      () => Promise.reject(new Error('later')) as never,
+      /^Recipe evaluation error: it returned a promise, and must return its steps at once$/,
+    ],
+    [
       'whose steps are none',
       () => ({ serial: 'double' as never }),
       /^Recipe evaluation error: serial must be a list of steps, not "double"$/,
