@@ -19,7 +19,7 @@ import type { ModelSettings } from './core/definition/model.ts'
 import { ConfigError } from './core/errors.ts'
 import { policy as defaultPolicy, type Policy, retentionMsMin } from './core/policy.ts'
 import type { TurnStore } from './core/ports/ports.ts'
-import { noTelemetry, safeTelemetry, type Telemetry } from './core/ports/telemetry.ts'
+import { noTelemetry, type Telemetry } from './core/ports/telemetry.ts'
 import type { Waker } from './core/ports/wake.ts'
 import { checkCeiling, type Permissions, restrictions } from './core/worker/permissions.ts'
 import { type LoggerLike, toWorkerLog } from './log.ts'
@@ -157,7 +157,7 @@ export async function startNode(options: StartNodeOptions): Promise<TroupeNode> 
   const models = options.models ?? readModelSettings()
   const counted = options.metrics && new MetricSet()
   const ports = [options.telemetry, counted && new CountingTelemetry(counted)].filter((port) => port !== undefined)
-  const telemetry = safeTelemetry(joinedTelemetry(ports))
+  const telemetry = joinedTelemetry(ports)
   const maker = new KindMaker(openModels(models), telemetry)
   const wanted = entries.filter(([, definition]) => pools === undefined || pools.includes(poolOf(definition)))
   const kinds = makeKinds(maker, wanted, options.skipBroken ? leaveOut : undefined)

@@ -1,9 +1,13 @@
-/** Duty: make one telemetry port of several. */
-import type { Telemetry } from '../core/ports/telemetry.ts'
+/**
+ * Duty: make one telemetry port of several.
+ * JOINED-1 A port that throws keeps no other from its reports (TELEMETRY-1).
+ */
+import { noTelemetry, safeTelemetry, type Telemetry } from '../core/ports/telemetry.ts'
 
-/** Undefined for none, so that a node without telemetry reports nothing at all. */
-export function joinedTelemetry(ports: readonly Telemetry[]): Telemetry | undefined {
-  if (ports.length < 2) return ports[0]
+/** Of none, a port that does nothing: a node without telemetry reports nothing at all. */
+export function joinedTelemetry(given: readonly Telemetry[]): Telemetry {
+  const ports = given.map(safeTelemetry)
+  if (ports.length < 2) return ports[0] ?? noTelemetry
   return {
     startSpan(name, attributes) {
       const spans = ports.map((port) => port.startSpan(name, attributes))

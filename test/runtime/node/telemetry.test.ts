@@ -6,6 +6,7 @@ import type { ModelCall } from '../../../src/core/definition/model.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { safeTelemetry, type Telemetry } from '../../../src/core/ports/telemetry.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
+import { joinedTelemetry } from '../../../src/telemetry/joined-telemetry.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -161,7 +162,7 @@ test('a telemetry port that rejects disturbs nothing (TELEMETRY-1)', async () =>
   expect(rejected).toEqual([])
 })
 
-test('a telemetry port that throws disturbs nothing (TELEMETRY-1)', () => {
+test('a telemetry port that throws disturbs nothing, and no other port (TELEMETRY-1, JOINED-1)', () => {
   const thrown = () => {
     throw new Error('no collector')
   }
@@ -169,4 +170,9 @@ test('a telemetry port that throws disturbs nothing (TELEMETRY-1)', () => {
   const halfBroken = safeTelemetry({ startSpan: () => ({ end: thrown }), count: thrown })
   expect(() => halfBroken.startSpan('turn', {}).end({})).not.toThrow()
   expect(() => halfBroken.count('tokens.input', 1, {})).not.toThrow()
+  const sound = new Recording()
+  const joined = joinedTelemetry([{ startSpan: thrown, count: thrown }, sound])
+  joined.startSpan('turn', {}).end({ outcome: 'ended' })
+  joined.count('tokens.input', 1, {})
+  expect([sound.spans, sound.counts]).toEqual([[['turn', {}, { outcome: 'ended' }]], [['tokens.input', 1]]])
 })
