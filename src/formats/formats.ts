@@ -1,7 +1,7 @@
 /**
  * Duty: read and write conversations of other programs: choose the format, convert, put calls and results in order, and say what was lost.
  * FORMATS-1 What is written obeys the rules of its format, also for calls that nobody answered and results of no call.
- * FORMATS-2 What cannot be read is refused with an InputError that names the place. Nothing else is thrown.
+ * FORMATS-2 What cannot be read is refused with an InputError that names the place, and what is too large with a LimitError. Nothing else is thrown.
  */
 import { didYouMean } from '../core/check/closest.ts'
 import { InputError } from '../core/errors.ts'

@@ -33,15 +33,20 @@ export function sourceOf(given: unknown): Source {
       'message_too_big',
       `the conversation has ${bytes} bytes; the limit is ${policy.conversationBytesMax}.`,
     )
-  const problem = jsonTextProblem(given, bounds)
-  if (problem !== null) throw new InputError(`the conversation ${problem}.`)
   const text = given.replace(/^\uFEFF/, '').trim()
   if (text === '') throw new InputError('the conversation is empty.')
+  const tooMany = jsonTextProblem(text, { ...bounds, depthMax: Number.POSITIVE_INFINITY })
+  if (tooMany !== null) throw new InputError(`the conversation ${tooMany}.`)
+  // Lines that were cut leave brackets open: the text may be nested deeply while none of its lines is.
+  const problem = jsonTextProblem(text, bounds)
+  const tooDeep = problem === null ? null : new InputError(`the conversation ${problem}.`)
+  if (tooDeep !== null && text.includes('\n')) return sourceOfLines(text, tooDeep)
+  if (tooDeep !== null) throw tooDeep
   try {
     return sourceOfValue(parseExactJson(text))
   } catch (thrown) {
     if (!(thrown instanceof SyntaxError)) throw thrown
-    return sourceOfLines(text, thrown)
+    return sourceOfLines(text, new InputError(`the conversation is not JSON: ${thrown.message}.`, { cause: thrown }))
   }
 }
 
@@ -51,11 +56,14 @@ function sourceOfValue(value: unknown): Source {
   return { whole, lines: whole.isList ? whole.items() : [whole], warnings: [] }
 }
 
-function sourceOfLines(text: string, asOne: SyntaxError): Source {
+/** `asOne`: why the text is not one value. */
+function sourceOfLines(text: string, asOne: InputError): Source {
   const lines: Foreign[] = []
   const warnings: string[] = []
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
+    const problem = jsonTextProblem(line, bounds)
+    if (problem !== null) throw new InputError(`line ${index + 1} ${problem}.`)
     try {
       lines.push(new Foreign(parseExactJson(line), `line ${index + 1}:`))
     } catch (thrown) {
@@ -63,7 +71,6 @@ function sourceOfLines(text: string, asOne: SyntaxError): Source {
     }
   }
   // One line or a few brackets that happen to be JSON do not make JSON lines.
-  if (!lines.some(({ value }) => isObject(value)))
-    throw new InputError(`the conversation is not JSON: ${asOne.message}.`, { cause: asOne })
+  if (!lines.some(({ value }) => isObject(value))) throw asOne
   return { whole: null, lines, warnings }
 }

@@ -1,7 +1,10 @@
 /** Files as other programs write them, with what is rare in them: each is recognised, and nothing that matters is lost. */
 import { modelMessageSchema } from 'ai'
 import { expect, test } from 'vitest'
+import { InputError } from '../../src/core/errors.ts'
 import type { ChatMessage } from '../../src/core/history/chat/chat-message.ts'
+import { encodeGivenHistory } from '../../src/core/history/given-history.ts'
+import { policy } from '../../src/core/policy.ts'
 import { readConversation, writeConversation } from '../../src/formats/formats.ts'
 
 const png = 'iVBORw0KGgo='
@@ -52,6 +55,15 @@ test.each<[string, unknown, string, unknown[]]>([
     ],
   ],
   [
+    "a log of OpenAI's responses with the text that was asked beside the reply",
+    { input: 'x', output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'y' }] }] },
+    'openai-responses',
+    [
+      ['user', [text('x')]],
+      ['assistant', [text('y')]],
+    ],
+  ],
+  [
     "parts that are no list in Gemini's REST examples",
     {
       system_instruction: { parts: { text: 'Be brief.' } },
@@ -95,4 +107,52 @@ test.each([
   const written = JSON.parse(writeConversation(messages, 'ai-sdk').text) as unknown[]
   expect(written.map((message) => modelMessageSchema.safeParse(message).success)).toEqual([true, true, true])
   expect(said(readConversation(written).messages)).toEqual(said(messages))
+})
+
+test('a log in which lines were cut is read without them, whatever the others hold', () => {
+  const line = (kind: string, data: unknown) => JSON.stringify({ kind, data })
+  const log = [
+    JSON.stringify({ sessionId: 's', cwd: '/' }),
+    line('user', { type: 'message', content: [text('x')] }),
+    ...Array.from({ length: 40 }, () => '{"kind":"agent","data":{"Text":{"chunk":"cut'),
+    line('agent', { Text: { chunk: '\u001b[1m'.repeat(200), is_complete: true } }),
+  ]
+  const { messages, warnings } = readConversation(log.join('\n'))
+  expect(messages.map(({ type }) => type)).toEqual(['user', 'assistant'])
+  expect(warnings).toHaveLength(40)
+  const deep = `${'['.repeat(100)}${']'.repeat(100)}`
+  expect(() => readConversation([...log, deep].join('\n'))).toThrow('line 44 is nested more than 80 deep')
+  expect(() => readConversation('[\n'.repeat(100))).toThrow('the conversation is nested more than 80 deep')
+})
+
+test('a message of many long texts, or calls, is cut until a history takes it', () => {
+  const long = 'a'.repeat(90_000)
+  const calls = Array.from({ length: 30 }, () => ({ function: { name: 'n', arguments: `{"a":"${long}"}` } }))
+  const { messages, warnings } = readConversation(
+    [
+      { role: 'user', content: Array.from({ length: 30 }, () => text(long)) },
+      { role: 'assistant', content: '', tool_calls: calls },
+    ],
+    { format: 'openai-chat' },
+  )
+  expect(encodeGivenHistory(messages).every((entry) => Buffer.byteLength(entry) <= policy.messageBytesMax)).toBe(true)
+  expect(warnings.filter((warning) => warning.includes('its texts were cut'))).toHaveLength(2)
+})
+
+test('a time that no date can hold is not known, or is refused in a message of troupe', () => {
+  const { messages } = readConversation({ messages: [{ type: 'user', content: 'x', timestamp: 1.7e18 }] })
+  expect(messages).toMatchObject([{ at: 0 }])
+  expect(() => encodeGivenHistory([{ ...messages[0], at: 1.7e18 }])).toThrow(
+    'message 0 has the time 1700000000000000000',
+  )
+})
+
+test('a call that is null is refused with its place', () => {
+  const message = { role: 'assistant', tool_calls: [null, { function: { name: 'n', arguments: '{}' } }] }
+  expect(() => readConversation([{ role: 'user', content: 'x' }, message])).toThrow(InputError)
+})
+
+test('a word that every object knows is no reason why a reply ended', () => {
+  const message = { role: 'assistant', content: 'y', stop_reason: 'constructor' }
+  expect(readConversation([message], { format: 'anthropic' }).messages).toMatchObject([{ finishReason: 'stop' }])
 })

@@ -11,6 +11,7 @@ export interface JsonBounds {
   readonly partsMax: number
 }
 
+const lineBreak = 0x0a
 const quote = 0x22
 const backslash = 0x5c
 const colon = 0x3a
@@ -41,11 +42,11 @@ export function jsonTextProblem(text: string, { depthMax, partsMax }: JsonBounds
   return null
 }
 
-/** The position of the closing quote; the end of the text if there is none. */
+/** The position of the closing quote. A text of JSON holds no line break, so one that was cut off ends with its line. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at)
-    if (code === quote) return at
+    if (code === quote || code === lineBreak) return at
     if (code === backslash) at += 1
   }
   return text.length

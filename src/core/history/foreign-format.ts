@@ -5,6 +5,7 @@
 import { isObject } from '../check/is-object.ts'
 import { preview } from '../check/preview.ts'
 import { fitTo } from '../check/schema-problems.ts'
+import { isTime } from '../hours.ts'
 import { isDeeperThan } from '../json.ts'
 import { policy } from '../policy.ts'
 import { readChatMessage } from './chat/chat-codec.ts'
@@ -76,7 +77,9 @@ function blockProblem(block: Fields): string | null {
 /** Says what is wrong with a message of a conversation, by its index. Null if it is right. */
 export function messageProblem(value: unknown, index: number): string | null {
   if (readChatMessage(value) === null) return `message ${index} ${whatIsWrong(value)}`
-  const { type, content } = value as Fields
+  const { type, content, at } = value as Fields
+  if (!isTime(at as number))
+    return `message ${index} has the time ${preview(at)}: \`at\` is in milliseconds since 1970.`
   if (type !== 'user') return null
   for (const [at, block] of (content as readonly Fields[]).entries()) {
     const problem = ownTypes.has(block.type) ? blockProblem(block) : null

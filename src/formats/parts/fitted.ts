@@ -9,8 +9,9 @@ import { noteOf } from './turns.ts'
 
 /** The entry around a message needs some bytes, and characters are escaped. */
 const bytesMax = policy.messageBytesMax - 4_096
-/** How many characters of each text stay in a message that is too large. */
+/** How many characters of each text stay in a message that is too large; half as many, and so on, if it has many texts. */
 const charsMax = 100_000
+const charsLeast = 100
 const dataCharsMax = 10_000
 
 export interface Fitted {
@@ -28,7 +29,7 @@ export function fittedMessages(messages: readonly ChatMessage[]): Fitted {
       return smaller
     }
     warnings.push(`message ${index} is larger than 1 MiB: its texts were cut.`)
-    return cut(smaller)
+    return cutToFit(smaller)
   })
   return { messages: fitted, warnings }
 }
@@ -47,33 +48,43 @@ function withoutData(message: ChatMessage): ChatMessage {
   return { ...message, content }
 }
 
-function cut(message: ChatMessage): ChatMessage {
+function cutToFit(message: ChatMessage): ChatMessage {
+  let chars = charsMax
+  let fitting = cut(message, chars)
+  while (bytesOf(fitting) > bytesMax && chars > charsLeast) {
+    chars = Math.floor(chars / 2)
+    fitting = cut(message, chars)
+  }
+  return fitting
+}
+
+function cut(message: ChatMessage, chars: number): ChatMessage {
   switch (message.type) {
     case 'user':
-      return { ...message, content: message.content.map(cutBlock) }
+      return { ...message, content: message.content.map((block) => cutBlock(block, chars)) }
     case 'assistant':
-      return { ...message, content: message.content.map(cutBlock) }
+      return { ...message, content: message.content.map((block) => cutBlock(block, chars)) }
     case 'toolResult': {
       const type = message.output.type === 'error-text' ? 'error-text' : 'text'
-      return { ...message, output: { type, value: cutText(outputTextOf(message.output)) } }
+      return { ...message, output: { type, value: cutText(outputTextOf(message.output), chars) } }
     }
     case 'error':
-      return { ...message, message: cutText(message.message) }
+      return { ...message, message: cutText(message.message, chars) }
     case 'system':
     case 'summary':
-      return { ...message, text: cutText(message.text) }
+      return { ...message, text: cutText(message.text, chars) }
   }
 }
 
-function cutBlock<Block extends UserBlock | AssistantBlock>(block: Block): Block {
-  if (block.type === 'text' || block.type === 'reasoning') return { ...block, text: cutText(block.text) }
+function cutBlock<Block extends UserBlock | AssistantBlock>(block: Block, chars: number): Block {
+  if (block.type === 'text' || block.type === 'reasoning') return { ...block, text: cutText(block.text, chars) }
   if (block.type !== 'tool-call') return block
   const { inputText, input } = block
   const text = inputText ?? JSON.stringify(input)
-  return text.length <= charsMax ? block : { ...block, input: null, inputText: cutText(text) }
+  return text.length <= chars ? block : { ...block, input: null, inputText: cutText(text, chars) }
 }
 
-function cutText(text: string): string {
-  if (text.length <= charsMax) return text
-  return `${text.slice(0, charsMax).toWellFormed()}\n(cut here: ${text.length - charsMax} characters more)`
+function cutText(text: string, chars: number): string {
+  if (text.length <= chars) return text
+  return `${text.slice(0, chars).toWellFormed()}\n(cut here: ${text.length - chars} characters more)`
 }

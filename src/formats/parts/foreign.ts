@@ -6,6 +6,7 @@ import { isObject } from '../../core/check/is-object.ts'
 import { preview } from '../../core/check/preview.ts'
 import { InputError } from '../../core/errors.ts'
 import type { Json } from '../../core/history/chat/chat-message.ts'
+import { isTime } from '../../core/hours.ts'
 
 export class Foreign {
   readonly value: unknown
@@ -117,9 +118,11 @@ export class Foreign {
   /** A time in milliseconds: from RFC 3339, or from a number of seconds or milliseconds. 0 if the value is none of these. */
   time(): number {
     const { value } = this
-    if (typeof value === 'number' && Number.isFinite(value))
-      return Math.max(0, Math.round(value < 1e11 ? value * 1_000 : value))
-    const at = typeof value === 'string' ? Date.parse(value) : Number.NaN
-    return Number.isFinite(at) ? Math.max(0, at) : 0
+    const at = typeof value === 'string' ? Date.parse(value) : typeof value === 'number' ? msOf(value) : Number.NaN
+    return isTime(at) ? Math.max(0, at) : 0
   }
+}
+
+function msOf(time: number): number {
+  return Math.round(time < 1e11 ? time * 1_000 : time)
 }

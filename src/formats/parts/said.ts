@@ -131,6 +131,11 @@ function headOf({ id = '', at = 0 }: Head): { readonly id: string; readonly at: 
   return { id, at }
 }
 
+/** What a word of another program stands for; undefined for a word that is not known. */
+export function meaningOf<Meaning>(words: Readonly<Record<string, Meaning>>, word: unknown): Meaning | undefined {
+  return typeof word === 'string' && Object.hasOwn(words, word) ? words[word] : undefined
+}
+
 /** A text block; none for no text. */
 export function textBlocks(text: string | undefined): { readonly type: 'text'; readonly text: string }[] {
   return text === undefined || text === '' ? [] : [{ type: 'text', text }]

@@ -14,7 +14,7 @@ import type {
 import type { Losses, Written } from '../format.ts'
 import { argumentsObject } from '../parts/arguments.ts'
 import type { Foreign } from '../parts/foreign.ts'
-import { errorOutput, type Said, textBlocks } from '../parts/said.ts'
+import { errorOutput, meaningOf, type Said, textBlocks } from '../parts/said.ts'
 import { alternating, callsIn, joined, outputText, type ReplyTurn, turnsOf, type UserTurn } from '../parts/turns.ts'
 import { noAudio, noFiles, noReasoning, ofRequests, oneText } from '../parts/wire-losses.ts'
 
@@ -232,7 +232,7 @@ function isKeptImage(block: UserBlock): boolean {
 }
 
 function formatOf(mediaType: string): string | undefined {
-  return imageFormats[mediaType.replace('image/', '')]
+  return meaningOf(imageFormats, mediaType.replace('image/', ''))
 }
 
 function writtenImage(block: UserBlock): Json {

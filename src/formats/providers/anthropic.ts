@@ -4,6 +4,7 @@
  */
 import type {
   AssistantBlock,
+  FinishReason,
   Json,
   MediaBlock,
   ReasoningBlock,
@@ -18,6 +19,7 @@ import { callIdFor, toolNameFor } from '../parts/portable.ts'
 import { blocksOf, looked, messagesIn, wholeOf } from '../parts/role-list.ts'
 import {
   errorOutput,
+  meaningOf,
   modelOf,
   optionOf,
   optionsOf,
@@ -122,7 +124,7 @@ function readMessage(message: Foreign, said: Said, model: string | undefined): v
 }
 
 function replyFacts(message: Foreign): Reply {
-  const finishReason = finishReasons[message.field('stop_reason').value as keyof typeof finishReasons]
+  const finishReason = meaningOf<FinishReason>(finishReasons, message.field('stop_reason').value)
   const usage = message.field('usage')
   return {
     id: message.field('id').isText ? message.field('id').text() : undefined,

@@ -5,7 +5,13 @@
  */
 
 import { isObject } from '../../core/check/is-object.ts'
-import type { AssistantBlock, Json, ToolResultMessage, UserBlock } from '../../core/history/chat/chat-message.ts'
+import type {
+  AssistantBlock,
+  FinishReason,
+  Json,
+  ToolResultMessage,
+  UserBlock,
+} from '../../core/history/chat/chat-message.ts'
 import { outputTextOf, plainOutputOf } from '../../core/history/chat/media.ts'
 import type { Format } from '../format.ts'
 import { argumentsObject } from '../parts/arguments.ts'
@@ -15,6 +21,7 @@ import { callIdFor, toolNameFor } from '../parts/portable.ts'
 import { blocksOf, looked, messagesIn, wholeOf } from '../parts/role-list.ts'
 import {
   errorOutput,
+  meaningOf,
   modelOf,
   optionOf,
   optionsOf,
@@ -73,7 +80,7 @@ export const gemini: Format = {
     const usage = whole.field('usageMetadata')
     readContent(candidate.field('content'), said, {
       model: modelOf('google', whole.field('modelVersion').textIfAny()),
-      finishReason: finishReasons[candidate.field('finishReason').value as keyof typeof finishReasons],
+      finishReason: meaningOf<FinishReason>(finishReasons, candidate.field('finishReason').value),
       usage: usage.isObject
         ? {
             inputTokens: usage.field('promptTokenCount').numberOr0(),

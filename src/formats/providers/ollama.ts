@@ -2,14 +2,14 @@
  * Duty: messages of Ollama's chat.
  * OLLAMA-1 Calls have no ids here. A result names its tool, and stands behind its reply in the order of the calls.
  */
-import type { Json, UserBlock } from '../../core/history/chat/chat-message.ts'
+import type { FinishReason, Json, UserBlock } from '../../core/history/chat/chat-message.ts'
 import type { Format } from '../format.ts'
 import { argumentsObject } from '../parts/arguments.ts'
 import { imageTypeOf } from '../parts/data-uri.ts'
 import type { Foreign } from '../parts/foreign.ts'
 import { toolNameFor } from '../parts/portable.ts'
 import { looked, messagesIn, wholeOf } from '../parts/role-list.ts'
-import { modelOf, type Reply, type Said, textBlocks, textOutput } from '../parts/said.ts'
+import { meaningOf, modelOf, type Reply, type Said, textBlocks, textOutput } from '../parts/said.ts'
 import { callsIn, joined, lastModel, outputText, type Turn, turnsOf, withoutNone } from '../parts/turns.ts'
 import { noAudio, noFiles, objectsOnly, ofRequests, oneText, textResults } from '../parts/wire-losses.ts'
 
@@ -64,7 +64,7 @@ export const ollama: Format = {
     readMessage(whole.field('message'), said, {
       model,
       at: whole.field('created_at').time(),
-      finishReason: finishReasons[whole.field('done_reason').value as keyof typeof finishReasons],
+      finishReason: meaningOf<FinishReason>(finishReasons, whole.field('done_reason').value),
       usage: {
         inputTokens: whole.field('prompt_eval_count').numberOr0(),
         outputTokens: whole.field('eval_count').numberOr0(),

@@ -3,14 +3,14 @@
  * OPENAI-CHAT-1 Behind a reply with calls stand the results of all these calls, and nothing between them.
  */
 import { isObject } from '../../core/check/is-object.ts'
-import type { Json, UserBlock } from '../../core/history/chat/chat-message.ts'
+import type { FinishReason, Json, UserBlock } from '../../core/history/chat/chat-message.ts'
 import type { Format } from '../format.ts'
 import { argumentsText } from '../parts/arguments.ts'
 import { addressOf, dataOf, mediaAt } from '../parts/data-uri.ts'
 import type { Foreign } from '../parts/foreign.ts'
 import { callIdFor, toolNameFor } from '../parts/portable.ts'
 import { blocksOf, haveRoles, looked, messagesIn, wholeOf } from '../parts/role-list.ts'
-import { modelOf, type Reply, type Said, textBlocks, textOutput } from '../parts/said.ts'
+import { meaningOf, modelOf, type Reply, type Said, textBlocks, textOutput } from '../parts/said.ts'
 import {
   callsIn,
   joined,
@@ -63,7 +63,7 @@ export const openaiChat: Format = {
       ({ role, tool_calls, tool_call_id, function_call, content, refusal }) =>
         (Array.isArray(tool_calls) &&
           tool_calls.some(isTyped) &&
-          typeof (tool_calls[0] as { function?: { arguments?: unknown } }).function?.arguments === 'string') ||
+          typeof (tool_calls[0] as { function?: { arguments?: unknown } } | null)?.function?.arguments === 'string') ||
         function_call !== undefined ||
         typeof refusal === 'string' ||
         (Array.isArray(content) && content.some(isFilePart)) ||
@@ -119,8 +119,7 @@ function messagesOf(source: Source, said: Said): readonly Foreign[] {
 }
 
 function finishOf(choice: Foreign): Pick<Reply, 'finishReason'> {
-  const reason = choice.field('finish_reason').value
-  const finishReason = finishReasons[reason as keyof typeof finishReasons]
+  const finishReason = meaningOf<FinishReason>(finishReasons, choice.field('finish_reason').value)
   return finishReason === undefined ? {} : { finishReason }
 }
 

@@ -114,11 +114,10 @@ function itemsLooked(source: Source): readonly Readonly<Record<string, unknown>>
 function itemsOf({ whole, lines }: Source): readonly Foreign[] {
   if (!whole?.isObject) return lines
   if (whole.has('type')) return [whole]
-  const input = whole.field('input')
-  if (input.isText) return [new Foreign({ role: 'user', content: input.text() }, 'input')]
-  const output = whole.field('output', 'items')
+  const [input, output] = [whole.field('input'), whole.field('output', 'items')]
   if (input.isNone && output.isNone) throw whole.wrong('has no list "input" and no list "output".')
-  return [...input.itemsIfAny(), ...output.itemsIfAny()]
+  const asked = input.isText ? [new Foreign({ role: 'user', content: input.text() }, 'input')] : input.itemsIfAny()
+  return [...asked, ...output.itemsIfAny()]
 }
 
 /** Null for an item that is no part of a reply. */

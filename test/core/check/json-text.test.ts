@@ -18,6 +18,7 @@ test.each([
   ['"\\"[[[[[[[[\\\\"', null],
   ['["\\\\",[[[', 'is nested more than 3 deep'],
   ['"it has no end [[[[[[[', null],
+  ['"it was cut\n"[[[["\n"[[[["', null],
   [']]]][[[[', null],
 ])('%s: %j', (text, problem) => {
   expect(jsonTextProblem(text, bounds)).toBe(problem)
