@@ -59,19 +59,15 @@ export class RedisOutboxStore implements OutboxStore {
     this.#policy = policy
   }
 
-  async carry(): Promise<Carried[]> {
+  async partitions(): Promise<number[]> {
     if (this.#all.length === 1) return []
     const { redis, keys } = this.#own
-    const partitions = await guarded(
-      'reading outboxes',
-      () => redis.hkeys(outboxKeys(keys.tag).sent),
-      this.#policy.leaseMs,
-    )
-    return Promise.all(partitions.map((partition) => this.#carryTo(Number(partition))))
+    const read = () => redis.hkeys(outboxKeys(keys.tag).sent)
+    return (await guarded('reading outboxes', read, this.#policy.leaseMs)).map(Number)
   }
 
-  async #carryTo(partition: number): Promise<Carried> {
-    const carried = { partition, wakeups: [...parseWakeups('')], delivered: 0, refused: 0 }
+  async carry(partition: number): Promise<Carried> {
+    const carried = { wakeups: [...parseWakeups('')], delivered: 0, refused: 0 }
     try {
       for (let read = await this.#read(partition); read.length > 0; read = await this.#read(partition)) {
         const mails = fitting(read)

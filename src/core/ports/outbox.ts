@@ -4,7 +4,6 @@ import type { Wakeup } from './wake.ts'
 
 /** What became of the mails for one partition. `error`: why some mails are left. */
 export interface Carried {
-  readonly partition: number
   readonly wakeups: readonly Wakeup[]
   readonly delivered: number
   /** Their recipients do not take them. */
@@ -14,6 +13,8 @@ export interface Carried {
 
 /** Mails from workers of one partition to those of others. */
 export interface OutboxStore {
-  /** Brings all mails that wait. */
-  carry(): Promise<readonly Carried[]>
+  /** The other partitions to which mails were ever sent. */
+  partitions(): Promise<readonly number[]>
+  /** Brings all mails that wait for this one. Never rejects. */
+  carry(partition: number): Promise<Carried>
 }

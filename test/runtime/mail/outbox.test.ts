@@ -51,6 +51,11 @@ const outboxOf = (partition: number) => {
   return new RedisOutboxStore(places[partition] as (typeof places)[0], places, policy)
 }
 
+const carryAll = async (from: number) => {
+  const store = outboxOf(from)
+  return Promise.all((await store.partitions()).map((to) => store.carry(to)))
+}
+
 test('a worker sends to a worker of another partition: its messages come once, and in their order', async () => {
   await troupe.startNode({ sender, collector })
   const there = await createIn(1, 'collector')
@@ -78,10 +83,10 @@ test('messages that two nodes bring at the same time, and again later, come once
   const lines = await troupe.redis.lrange(outKey, 0, -1)
   expect(lines).toHaveLength(20)
   await troupe.redis.del(received)
-  await Promise.all([outboxOf(0).carry(), outboxOf(0).carry(), outboxOf(0).carry()])
+  await Promise.all([carryAll(0), carryAll(0), carryAll(0)])
   // The answer of that script was lost, so the mails are still there.
   await troupe.redis.rpush(outKey, ...lines)
-  await outboxOf(0).carry()
+  await carryAll(0)
   expect(await troupe.redis.exists(outKey)).toBe(0)
   const mails = await there.root.mailbox()
   expect(mails.map(({ message }) => (message as { value: unknown }).value)).toEqual([
@@ -104,8 +109,8 @@ test('messages for a partition that a node does not know yet wait until it does 
   const { sent, out } = outboxKeys(tagOf(troupe.namespace, 1))
   await troupe.redis.hset(sent, String(newest), '1')
   await troupe.redis.rpush(out(String(newest)), `1\t${here.rootId}\t${there.rootId}\t\t`)
-  const [carried] = await outboxOf(1).carry()
-  expect(carried).toMatchObject({ partition: newest, delivered: 0, refused: 0, error: { code: 'store_refused' } })
+  const [carried] = await carryAll(1)
+  expect(carried).toMatchObject({ delivered: 0, refused: 0, error: { code: 'store_refused' } })
   await troupe.redis.del(sent, out(String(newest)))
   await troupe.startNode({ collector })
   expect(await there.result({ run: 3 })).toMatchObject({ value: [1, 2] })
@@ -126,19 +131,36 @@ test('a message that its recipient does not take becomes an event of its sender'
   expect(events).toEqual([{ to: there.rootId, why: 'terminal' }])
 })
 
+const nothing = { wakeups: [], delivered: 0, refused: 0 }
+
 test('messages are brought once more if a request for it comes just as the last round ends (CARRIER-1)', async () => {
   for (let moments = 0; moments < 10; moments++) {
     let carried = 0
-    const store = {
-      carry: async () => {
-        carried++
-        return []
-      },
+    const carry = async () => {
+      carried++
+      return nothing
     }
-    const carrier = new Carrier(store, () => {}, toWorkerLog(undefined))
+    const carrier = new Carrier({ partitions: async () => [1], carry }, () => {}, toWorkerLog(undefined))
     void carrier.run()
     for (let moment = 0; moment < moments; moment++) await Promise.resolve()
     await carrier.run()
     expect(carried, `asked after ${moments} moments`).toBe(2)
   }
+})
+
+test('messages for one partition wait for no other one that does not answer (CARRIER-2)', async () => {
+  const carried: number[] = []
+  const carry = (to: number) => {
+    carried.push(to)
+    return to === 1 ? new Promise<never>(() => {}) : Promise.resolve(nothing)
+  }
+  const carrier = new Carrier({ partitions: async () => [1, 2], carry }, () => {}, toWorkerLog(undefined))
+  for (const brought of [1, 2, 3]) {
+    void carrier.run()
+    await waitUntil(
+      'the messages for partition 2 are brought',
+      () => carried.filter((to) => to === 2).length === brought,
+    )
+  }
+  expect(carried.filter((to) => to === 1)).toEqual([1])
 })

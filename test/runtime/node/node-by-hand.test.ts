@@ -33,7 +33,14 @@ function nodeByHand(concurrency: number) {
     kinds: new Map(),
     concurrency,
     policy,
-    stores: [{ turns, upkeep, blobs: new MemoryBlobs(), outbox: { carry: async () => [] } }],
+    stores: [
+      {
+        turns,
+        upkeep,
+        blobs: new MemoryBlobs(),
+        outbox: { partitions: async () => [], carry: async () => ({ wakeups: [], delivered: 0, refused: 0 }) },
+      },
+    ],
     waker: { wake() {} },
     live: { isFollowed: () => false, publish() {} },
     log: { ...silentLog, warn: (...given) => void warned.push(given) },
