@@ -19,6 +19,7 @@ import {
   historyRules,
   type MailboxQuery,
   mailboxRules,
+  resultRules,
 } from './queries.ts'
 import { type WorkerReport, workerReport } from './report.ts'
 import {
@@ -111,12 +112,13 @@ export class Worker {
   /**
    * Cancels the run in progress, with the children that it waits for; detached ones go on. The next message in the mailbox starts the next run. A run
    * that has not received its message yet takes it along: the history keeps it. A job ends with its run: its session is `cancelled` then,
-   * unless another message waits. Returns false if no run is in progress. Throws like `cancel`.
+   * unless another message waits. Returns false if no run is in progress; with a number, also if another run is. Throws like `cancel`.
    */
-  async cancelRun(reason = defaultReason): Promise<boolean> {
+  async cancelRun(reason = defaultReason, run?: number): Promise<boolean> {
     checkReason(reason)
+    checkOptions('cancelRun', { run }, { run: resultRules.run }, InputError)
     const { by } = this.#submission
-    const answer = await this.#submission.store(this.id, 'worker').cancelWorker(this.id, 'run', reason, by)
+    const answer = await this.#submission.store(this.id, 'worker').cancelWorker(this.id, run ?? 'run', reason, by)
     if (answer.kind === 'rests') return false
     checkCancelled(answer, this.id)
     return true

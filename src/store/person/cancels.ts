@@ -54,22 +54,23 @@ export class Cancels {
   }
 
   /**
-   * worker: the worker is cancelled for good, with its subtree; a root is cancelled with its session. run: only the run that is in progress.
-   * `digest`: names the call, which may be sent again.
+   * worker: the worker is cancelled for good, with its subtree; a root is cancelled with its session. run: only the run that is in progress. A number:
+   * that too, if it is the run of this number. `digest`: names the call, which may be sent again.
    */
   async worker(
     workerId: string,
-    what: 'worker' | 'run',
+    what: 'worker' | 'run' | number,
     reason: string,
     by: Canceller = {},
     digest: string = newId(0),
   ): Promise<CancelWorkerAnswer> {
     const { cancelling, events, cancelNotices: channel } = this.#keys
-    const event = encodeEvents([['worker.cancelRequested', { what, reason, ...by }]])
+    const [of, run] = typeof what === 'number' ? (['run', what] as const) : [what, undefined]
+    const event = encodeEvents([['worker.cancelRequested', { what: of, reason, ...by }]])
     const [kind, state] = await this.#caller.call(
       cancelWorkerScript,
       { record: workerKeys(this.#keys.tag, workerId).record, cancelling, events, idem: this.#keys.idem(digest) },
-      { worker: workerId, what, idemMs: this.#policy.madeKeyMs, reason, channel, event },
+      { worker: workerId, what: of, run, idemMs: this.#policy.madeKeyMs, reason, channel, event },
       { deadlineMs: this.#deadlineMs },
     )
     if (kind === 'session_finished') return { kind, state: String(state) }

@@ -169,7 +169,7 @@ export const pauseAllScript = defineScript({ file: 'pause-all.lua', keys: words(
 export const cancelWorkerScript = defineScript({
   file: 'cancel-worker.lua',
   keys: words('record cancelling events idem'),
-  header: words('worker what idemMs'),
+  header: words('worker what run idemMs'),
   args: words('reason channel event'),
 })
 

@@ -76,6 +76,20 @@ describe('run.onEnd', () => {
       ['cancelled', waiting.rootId, 'cancelled'],
     ])
     expect(await failing.run(7).cancel()).toBe(false)
+    expect(await failing.run(1).cancel()).toBe(false)
+  })
+
+  test('run.cancel of a run that has ended cancels no message that waits behind it', async () => {
+    const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const session = await troupe.create('echo', 'first', { keepOpen: true })
+    const first = session.run()
+    await first.result()
+    await session.pause()
+    await session.root.send('second')
+    expect(await first.cancel()).toBe(false)
+    await session.resume()
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'second' })
   })
 
   test('an ended run that was taken back or replaced calls nobody, and a callback that throws stops no other', async () => {

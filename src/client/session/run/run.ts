@@ -47,9 +47,7 @@ export class Run<Result = unknown> {
 
   /** Cancels the run like `worker.cancelRun`. Returns false if it is not in progress. */
   async cancel(reason = defaultReason): Promise<boolean> {
-    const { root } = this.#context
-    if (this.#number !== undefined && (await root.report()).runs !== this.#number) return false
-    return root.cancelRun(reason)
+    return this.#context.root.cancelRun(reason, this.#number)
   }
 
   /**

@@ -5,9 +5,10 @@ KEYS[4] idem      string
 ARGV[1] header    json:
   worker           id
   what             worker: it is cancelled for good; run: only its run in progress is
+  run              with run: the number of the run that is meant; absent: whichever is in progress
   idemMs           how long the key of this call is known
 ARGV[2] reason    ARGV[3] channel of cancel notices   ARGV[4] event     json
-Returns {"ok"} | {"not_found"} | {"terminal"}: it was cancelled for good | {"rests"}: no run of it is in progress
+Returns {"ok"} | {"not_found"} | {"terminal"}: it was cancelled for good | {"rests"}: no run of it is in progress, or not the one that is meant
         | {"root"}: it is cancelled for good with its session, by cancel.lua
         | {"session_finished", state}: it rests and its session is over, or its session is being cancelled
 Builds  T:w:<id> of its root, its inbox, T:s:<session>:cancelled, ending and reasons.
@@ -20,11 +21,14 @@ local tag = tagOf(recordKey)
 checkTexts(header, 'worker', 'what')
 checkNumbers(header, 'idemMs')
 if header.idemMs == 0 then error('the header should have a number idemMs above 0', 0) end
+checkNumbersIfAny(header, 'run')
 local worker, what = header.worker, header.what
 if readAnswer(idemKey, '^(ok)$') then return { 'ok' } end -- guard: a cancel of a run that is sent again does not cancel the next run
 local record = readRecord(recordKey)
 if not record.status then return { 'not_found' } end
 checkRecord(recordKey, record)
+local run = record.run or atStart.run
+if what == 'run' and header.run and digits(header.run) ~= run then return { 'rests' } end -- guard: a cancel of one run spares the next one
 local session = sessionOf(worker, record.path1)
 local rootKey, cancelledKey, reasonsKey = rootKeyOf(tag, session), sessionKey(tag, session) .. ':cancelled', sessionKey(tag, session) .. ':reasons'
 if what == 'worker' and not record.parent then return { 'root' } end -- guard: a root is cancelled with its session
@@ -46,7 +50,7 @@ checkSort('set', cancelledKey, cancellingKey, endingKeyOf(tag, session))
 checkSort('hash', reasonsKey)
 checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a cancel of one worker is whole even if Redis cannot count up
 
-local element = worker .. ':' .. (what == 'run' and (record.run or atStart.run) or '*')
+local element = worker .. ':' .. (what == 'run' and run or '*')
 redis.call('SADD', cancelledKey, element) -- guard: a cancel of one worker is in the set of its session
 redis.call('HSET', reasonsKey, element, reason)
 redis.call('HINCRBY', rootKey, 'cancelCount', 1)

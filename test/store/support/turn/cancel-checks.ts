@@ -86,6 +86,15 @@ export const aCancelThatIsSentAgainSparesTheNextRun: Check = async (place) => {
   expect(await next.commit({ entries: ['{}'], inputsConsumed: 1 })).toMatchObject({ kind: 'ok' })
 }
 
+export const aCancelOfOneRunSparesTheNext: Check = async (place) => {
+  const { node, turn } = await talk(place)
+  await turn.complete({ inputsConsumed: 1 })
+  // The second run is queued.
+  expect(await place.sessions.cancelWorker(turn.worker, 1, 'late')).toEqual({ kind: 'rests' })
+  expect((await node.claim()).assignment).toMatchObject({ run: 2, purpose: 'run' })
+  expect(await place.sessions.cancelWorker(turn.worker, 2, 'enough')).toEqual({ kind: 'ok' })
+}
+
 export const aRunThatHasNotBegunIsNotCancelled: Check = async (place) => {
   const { root } = await place.create({ mode: 'conversation' })
   const node = place.node()

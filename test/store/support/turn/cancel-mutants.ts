@@ -11,6 +11,12 @@ export const cancelMutants: readonly Mutant[] = [
     check: checks.aCancelThatIsSentAgainSparesTheNextRun,
   },
   {
+    guard: 'a cancel of one run spares the next one',
+    script: cancelWorkerScript,
+    takenOut: 'line',
+    check: checks.aCancelOfOneRunSparesTheNext,
+  },
+  {
     guard: 'a root is cancelled with its session',
     script: cancelWorkerScript,
     takenOut: 'line',
