@@ -4,6 +4,7 @@
  */
 import type { EventNote } from '../event/event.ts'
 import type { Assignment, CommitRequest, RunPosition } from '../ports/ports.ts'
+import { jsonWithoutKnownSecrets } from '../secret/known-secrets.ts'
 import { encodeResult, type Outcome } from './message/message.ts'
 
 /** A new worker has this position, and every worker between two runs. `run`: the number of the next run. */
@@ -28,9 +29,13 @@ export function afterRun(run: number): RunPosition {
 /** A client that waits for a larger value reads it from the history. */
 const noteBytesMax = 256
 
-/** The event of a job's end holds its value, if that is small: a client that waits for the session need not ask for it. */
+/**
+ * The event of a job's end holds its value, if that is small: a client that waits for the session need not ask for it. A value with a secret in it is
+ * left out: events are written without secrets, and the client would get another value than the history has.
+ */
 export function completedNote({ isJob }: Assignment, run: number, valueJson: string): EventNote {
-  if (!isJob || Buffer.byteLength(valueJson) > noteBytesMax) return ['run.completed']
+  const isShort = isJob && Buffer.byteLength(valueJson) <= noteBytesMax
+  if (!isShort || jsonWithoutKnownSecrets(valueJson) !== valueJson) return ['run.completed']
   const value: unknown = JSON.parse(valueJson)
   return ['run.completed', run === 1 ? { value } : { run, value }]
 }

@@ -5,6 +5,7 @@ import { connectInternal } from '../../../src/client/client.ts'
 import { EventHub } from '../../../src/client/event/event-hub.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { newId } from '../../../src/core/ids.ts'
+import { rememberSecret } from '../../../src/core/secret/known-secrets.ts'
 import { InspectStore } from '../../../src/store/audit/inspect-store.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import { newNamespace } from '../../support/namespace.ts'
@@ -50,6 +51,13 @@ describe('session.result', () => {
       expect(await session.result()).toMatchObject({ value: 'said' })
     })
     expect(asked.map(({ name }) => name).toSorted()).toEqual(['hmget', 'hmget', 'lindex'])
+  })
+
+  test('a result that holds a secret of the node is the same from an event as from the history', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    rememberSecret('postgres-db')
+    await troupe.run('echo', 'first')
+    expect(await troupe.run('echo', 'postgres-db is up')).toMatchObject({ value: 'postgres-db is up' })
   })
 
   test('a client that has waited for one session gets the result of its next one from an event, without a read', async () => {
