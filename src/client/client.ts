@@ -163,7 +163,7 @@ export class Troupe implements AsyncDisposable {
     this.asks = new Asks(asksOf(places, stores, deadlineMs), { waker, namespace, actor, look })
     this.pools = new Pools(readers.pools, () => this.nodes())
     this.partitions = new Partitions({ connections, namespace, places, look, stores: this.#inspect, deadlineMs })
-    this.approvals = new Approvals(this.asks, this.#submission)
+    this.approvals = new Approvals(this.asks)
     this.webhooks = new Webhooks({
       store: new EndpointStore(places.all, deadlineMs),
       first: places.first,

@@ -7,26 +7,17 @@ import { sessionNotFound } from '../../core/worker/refusal.ts'
 import type { Submission } from '../submission/submission.ts'
 
 /** Sets the policy of a session; trust that was given before is taken back. */
-export function setPolicy(submission: Submission, sessionId: string, policy: ApprovalPolicy): Promise<SessionApproval> {
+export async function setPolicy(
+  submission: Submission,
+  sessionId: string,
+  policy: ApprovalPolicy,
+): Promise<SessionApproval> {
   if (!approvalPolicies.includes(policy))
     throw new InputError(
       `the policy of setApproval must be one of ${approvalPolicies.join(', ')}, not ${preview(policy)}.`,
     )
-  return change(submission, sessionId, { policy })
-}
-
-/** From now on, nobody is asked about calls of this tool in this session. */
-export function trustTool(submission: Submission, sessionId: string, tool: string): Promise<SessionApproval> {
-  return change(submission, sessionId, { tool })
-}
-
-async function change(
-  submission: Submission,
-  sessionId: string,
-  what: { readonly policy: ApprovalPolicy } | { readonly tool: string },
-): Promise<SessionApproval> {
-  const event = encodeEvents([['session.approvalChanged', { ...what, ...submission.by }]])
-  const answer = await submission.store(sessionId, 'session').setApproval(sessionId, what, event)
+  const event = encodeEvents([['session.approvalChanged', { policy, ...submission.by }]])
+  const answer = await submission.store(sessionId, 'session').setApproval(sessionId, { policy }, event)
   if (answer.kind === 'not_found') throw sessionNotFound(sessionId)
   return answer.approval
 }

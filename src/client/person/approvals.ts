@@ -1,7 +1,6 @@
 /**
  * Duty: the approvals of tool calls as programs see them: those asks of the inbox that wait for a decision, and the decision.
- * Does not own: the ask and its answer (asks.ts), what the answer means for the call (core/worker/ask/approval-ask.ts).
- * DECIDE-1 A tool is trusted only after the answer that says so was accepted: a caller that is refused changes nothing.
+ * Does not own: the ask, its answer, and trust in its tool (asks.ts), what the answer means for the call (core/worker/ask/approval-ask.ts).
  */
 import { checkOptions, keyRule, oneOfRule, type Rules } from '../../core/check/check-options.ts'
 import { InputError } from '../../core/errors.ts'
@@ -9,8 +8,6 @@ import { policy } from '../../core/policy.ts'
 import { type ApprovalDecision, readApprovalDetails, readDecision } from '../../core/worker/ask/approval-ask.ts'
 import type { AskState } from '../../core/worker/ask/ask.ts'
 import type { AsksQuery } from '../queries.ts'
-import type { Submission } from '../submission/submission.ts'
-import { trustTool } from './approval-policy.ts'
 import type { Answered, AnswerOptions, Ask, Asks } from './asks.ts'
 
 /** A tool call that waits for a person, or waited. */
@@ -74,16 +71,11 @@ const decideRules: Rules<Decide> = {
   idempotencyKey: keyRule,
 }
 
-/** How many open approvals of a session are looked at when a tool becomes trusted. */
-const alsoMost = 200
-
 export class Approvals {
   readonly #asks: Asks
-  readonly #submission: Submission
 
-  constructor(asks: Asks, submission: Submission) {
+  constructor(asks: Asks) {
     this.#asks = asks
-    this.#submission = submission
   }
 
   /** Approvals of all sessions, or of one. The oldest come first: they have waited longest. */
@@ -117,21 +109,7 @@ export class Approvals {
         `tool "${approval.tool}" is asked about each time, whatever is trusted (${approval.why}): approve ${approval.id} without trust.`,
       )
     const value = { decision, ...(args !== undefined && { arguments: args }), ...(trusts && { trust: 'tool' }) }
-    const answered = await this.#asks.answer(id, value, options)
-    const alsoApproved = trusts ? await this.#trust(approval, options) : []
-    return { ...answered, decision, alsoApproved }
-  }
-
-  /** Trusts the tool (DECIDE-1). Returns the other approvals that were approved with it. */
-  async #trust({ id, tool, sessionId }: Approval, { by, reason }: AnswerOptions): Promise<string[]> {
-    await trustTool(this.#submission, sessionId, tool)
-    const open = await this.list({ sessionId, limit: alsoMost })
-    const others = open.filter((other) => other.id !== id && other.tool === tool && !other.eachTime)
-    const settled = await Promise.allSettled(
-      others.map((other) => this.#asks.answer(other.id, { decision: 'approve' }, { by, reason })),
-    )
-    // An approval that ended in the meantime was decided by somebody else.
-    return others.filter((_, index) => settled[index]?.status === 'fulfilled').map((other) => other.id)
+    return { ...(await this.#asks.answerAndTrust(id, value, options)), decision }
   }
 }
 

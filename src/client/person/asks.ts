@@ -3,6 +3,7 @@
  * ASKS-1 An answer is checked against the question before it is sent: it is one of the options, or fits the schema.
  * ASKS-2 An ask takes one answer. The same answer under the same idempotency key is the same answer; any other is refused, and the error says
  *        how the ask ended.
+ * ASKS-3 A tool is trusted only after the answer that says so was accepted: a caller that is refused changes nothing.
  */
 import { answerProblem } from '../../core/check/answer-problem.ts'
 import { checkOptions, keyRule, type Rules } from '../../core/check/check-options.ts'
@@ -71,6 +72,10 @@ export interface Answered {
   readonly sessionId: string
   /** The same answer was given before under this key. */
   readonly again: boolean
+}
+
+interface AnsweredAndTrusted extends Answered {
+  readonly alsoApproved: readonly string[]
 }
 
 const text = (most: number) => ({
@@ -149,6 +154,12 @@ export class Asks {
    * cannot be answered, and `input_invalid` if the answer does not fit the question.
    */
   async answer(id: string, value: unknown, options: AnswerOptions = {}): Promise<Answered> {
+    const { alsoApproved: _, ...answered } = await this.answerAndTrust(id, value, options)
+    return answered
+  }
+
+  /** The same. It also says which other approvals were approved because the answer trusts their tool. */
+  async answerAndTrust(id: string, value: unknown, options: AnswerOptions): Promise<AnsweredAndTrusted> {
     checkOptions('asks.answer', options, answerRules, InputError)
     const { waker, actor = null, keyOwner } = this.#settings
     const { by = actor, reason = null, idempotencyKey } = options
@@ -166,23 +177,29 @@ export class Asks {
     if (!('wakeups' in answer)) throw refusalOf(ask.id, answer)
     waker.wake(partitionOf(ask.id), answer.wakeups)
     const { sessionId, workerId } = ask
-    if (trusted !== null) await this.#trust(sessionId, trusted, by)
-    return { askId: ask.id, workerId, sessionId, again: idempotencyKey !== undefined && answer.kind === 'again' }
+    const again = idempotencyKey !== undefined && answer.kind === 'again'
+    const alsoApproved = trusted === null ? [] : await this.#trust(sessionId, trusted, by)
+    return { askId: ask.id, workerId, sessionId, again, alsoApproved }
   }
 
-  /** From now on nobody is asked about the tool in this session, and open asks about it are approved. */
-  async #trust(sessionId: string, tool: string, by: string | null): Promise<void> {
+  /** From now on nobody is asked about the tool in this session, and open asks about it are approved. Returns the ids of these. */
+  async #trust(sessionId: string, tool: string, by: string | null): Promise<string[]> {
     const event = encodeEvents([['session.approvalChanged', { tool, ...(by !== null && { by }) }]])
     await this.#placeOf(sessionId).store.setApproval(sessionId, { tool }, event)
     const reason = `tool "${tool}" is trusted in this session`
+    const approved: string[] = []
     for (const other of await this.list({ sessionId, kind: 'approval', limit: trustedAtOnce })) {
       const details = detailsOf(other)
       if (details?.tool !== tool || details.eachTime) continue
-      await this.answer(other.id, 'approve', { reason, ...(by !== null && { by }) }).catch((error: unknown) => {
+      try {
+        await this.answer(other.id, 'approve', { reason, ...(by !== null && { by }) })
+        approved.push(other.id)
+      } catch (error) {
         // Somebody else answered it, or its worker has seen that the tool is trusted.
         if (!(error instanceof ConflictError)) throw error
-      })
+      }
     }
+    return approved
   }
 
   async #positionOf(id: string): Promise<AskPlace> {
