@@ -83,7 +83,8 @@ class TimelineFold {
         this.#spawned(workerId, text('id'), details.detached === true, at)
         return
       case 'message.accepted':
-        if (!this.#doing.has(workerId)) this.#begin(workerId, 'queue', at)
+        // An order is done without a run, or begins one: only a run has an end that is an event.
+        if (details.kind !== 'order' && !this.#doing.has(workerId)) this.#begin(workerId, 'queue', at)
         return
       case 'run.started':
         this.#end(workerId, 'queue', at)
@@ -123,6 +124,8 @@ class TimelineFold {
         this.#end(workerId, 'working', at)
         this.#doing.delete(workerId)
         this.#children.delete(workerId)
+        // Its asks were withdrawn with it, of which there is no event.
+        for (const [id, ask] of this.#asks) if (ask.workerId === workerId) this.#answered(id, at)
         return
       default:
         return

@@ -44,3 +44,14 @@ test('a worker that waits for somebody does nothing else', async () => {
   const asked = await barsOf(...begun.slice(0, 3), ['p', 'ask.opened', { id: 'q', question: 'May it?' }])
   expect(asked).toEqual(['p queue 1-2', 'p model 2-3', 'p person 4-'])
 })
+
+test('nobody is waited for once the run that asked has ended', async () => {
+  const cancelled = await barsOf(...begun.slice(0, 2), ['p', 'ask.opened', { id: 'q' }], ['p', 'worker.cancelled'])
+  expect(cancelled).toEqual(['p queue 1-2', 'p working 2-4', 'p person 3-4'])
+})
+
+test('an order that is done without a run leaves no bar that never ends', async () => {
+  const order: Told = ['p', 'message.accepted', { kind: 'order' }]
+  const done = await barsOf(...begun.slice(0, 2), ['p', 'run.completed'], order, ['p', 'worker.configured'])
+  expect(done).toEqual(['p queue 1-2', 'p working 2-3'])
+})
