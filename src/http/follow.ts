@@ -22,9 +22,13 @@ export interface StreamedEvent {
 
 const waitMs = [200, 500, 1_000, 2_000] as const
 
-/** Ends with the stream: after the event that ends a session, or when the signal fires. Throws an HttpProblem if the API refuses. */
+/**
+ * Ends with the stream: after the event that ends a session, or when the signal fires. Throws an HttpProblem if the API refuses, and a TypeError if no
+ * request can be made of the options.
+ */
 export async function* followEvents(options: FollowOptions): AsyncGenerator<StreamedEvent, void, undefined> {
   const { signal } = options
+  checkAddress(requestOf(options, options.after).url, options.url)
   let position = options.after
   const isOver = () => signal?.aborted === true
   for (let attempt = 0; !isOver(); attempt++) {
@@ -43,14 +47,22 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Stre
   }
 }
 
-async function* oneConnection(
-  { url, path, token, signal, fetch: send = fetch }: FollowOptions,
-  position: string | undefined,
-): AsyncGenerator<StreamedEvent> {
+function requestOf({ url, path, token, signal }: FollowOptions, position: string | undefined): Request {
   const headers = new Headers({ accept: 'text/event-stream' })
   if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
   if (position !== undefined) headers.set('last-event-id', position)
-  const response = await send(new Request(url.replace(/\/+$/, '') + path, { headers, signal: signal ?? null }))
+  return new Request(url.replace(/\/+$/, '') + path, { headers, signal: signal ?? null })
+}
+
+/** `localhost:7333` is an address too, but of a protocol named localhost: each attempt to connect would fail. */
+function checkAddress(address: string, given: string): void {
+  if (!/^https?:/.test(address))
+    throw new TypeError(`url of followEvents must be an address of http or https, like http://${given}.`)
+}
+
+async function* oneConnection(options: FollowOptions, position: string | undefined): AsyncGenerator<StreamedEvent> {
+  const { fetch: send = fetch } = options
+  const response = await send(requestOf(options, position))
   if (!response.ok) throw await problemIn(response)
   if (response.body === null) return
   let rest = ''

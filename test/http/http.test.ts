@@ -41,4 +41,9 @@ test('throws what the API refuses, with its code', async () => {
   await expect(nobody.GET('/v1/nodes')).rejects.toMatchObject({ status: 401, code: 'token_missing' })
   const following = followEvents({ url: api.api.url, path: '/v1/events' }).next()
   await expect(following).rejects.toMatchObject({ status: 401 })
+  for (const [url, what] of [
+    ['localhost:7333', 'must be an address of http or https, like http://localhost:7333'],
+    ['127.0.0.1:7333', 'Failed to parse URL'],
+  ] as const)
+    await expect(followEvents({ url, path: '/v1/events' }).next()).rejects.toThrow(what)
 })
