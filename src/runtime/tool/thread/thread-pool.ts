@@ -111,10 +111,8 @@ export class ThreadPool implements ToolThreads {
     if (this.#closed) return
     if (thread.alive) {
       this.#idle.set(thread, setTimeout(() => void this.#end(thread), this.#settings.idleMs).unref())
-    } else {
-      this.#threads.delete(thread)
-    }
-    this.#serve()
+      this.#serve()
+    } else void this.#end(thread)
   }
 
   async #end(thread: ToolThread): Promise<void> {

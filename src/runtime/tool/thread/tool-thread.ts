@@ -63,6 +63,7 @@ export class ToolThread {
     })
   }
 
+  /** False from the moment when it is being ended: a call that it took then would die with it. */
   get alive(): boolean {
     return this.#alive
   }
@@ -110,6 +111,7 @@ export class ToolThread {
 
   /** Resolves when the thread is gone. */
   async kill(): Promise<void> {
+    this.#alive = false
     this.#error ??= new Error('it was ended')
     await this.#worker.terminate()
     await this.#gone

@@ -86,3 +86,9 @@ test('a tool in a thread uses the folder that its node resolved, even if the pat
     output: { value: { real: join(top, 'found', 'file') } },
   })
 })
+
+test('a thread that is being ended takes no other call', async () => {
+  const ending = thread.kill()
+  expect(thread.alive).toBe(false)
+  await ending
+})
