@@ -7,7 +7,7 @@
  */
 
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
-import type { ModelReply, PromptMessage } from '../../core/definition/model.ts'
+import type { ModelReply, ModelRequest, PromptMessage } from '../../core/definition/model.ts'
 import { LimitError, type RuntimeError, TransientError, toRuntimeError } from '../../core/errors.ts'
 import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from '../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../core/history/entry.ts'
@@ -83,10 +83,11 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   if (summary !== null) await summary
   if (agentTurn.isOver) return null
   let reply: AcceptedReply
+  let request: ModelRequest | undefined
   try {
     const said = container.history.prompt()
     const prompt = before.length === 0 ? said : [...before, ...said]
-    const request = {
+    request = {
       instructions: container.instructions,
       messages: container.history.namesBlobs ? await withBlobs(prompt, turn) : prompt,
       tools: tools.specs(turn, container.history.hasLongResults),
@@ -103,7 +104,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
   } catch (thrown) {
     if (agentTurn.isOver || turn.steers.interrupts) return null
-    if (isOverflow(thrown) && (await agentTurn.compactor.afterOverflow())) return null
+    if (request && isOverflow(thrown) && (await agentTurn.compactor.afterOverflow(request))) return null
     if (agentTurn.isOver || answerTimeout(agentTurn, toRuntimeError(thrown))) return null
     return modelFailed(agentTurn, thrown)
   }

@@ -7,7 +7,7 @@
  *           is open belongs to the newest reply. The task of the run is repeated word by word if its message is in that part.
  */
 import type { CompactionSettings } from '../../../core/definition/agent/compaction-settings.ts'
-import type { Model, PromptMessage } from '../../../core/definition/model.ts'
+import type { Model, ModelRequest, PromptMessage } from '../../../core/definition/model.ts'
 import { toRuntimeError } from '../../../core/errors.ts'
 import type { EventNote } from '../../../core/event/event.ts'
 import type { OrderedEntry } from '../../../core/history/entry.ts'
@@ -58,6 +58,8 @@ interface ByHand {
   readonly instruction?: string | undefined
   readonly keepLast?: number | undefined
 }
+
+type SentPrompt = Pick<ModelRequest, 'instructions' | 'messages' | 'tools'>
 
 /** What the compactor needs of the turn of its agent. */
 interface CompactorHost {
@@ -136,10 +138,11 @@ export class Compactor {
     return this.#writing !== null || this.#written !== null
   }
 
-  /** The provider says that the prompt is too long. Returns true if it is shorter now. */
-  async afterOverflow(): Promise<boolean> {
+  /** The provider says that the prompt of this request is too long. Returns true if it is shorter now. */
+  async afterOverflow(request: SentPrompt): Promise<boolean> {
     if (this.#compaction === null || ++this.#overflows > overflowsMost) return false
-    this.#compaction.limit.learn(this.#host.journal.container.size.tokens)
+    // What no provider has counted yet may be the longer part: instructions, tools, files of the context.
+    this.#compaction.limit.learn(Math.max(this.#host.journal.container.size.tokens, tokensOf(request)))
     if (!this.isPending && this.#clears(this.#compaction)) return true
     if (!this.isPending && !this.#hasFailed) this.#begin(this.#compaction)
     return this.finish()
@@ -239,6 +242,10 @@ export class Compactor {
     journal.add([journal.entry('compacted', summary)], { notes: [note] })
     return true
   }
+}
+
+function tokensOf({ instructions, messages, tools }: SentPrompt): number {
+  return promptTokens(messages) + tokensIn(Buffer.byteLength(instructions) + Buffer.byteLength(JSON.stringify(tools)))
 }
 
 function tooShort(keep: number): string {

@@ -2,6 +2,7 @@
  * Duty: have a model write the summary of a conversation: a handoff from which the work can go on.
  * HANDOFF-1 The conversation is sent as one text. A request without tools may hold no calls, and another model could not read what was signed.
  * HANDOFF-2 Whatever is no summary (an error, an empty or a cut reply, a call, a text that is longer than what it stands for) is an error here.
+ * HANDOFF-3 It ends when its signal fires, even if the model ignores that.
  */
 import type { Model, ModelReply, PromptMessage } from '../../../core/definition/model.ts'
 import { TransientError, toRuntimeError } from '../../../core/errors.ts'
@@ -54,15 +55,13 @@ export async function writeHandoff(
     const extra = instruction === undefined ? '' : `\n\nThe handoff must also hold this: ${instruction}`
     const asked = `<conversation>\n${text}\n</conversation>\n\n${sections}${extra}`
     try {
-      const reply = await model.reply(
-        {
-          instructions,
-          messages: [{ role: 'user', content: [{ type: 'text', text: asked }] }],
-          tools: [],
-          idempotencyKey: `${key}.${index}`,
-        },
-        { signal, onFirstByte() {}, onDelta() {} },
-      )
+      const request = {
+        instructions,
+        messages: [{ role: 'user', content: [{ type: 'text', text: asked }] }] as const,
+        tools: [],
+        idempotencyKey: `${key}.${index}`,
+      }
+      const reply = await beforeAbort(model.reply(request, { signal, onFirstByte() {}, onDelta() {} }), signal)
       return accepted(model, reply, whole.length)
     } catch (thrown) {
       const isTooLong = toRuntimeError(thrown).code === 'context_overflow'
@@ -70,6 +69,18 @@ export async function writeHandoff(
     }
   }
   throw new Error('unreachable')
+}
+
+/** Rejects when the signal fires, whatever the work does. */
+async function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const stop = () => reject(signal.reason as Error)
+  signal.addEventListener('abort', stop)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
 }
 
 function accepted(model: Model, reply: ModelReply, charsBefore: number): Handoff {

@@ -133,6 +133,23 @@ describe('a prompt that is too long', () => {
     expect(requests.filter(isHandoff)).toEqual([])
   })
 
+  test('a prompt that is too long because of its instructions says nothing of the window for other conversations of its kind', async () => {
+    const model = recordedModel('test/m', ({ instructions }) =>
+      instructions.length > 10_000 ? new TerminalError('prompt is too long', { code: 'context_overflow' }) : say('ok'),
+    )
+    const instructions = (_self: unknown, input: unknown) => (input === 'long' ? 'x'.repeat(40_000) : 'x')
+    const agent = defineWorker({ instructions, model, compaction: { keep: 2 } })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const long = await troupe.create('agent', 'long')
+    expect(await long.result()).toMatchObject({ failure: { code: 'context_overflow' } })
+    const session = await troupe.create('agent', 'question 1', { keepOpen: true })
+    for (let run = 1; run <= 5; run++) {
+      if (run > 1) await session.root.send(`question ${run}`)
+      expect(await session.result({ run })).toMatchObject({ status: 'completed' })
+    }
+    expect(model.requests.filter(isHandoff)).toEqual([])
+  })
+
   test('a prompt that is too long fails its run if nothing is left to compact, after a bounded number of requests [1.53]', async () => {
     const { troupe, result, requests } = await read(0, { keep: 2 })
     await using _ = troupe

@@ -59,3 +59,11 @@ test('a handoff is shorter from the start if the window is known', async () => {
   await writeHandoff(model, before, { ...settings, tokensMax: 2_000 })
   expect(textOf(model.requests[0])?.length).toBeLessThan(6_000)
 })
+
+test('a handoff is given up when its signal fires, even if its model ignores the signal', async () => {
+  const model = { id: 'test/m', reply: () => new Promise<never>(() => {}) }
+  const stop = new AbortController()
+  const writing = writeHandoff(model, before, { ...settings, signal: stop.signal })
+  stop.abort(new Error('its time is over'))
+  await expect(writing).rejects.toThrow('its time is over')
+})
