@@ -10,6 +10,7 @@
 
 import { stackCharsMax, stackOf } from '../../core/code-place.ts'
 import type { ContextSettings } from '../../core/definition/agent/context-settings.ts'
+import { processorsOf } from '../../core/definition/agent/processors.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { InvariantError, TerminalError, TransientError, toRuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
@@ -225,10 +226,11 @@ function begin(agentTurn: AgentTurn, mail: Mail, context?: string): null {
   return null
 }
 
-/** The inputs behind the first one that the run begins with as well, up to an order or one that does not fit. */
+/** The inputs behind the first one that the run begins with as well, up to an order or one that does not fit. None if processors look at each input. */
 function mergedInputs(agentTurn: AgentTurn): readonly Mail[] {
   const { inbox, kind } = agentTurn
-  if (!kind.definition.mergeInput) return []
+  const { mergeInput, hooks } = kind.definition
+  if (!mergeInput || processorsOf(hooks?.prompt).length > 0) return []
   const behind = inbox.inputs.slice(1)
   const end = behind.findIndex((mail) => mail.order !== undefined || !readInput(agentTurn, mail).ok)
   return end < 0 ? behind : behind.slice(0, end)

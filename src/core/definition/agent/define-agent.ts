@@ -144,8 +144,8 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
    */
   readonly continues?: number
   /**
-   * True: a run begins with all inputs that wait then, as one message. They count before the rest of a text that was cut off. Default: a run for each
-   * input.
+   * True: a run begins with all inputs that wait then, as one message, unless processors look at each. They count before the rest of a text that was
+   * cut off. Default: a run for each input.
    */
   readonly mergeInput?: boolean
   /**

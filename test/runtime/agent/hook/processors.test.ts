@@ -7,6 +7,7 @@ import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError, TransientError } from '../../../../src/core/errors.ts'
 import { call, type ScriptedReply, say } from '../../../../src/models/local/scripted-model.ts'
 import { expectSound, isParked, openAsks, resultOf, scripted } from '../../../support/approvals.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { runOnce } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 
@@ -49,6 +50,26 @@ describe('spawn', () => {
 })
 
 describe('a processor', () => {
+  test('a processor looks at each input, also where inputs that wait would begin a run together', async () => {
+    const seen: unknown[] = []
+    const gate = Promise.withResolvers<void>()
+    const model = recordedModel('test/m', async (_request, number) => {
+      if (number === 1) await gate.promise
+      return say(`Reply ${number}.`)
+    })
+    const look: Processor = (input) => void seen.push(input)
+    const agent = defineWorker({ instructions: 'x', model, mergeInput: true, hooks: { prompt: look } })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent', 'one', { keepOpen: true })
+    for (const text of ['two', 'three']) await session.root.send(text)
+    gate.resolve()
+    expect(await session.result({ run: 3, signal: AbortSignal.timeout(20_000) })).toMatchObject({
+      value: { text: 'Reply 3.' },
+    })
+    expect(seen).toEqual(['one', 'two', 'three'])
+    await expectSound(troupe)
+  })
+
   test('a processor may let an input pass, change it, and add a text; the next one sees the changed input [3.20]', async () => {
     const seen: unknown[] = []
     const shout: Processor = (input) => {
