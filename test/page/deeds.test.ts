@@ -172,8 +172,14 @@ test(
     expect(await page.locator(':invalid').count()).toBeGreaterThan(0)
     expect(await page.getByLabel('cups').getAttribute('aria-invalid')).toBe('true')
     await page.getByLabel('cups').fill('{"green":2}')
+    for (const tin of [1, 2]) {
+      await page.getByRole('button', { name: 'Add' }).click()
+      await page.getByLabel(String(tin), { exact: true }).fill(`{"tin":${tin}}`)
+    }
+    await page.getByRole('button', { name: 'Remove item 1' }).click()
+    expect(JSON.parse(await page.getByLabel('1', { exact: true }).inputValue())).toEqual({ tin: 2 })
     await page.getByRole('button', { name: 'Start' }).click()
-    await page.getByText('completed: {"what":"tea","often":true,"cups":{"green":2}}').waitFor()
+    await page.getByText('completed: {"what":"tea","often":true,"cups":{"green":2},"tins":[{"tin":2}]}').waitFor()
 
     const open = await create('asking', { keepOpen: true })
     await page.goto(rig.url(`sessions/${open}`))
@@ -181,6 +187,21 @@ test(
     await page.getByLabel('Message').fill('茶'.repeat(25_000))
     await page.getByLabel('Message').press('Enter')
     await page.getByText('Sent').waitFor()
+    await page.route(
+      '**/messages',
+      async (route) => {
+        await route.fetch()
+        await route.abort()
+      },
+      { times: 1 },
+    )
+    await page.getByLabel('Message').fill('once')
+    await page.getByLabel('Message').press('Enter')
+    await page.getByText('The server does not answer.').waitFor()
+    await page.getByLabel('Message').press('Enter')
+    await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>('[aria-label=Message]')?.value === '')
+    const { rootId } = (await rig.api.get(`/v1/sessions/${open}`)).body.session
+    expect((await rig.api.get(`/v1/workers/${rootId}/mailbox`)).body.mails).toHaveLength(2)
     await page.keyboard.press('Tab')
     await page.getByRole('tab', { name: 'State' }).focus()
     await page.keyboard.press('X')

@@ -47,6 +47,14 @@ export interface Request {
 
 export interface Change extends Request {
   readonly body?: unknown
+  /**
+   * True for a change that would happen twice if it came twice. If the reader makes it again because the server was silent, it has the same key, and so
+   * happens once.
+   */
+  readonly isOnce?: boolean
+}
+
+interface Sent extends Omit<Change, 'isOnce'> {
   /** The same change under the same key happens once. */
   readonly key?: string
 }
@@ -61,7 +69,9 @@ function addressOf(path: string, query: Query = {}): string {
 }
 
 /** Sends a request, and gives the response of a server that accepted it. Throws an ApiError otherwise. */
-export async function send(method: string, path: string, { query, signal, body, key }: Change = {}): Promise<Response> {
+export async function send(method: string, path: string, { query, signal, body, key }: Sent = {}): Promise<Response> {
+  if (isInFile(path))
+    throw new ApiError(409, 'not_in_file', 'This session is read from a file: nothing of it can be changed.')
   const headers = new Headers()
   if (token !== '') headers.set('authorization', `Bearer ${token}`)
   if (body !== undefined) headers.set('content-type', 'application/json')
@@ -120,16 +130,33 @@ export async function get<Reply>(path: string, request: Request = {}): Promise<R
 export async function change<Reply>(
   method: 'POST' | 'PATCH' | 'DELETE',
   path: string,
-  request: Change = {},
+  { isOnce = false, ...request }: Change = {},
 ): Promise<Reply> {
-  if (isInFile(path))
-    throw new ApiError(409, 'not_in_file', 'This session is read from a file: nothing of it can be changed.')
-  const response = await send(method, path, { key: newKey(), body: {}, ...request })
-  const text = await response.text()
-  return (text === '' ? null : JSON.parse(text)) as Reply
+  const what = JSON.stringify([method, path, request.body])
+  const key = (isOnce && unansweredKeyOf(what)) || newKey()
+  if (isOnce) unanswered.set(what, { key, until: Date.now() + againMs })
+  try {
+    const text = await (await send(method, path, { key, body: {}, ...request })).text()
+    unanswered.delete(what)
+    return (text === '' ? null : JSON.parse(text)) as Reply
+  } catch (error) {
+    const isRefused = error instanceof ApiError && error.status >= 400 && error.status < 500
+    if (isRefused) unanswered.delete(what)
+    throw error
+  }
+}
+
+/** The keys of changes that the server has not answered, by what they are. */
+const unanswered = new Map<string, { readonly key: string; readonly until: number }>()
+/** Who makes the same change later than this means another one. */
+const againMs = 300_000
+
+function unansweredKeyOf(what: string): string | undefined {
+  const known = unanswered.get(what)
+  return known !== undefined && known.until > Date.now() ? known.key : undefined
 }
 
 /** `crypto.randomUUID` exists only where the page came over https or from this machine. */
-export function newKey(): string {
+function newKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

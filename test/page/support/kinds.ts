@@ -63,7 +63,12 @@ export const kinds = {
   }),
   ordering: defineWorker({
     description: 'Takes a form.',
-    input: z.object({ what: z.string(), often: z.boolean(), cups: z.record(z.string(), z.number()).optional() }),
+    input: z.object({
+      what: z.string(),
+      often: z.boolean(),
+      cups: z.record(z.string(), z.number()).optional(),
+      tins: z.array(z.record(z.string(), z.number())).optional(),
+    }),
     receive(message, self) {
       if (message.kind === 'input') self.reply(message.value)
     },

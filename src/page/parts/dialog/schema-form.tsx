@@ -241,7 +241,8 @@ function StringField(props: FieldProps): ReactNode {
 function JsonField(props: FieldProps): ReactNode {
   const id = useId()
   const { value, onChange } = props
-  const [text, setText] = useState(() => (value === undefined ? '' : JSON.stringify(value, null, 2)))
+  const [written, setWritten] = useState('')
+  const text = textOf(value, written)
   const read = parsed(text)
   return (
     <Label {...props} id={id}>
@@ -253,7 +254,7 @@ function JsonField(props: FieldProps): ReactNode {
         value={text}
         placeholder="JSON"
         onChange={({ target }) => {
-          setText(target.value)
+          setWritten(target.value)
           const next = parsed(target.value)
           target.setCustomValidity(next === unreadable && target.value !== '' ? 'This is no JSON.' : '')
           onChange(next === unreadable ? undefined : next)
@@ -261,6 +262,14 @@ function JsonField(props: FieldProps): ReactNode {
       />
     </Label>
   )
+}
+
+/** What the reader has written, as long as it stands for the value: with an item of a list removed, another value moves into the field. */
+function textOf(value: unknown, written: string): string {
+  const read = parsed(written)
+  const isOfValue = read === unreadable ? value === undefined : JSON.stringify(read) === JSON.stringify(value)
+  if (isOfValue) return written
+  return value === undefined ? '' : JSON.stringify(value, null, 2)
 }
 
 const unreadable = Symbol('unreadable')

@@ -26,7 +26,7 @@ export function QuestionCard({ ask, children }: { readonly ask: Ask; readonly ch
   const send = async (answer: unknown) => {
     setSent(true)
     try {
-      await change('POST', `asks/${id}`, { body: { value: answer } })
+      await change('POST', `asks/${id}`, { body: { value: answer }, isOnce: true })
       await queries.invalidateQueries({ queryKey: ['asks'] })
     } catch (error) {
       setSent(false)

@@ -4,7 +4,7 @@
  * DECISIONS-2 It carries the hash of what the reader saw: if the arguments have changed since, the server refuses it.
  */
 import type { Approval } from '../../../client/person/approvals.ts'
-import { change, newKey } from '../../api/http.ts'
+import { change } from '../../api/http.ts'
 import { queries } from '../../api/queries.ts'
 import { messageOf, say } from '../../parts/dialog/notes.tsx'
 import { newStore, useStore } from '../../store.ts'
@@ -83,7 +83,7 @@ async function sendSome(approvals: readonly Approval[], choice: Choice): Promise
   const complain = (tool: string, why: string) => say({ text: `Decision about ${tool}: ${why}`, kind: 'bad' })
   try {
     const decisions = approvals.map(({ id, hash }) => ({ ...choice, id, hash }))
-    const { decided } = await change<Reply>('POST', 'approvals/decide', { body: { decisions }, key: newKey() })
+    const { decided } = await change<Reply>('POST', 'approvals/decide', { body: { decisions }, isOnce: true })
     for (const [at, { problem }] of decided.entries())
       if (problem !== undefined) complain(approvals[at]?.tool ?? 'a call', problem.detail)
   } catch (error) {

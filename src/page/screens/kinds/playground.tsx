@@ -42,7 +42,7 @@ export function Playground({ kind }: { readonly kind: PlayedKind }): ReactNode {
       const { sessionId, warning } = await change<{ readonly sessionId: string; readonly warning: string | null }>(
         'POST',
         'sessions',
-        { body: order },
+        { body: order, isOnce: true },
       )
       if (warning !== null) say({ text: warning, ms: 10_000 })
       await navigate({ to: '/sessions/$id', params: { id: sessionId } })

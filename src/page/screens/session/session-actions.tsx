@@ -17,7 +17,7 @@ export function useAct(id: string): { readonly act: Act; readonly isBusy: boolea
   const act: Act = async (path, body, done, method = 'POST') => {
     setBusy(true)
     try {
-      const reply = await change<unknown>(method, `sessions/${id}/${path}`, { body })
+      const reply = await change<unknown>(method, `sessions/${id}/${path}`, { body, isOnce: path === 'fork' })
       say({ text: done })
       await queries.invalidateQueries({ queryKey: [`sessions/${id}`] })
       return reply

@@ -81,7 +81,10 @@ export function Branch({ workerId, position }: { readonly workerId: string; read
   const branch = async () => {
     try {
       const body = { at: position }
-      const { sessionId } = await change<{ readonly sessionId: string }>('POST', `workers/${workerId}/fork`, { body })
+      const { sessionId } = await change<{ readonly sessionId: string }>('POST', `workers/${workerId}/fork`, {
+        body,
+        isOnce: true,
+      })
       say({ text: 'This conversation begins with what was said up to there. The other one goes on.' })
       await navigate({ to: '/sessions/$id', params: { id: sessionId } })
     } catch (error) {

@@ -2,7 +2,7 @@
 import { type ReactNode, useState } from 'react'
 import type { AddWebhook, NoticeType, WebhookWithSecret } from '../../../client/webhook/webhook.ts'
 import { noticeTypes, noticeTypesAtStart } from '../../../core/webhook/notice.ts'
-import { change, newKey } from '../../api/http.ts'
+import { change } from '../../api/http.ts'
 import { queries } from '../../api/queries.ts'
 import { Dialog } from '../../parts/dialog/dialog.tsx'
 import { messageOf } from '../../parts/dialog/notes.tsx'
@@ -33,7 +33,7 @@ export function AddDialog({ onAdded, onClose }: AddDialogProps): ReactNode {
       ...(hasResult && { include: 'result' }),
     }
     try {
-      const added = await change<WebhookWithSecret>('POST', 'webhooks', { body, key: newKey() })
+      const added = await change<WebhookWithSecret>('POST', 'webhooks', { body, isOnce: true })
       await queries.invalidateQueries({ queryKey: ['webhooks'] })
       onAdded(added)
     } catch (error) {

@@ -3,7 +3,7 @@ import { type KeyboardEvent, type ReactNode, type SubmitEvent, useState } from '
 import type { WorkerReport } from '../../../../client/report.ts'
 import type { Sent } from '../../../../client/summaries.ts'
 import type { SendTime } from '../../../../core/worker/message/steer.ts'
-import { change, newKey } from '../../../api/http.ts'
+import { change } from '../../../api/http.ts'
 import { say, sayError } from '../../../parts/dialog/notes.tsx'
 
 export function Composer({ worker }: { readonly worker: WorkerReport }): ReactNode {
@@ -18,7 +18,7 @@ export function Composer({ worker }: { readonly worker: WorkerReport }): ReactNo
     setBusy(true)
     try {
       const value = isAgent ? text : jsonOrText(text)
-      const sent = await change<Sent>('POST', `workers/${id}/messages`, { body: { input: value, when }, key: newKey() })
+      const sent = await change<Sent>('POST', `workers/${id}/messages`, { body: { input: value, when }, isOnce: true })
       setText('')
       say({ text: sentText(sent, when, isAtWork) })
     } catch (error) {
