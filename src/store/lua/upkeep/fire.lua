@@ -95,7 +95,7 @@ local function readGatesList(...)
   local list = redis.pcall(...)
   return list.err and {} or list
 end
-local fired, gatesMost = handled, 20
+local fired, gatesMost, beganMost = handled, 20, 128
 -- A word is sent to the other partition again and again, until it has answered. The state of a waiting or running guest is repeated now and then,
 -- because the other partition may have lost it.
 local guests, guestAgainMs = {}, { begins = 2000, out = 2000, later = 2000, waits = gateLookMs, ['in'] = 10 * gateLookMs }
@@ -112,6 +112,7 @@ local function tellOf(entry, text)
 end
 local opening = readGatesList('ZRANGEBYSCORE', gatesKey, '-inf', digits(now), 'LIMIT', 0, gatesMost)
 for index = 1, #opening do
+  if fired - handled >= beganMost then break end -- guard: a fire lets no more runs begin than a script may
   local entry = opening[index]
   local text = string.match(entry, '^> (.*)$') or entry
   if readGuest(text) then tellOf(entry, text) else fired = fired + admitAt(entry) end

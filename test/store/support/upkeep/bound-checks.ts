@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { newId } from '../../../../src/core/ids.ts'
 import { AuditStore } from '../../../../src/store/audit/audit-store.ts'
-import { rootKey, sessionKeys } from '../../../../src/store/keys.ts'
+import { gateKeys, gatesKey, rootKey, sessionKeys } from '../../../../src/store/keys.ts'
 import { deliveredScript, finishScript, lookScript } from '../../../../src/store/script/scripts.ts'
 import { newSeed } from '../../../../src/store/wakeups.ts'
 import { endOf, siblings, together } from '../calls/batch-calls.ts'
@@ -147,4 +147,18 @@ export const anAuditReadsFewBytesOfMails: Check = async (place) => {
     { deadlineMs: 2_000 },
   )) as [unknown, [unknown[]]]
   expect(worker[6]).toEqual([9, ['i', 'i', 'i'], 0])
+}
+
+/** Runs of other partitions wait at six gates that open at once. */
+export const aFireLetsNoMoreRunsBeginThanItMay: Check = async (place) => {
+  const pipeline = place.redis.pipeline()
+  for (const gate of ['a', 'b', 'c', 'd', 'e', 'f']) {
+    const { gate: record, waiting } = gateKeys(place.keys.tag, `echo:runs:${gate}`)
+    pipeline.hset(record, 'most', 100).zadd(gatesKey(place.keys.tag), 1, `echo:runs:${gate}`)
+    for (const id of ids(32)) pipeline.zadd(waiting, 1, `echo ${id}:0 ${gate} -`)
+  }
+  await pipeline.exec()
+  const { upkeep } = place.node()
+  expect(await upkeep.fire()).toMatchObject({ fired: 128, dueInMs: 0 })
+  expect(await upkeep.fire()).toMatchObject({ fired: 64 })
 }

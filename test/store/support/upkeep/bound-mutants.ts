@@ -4,6 +4,7 @@ import {
   commitScript,
   deliveredScript,
   finishScript,
+  fireScript,
   limitScript,
   lookScript,
 } from '../../../../src/store/script/scripts.ts'
@@ -52,6 +53,12 @@ export const boundMutants: readonly Mutant[] = [
     script: limitScript,
     takenOut: { value: 'false' },
     check: checks.aLimitLooksAtAllWorkers,
+  },
+  {
+    guard: 'a fire lets no more runs begin than a script may',
+    script: fireScript,
+    takenOut: { condition: 'false' },
+    check: checks.aFireLetsNoMoreRunsBeginThanItMay,
   },
   {
     guard: 'an audit reads few timers and asks at once',
