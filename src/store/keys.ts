@@ -25,7 +25,7 @@ export function partitionKeys(tag: string) {
     cancelling: `${tag}:cancelling`,
     /** zset; running worker by the end of its lease in ms; until the turn ends. */
     leases: `${tag}:leases`,
-    /** zset; `<worker>:<timer>`, `<worker>:ask:<ask>` or `<worker>:retry` by the time it is due in ms; and notices: `<root>:notify`, `<root>:notify:end`, `<worker>:notify:<ask or dead letter>`; until fired, its run ends or the notice is told. */
+    /** zset; `<worker>:<timer>`, `<worker>:ask:<ask>` or `<worker>:retry` by the time it is due in ms; `<root>:resume` while a resume has workers left to bring back; and notices: `<root>:notify`, `<root>:notify:end`, `<worker>:notify:<ask or dead letter>`; until fired, its run ends or the notice is told. */
     timers: `${tag}:timers`,
     /** zset; open ask by the time in ms when it was made; until it ends. */
     asks: `${tag}:asks`,

@@ -55,12 +55,16 @@ export class PauseStore {
     event: string,
   ): Promise<{ kind: 'ok'; wakeups: readonly Wakeup[] } | { kind: 'not_found' }> {
     const { held, quiet } = sessionKeys(this.#keys.tag, sessionId)
-    const reply = await this.#caller.call(
-      resumeScript,
-      { root: rootKey(this.#keys.tag, sessionId), held, quiet, events: this.#keys.events },
-      { sessionId, seed: newSeed(), wakeupMs: this.#wakeupMs, event },
-      { deadlineMs: this.#deadlineMs },
-    )
-    return reply[0] === 'ok' ? { kind: 'ok', wakeups: parseWakeups(reply[1]) } : { kind: 'not_found' }
+    const keys = { root: rootKey(this.#keys.tag, sessionId), held, quiet, events: this.#keys.events }
+    const wakeups: Wakeup[] = []
+    // If this process dies before the last call, nodes go on.
+    for (let answer: unknown = 'more'; answer === 'more'; ) {
+      const args = { sessionId, seed: newSeed(), wakeupMs: this.#wakeupMs, event }
+      const reply = await this.#caller.call(resumeScript, keys, args, { deadlineMs: this.#deadlineMs })
+      answer = reply[0]
+      if (answer === 'not_found') return { kind: 'not_found' }
+      wakeups.push(...parseWakeups(reply[1]))
+    }
+    return { kind: 'ok', wakeups }
   }
 }

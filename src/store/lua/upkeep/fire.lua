@@ -1,4 +1,4 @@
---[[ fire – posts due timers, ends asks that expire, lets waiting runs begin at gates that open, and returns the notices that are to be sent.
+--[[ fire – posts due timers, ends asks that expire, brings back workers of sessions that were resumed, lets waiting runs begin at gates that open, and returns the notices that are to be sent.
 Why a script   a timer that is removed but not posted would be lost; one that is posted but not removed would fire twice.
 KEYS[1] timers    zset               KEYS[2] events   stream              KEYS[3] gates    zset
 ARGV[1] batch         ARGV[2] seed         ARGV[3] wakeupMs         ARGV[4] told
@@ -9,7 +9,7 @@ Returns {fired, dueIn, wakeups, notices, guests}
         does not, another node sends them after noticeMs.
         guests: runs at gates of another partition, each behind the word for that partition: begins, from the first partition; in, waits, out or
         later, from the partition of the run. Behind waits are the numbers of its gates, as in the record
-Builds  T:w:<id>, its timers, asks and signals lane, and that of its root; T:asks and T:ask:<id>; T:gate:<gate> and its in, waiting and begun;
+Builds  T:w:<id>, its timers, asks and signals lane, and that of its root; T:s:<session>:held; T:asks and T:ask:<id>; T:gate:<gate> and its in, waiting and begun;
         T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes, T:pools.
 Events  message.accepted for each timer message, ask.expired for each ask. ]]
 local timersKey, eventsKey, gatesKey = KEYS[1], KEYS[2], KEYS[3]
@@ -30,6 +30,10 @@ local woke = newWakes()
 -- Reads what a timer needs of its worker, whose keys may be damaged: then the timer waits until they are mended, and holds up no other.
 local function readTimer(worker, timer, record)
   checkSort('hash', rootKeyOf(tag, sessionOf(worker, redis.call('HGET', record, 'path1'))))
+  if timer == 'resume' then
+    checkSort('zset', heldKeyOf(tag, sessionOf(worker)))
+    return redis.call('HEXISTS', record, 'status') == 1 and redis.call('HEXISTS', record, 'paused') == 0 -- guard: a session that is paused again keeps its workers
+  end
   if timer == 'notify' or timer == 'notify:end' then return redis.call('HEXISTS', record, 'ended') == 1 end
   if string.find(timer, '^notify:') then return true end
   if timer == 'retry' then return (planMail(tag, worker, 'signals', '')) end
@@ -48,7 +52,7 @@ for index = 1, #due do
   local worker, timer = string.sub(due[index], 1, 36), string.sub(due[index], 38)
   local record = workerKey(tag, worker)
   local fine, plan, ask = pcall(readTimer, worker, timer, record)
-  bytes = bytes + (fine and plan and plan ~= true and #plan.text or 0)
+  bytes = bytes + (timer == 'resume' and bytesMost / 2 or fine and plan and plan ~= true and #plan.text or 0)
   if handled > 0 and bytes > bytesMost then break end -- guard: a fire posts no more bytes than a script may
   handled = index
   if not fine then
@@ -62,6 +66,9 @@ for index = 1, #due do
     else
       redis.call('ZREM', timersKey, due[index])
     end
+  elseif timer == 'resume' then
+    redis.call('ZREM', timersKey, due[index])
+    if plan then writeReturned(tag, sessionOf(worker), now, woke) end
   elseif timer == 'retry' then
     redis.call('ZREM', timersKey, due[index])
     if plan and plan.status == 'parked' and plan.wait == 'retry' then

@@ -146,7 +146,7 @@ for index = 1, #old, 2 do
     end
     for what, count in pairs(counted) do redis.call('HINCRBY', tag .. ':retired', what, digits(count)) end
     if plan.last then
-      redis.pcall('ZREM', tag .. ':timers', rootOf(id) .. ':notify', rootOf(id) .. ':notify:end') -- guard: a pruned session has no further notices
+      redis.pcall('ZREM', tag .. ':timers', rootOf(id) .. ':notify', rootOf(id) .. ':notify:end', rootOf(id) .. ':resume') -- guard: a pruned session has no further notices
       local blobs = redis.call('HKEYS', base .. ':blobs')
       unlinkAll(base .. ':blob:', blobs) -- guard: the blobs of a session go with it
       budget = budget - #blobs

@@ -3,10 +3,11 @@ import { expect } from 'vitest'
 import { newId } from '../../../../src/core/ids.ts'
 import { AuditStore } from '../../../../src/store/audit/audit-store.ts'
 import { gateKeys, gatesKey, rootKey, sessionKeys } from '../../../../src/store/keys.ts'
-import { deliveredScript, finishScript, lookScript } from '../../../../src/store/script/scripts.ts'
+import { deliveredScript, finishScript, lookScript, resumeScript } from '../../../../src/store/script/scripts.ts'
 import { newSeed } from '../../../../src/store/wakeups.ts'
 import { endOf, siblings, together } from '../calls/batch-calls.ts'
 import { sender } from '../mail/send-checks.ts'
+import { pauseNote, resumedEvent } from '../person/pause-checks.ts'
 import type { Place } from '../place.ts'
 import type { Check } from '../turn/checks.ts'
 import { numbers, outboxOf, sendOut } from './outbox-checks.ts'
@@ -161,4 +162,38 @@ export const aFireLetsNoMoreRunsBeginThanItMay: Check = async (place) => {
   const { upkeep } = place.node()
   expect(await upkeep.fire()).toMatchObject({ fired: 128, dueInMs: 0 })
   expect(await upkeep.fire()).toMatchObject({ fired: 64 })
+}
+
+/** A paused session of which claims have kept 401 workers; its resume has made one call, and then its process died. */
+async function halfResumed(place: Place) {
+  const session = await place.create()
+  await place.sessions.pauses.pause(session.id, pauseNote)
+  const { held, quiet } = place.sessionKeys(session.id)
+  await place.redis.zadd(held, ...ids(401).flatMap((id, index) => [index, id]))
+  const keys = { root: place.workerKeys(session.root).record, held, quiet, events: place.keys.events }
+  const args = { sessionId: session.id, seed: newSeed(), wakeupMs: 1_000, event: resumedEvent }
+  const answer = await place.caller.call(resumeScript, keys, args, { deadlineMs: 2_000 })
+  const left = () => place.redis.zcard(held)
+  return { session, answer, left, node: place.node() }
+}
+
+export const aResumeBringsBackSomeAtATime: Check = async (place) => {
+  const { session, answer, left } = await halfResumed(place)
+  expect(answer).toEqual(['more', '', '400'])
+  expect(await left()).toBe(1)
+  expect(await place.sessions.pauses.resume(session.id, resumedEvent)).toMatchObject({ kind: 'ok' })
+  expect([await left(), await place.redis.zcard(place.keys.timers)]).toEqual([0, 0])
+}
+
+export const nodesGoOnWithAResume: Check = async (place) => {
+  const { node, left } = await halfResumed(place)
+  await node.upkeep.fire()
+  expect([await left(), await place.redis.zcard(place.keys.timers)]).toEqual([0, 0])
+}
+
+export const aSessionThatIsPausedAgainKeepsItsWorkers: Check = async (place) => {
+  const { session, node, left } = await halfResumed(place)
+  await place.sessions.pauses.pause(session.id, pauseNote)
+  await node.upkeep.fire()
+  expect([await left(), await place.redis.zcard(place.keys.timers)]).toEqual([1, 0])
 }

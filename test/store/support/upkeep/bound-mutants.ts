@@ -7,6 +7,7 @@ import {
   fireScript,
   limitScript,
   lookScript,
+  resumeScript,
 } from '../../../../src/store/script/scripts.ts'
 import type { Mutant } from '../mutant.ts'
 import * as checks from './bound-checks.ts'
@@ -59,6 +60,24 @@ export const boundMutants: readonly Mutant[] = [
     script: fireScript,
     takenOut: { condition: 'false' },
     check: checks.aFireLetsNoMoreRunsBeginThanItMay,
+  },
+  {
+    guard: 'a resume brings back no more workers than a script may',
+    script: resumeScript,
+    takenOut: { token: ['most - 1', '-1'] },
+    check: checks.aResumeBringsBackSomeAtATime,
+  },
+  {
+    guard: 'nodes bring back the workers that a resume has left',
+    script: resumeScript,
+    takenOut: { condition: 'false' },
+    check: checks.nodesGoOnWithAResume,
+  },
+  {
+    guard: 'a session that is paused again keeps its workers',
+    script: fireScript,
+    takenOut: { operandAfter: 1 },
+    check: checks.aSessionThatIsPausedAgainKeepsItsWorkers,
   },
   {
     guard: 'an audit reads few timers and asks at once',
