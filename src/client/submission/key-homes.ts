@@ -30,10 +30,13 @@ export class KeyHomes {
     this.#deadlineMs = deadlineMs
   }
 
-  /** Without a key, any partition will do. */
+  /** Without a key, any partition will do whose Redis is not known to be away. */
   async storeOf(key: string | undefined, digest: string | null): Promise<SessionStore> {
-    if (key === undefined || digest === null)
-      return this.#stores[Math.floor(Math.random() * this.#stores.length)] as SessionStore
+    if (key === undefined || digest === null) {
+      const here = this.#stores.filter(({ isAway }) => !isAway)
+      const among = here.length > 0 ? here : this.#stores
+      return among[Math.floor(Math.random() * among.length)] as SessionStore
+    }
     const earlier = await this.#earlierOnes()
     const now = partitionOfKey(key, this.#stores.length)
     for (const partitions of earlier) {

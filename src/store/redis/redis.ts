@@ -71,6 +71,7 @@ function open(url: string, patience: Patience & Finding): Redis {
   leaveOnce(redis)
   joinWrites(redis)
   watchSilence(redis)
+  noteLoss(redis)
   subscribeAgainQuietly(redis)
   return redis
 }
@@ -87,6 +88,18 @@ function stayInDatabase(redis: Redis): void {
   redis.on('error', (error: Error & { command?: { name?: string } }) => {
     if (error.command?.name === 'select') redis.disconnect(true)
   })
+}
+
+const lost = new WeakSet<Redis>()
+
+function noteLoss(redis: Redis): void {
+  redis.on('close', () => lost.add(redis))
+  redis.on('ready', () => lost.delete(redis))
+}
+
+/** Was the connection lost, and is not back? */
+export function isLost(redis: Redis): boolean {
+  return lost.has(redis)
 }
 
 /** The connections that BullMQ made as copies of ours, to block on. */

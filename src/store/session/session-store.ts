@@ -22,7 +22,7 @@ import { PauseStore } from '../person/pause-store.ts'
 import { poolOfKindLine } from '../record/register-line.ts'
 import { sessionOfPath } from '../record/worker-record.ts'
 import { guarded } from '../redis/guarded.ts'
-import type { Redis } from '../redis/redis.ts'
+import { isLost, type Redis } from '../redis/redis.ts'
 import type { Reply, ScriptCaller } from '../script/script.ts'
 import {
   answerScript,
@@ -120,6 +120,11 @@ export class SessionStore {
     this.amendments = new AmendStore(redis, caller, keys, policy, deadlineMs)
     this.#creation = new CreateSessions(redis, caller, keys, policy, deadlineMs)
     this.#cancels = new Cancels(caller, keys, policy, deadlineMs)
+  }
+
+  /** Was the connection to its Redis lost, and is not back? */
+  get isAway(): boolean {
+    return isLost(this.#redis)
   }
 
   create(order: SessionOrder): Promise<CreateAnswer> {

@@ -69,7 +69,7 @@ export async function checkEach(
   await Promise.all(
     [...servers].map(async ([redis, [{ partition } = { partition: 0 }]]) => {
       const checking = () => checkAnother(redis, namespace, partition)
-      if (partition > 0) await guarded('checking the set-up', checking, deadlineMs)
+      if (partition > 0) await guarded(`checking the set-up of partition ${partition}`, checking, deadlineMs)
       await checkRights(redis, namespace, deadlineMs, partition)
     }),
   )

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { connectInternal } from '../../../src/client/client.ts'
 import { judgeServers } from '../../../src/client/health/away.ts'
+import { partitionOf } from '../../../src/core/ids.ts'
 import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
 import { ClusterMap } from '../../../src/store/redis/cluster-map.ts'
 import { Connections } from '../../../src/store/redis/connections.ts'
@@ -146,6 +147,30 @@ describe('a cluster', () => {
     expect(away).toContainEqual(expect.objectContaining({ code: 'server_unread', level: 'problem', server }))
   })
 
+  test('a client creates sessions where it can, while a server is away', { timeout: 60_000 }, async () => {
+    const [one, other] = cluster.servers as Servers
+    const coverage = (value: 'yes' | 'no') =>
+      ask(one, (redis) => redis.config('SET', 'cluster-require-full-coverage', value))
+    const namespace = await namespaceAt(one.port, 'away')
+    await using client = await connectInternal({ redisUrl: cluster.url, namespace, partitions: 8, deadlineMs: 30_000 })
+    const server = `127.0.0.1:${one.port}`
+    const here = (await client.partitions.list()).filter((row) => row.server === server)
+    expect(here.length).toBeLessThan(8)
+    await coverage('no')
+    await other.kill()
+    onTestFinished(async () => {
+      await other.restart()
+      await coverage('yes')
+      await waitUntil('the cluster is whole', () => cluster.isWhole())
+    })
+    await ask(one, (redis) => redis.ping())
+    const sessions = await Promise.all(
+      Array.from({ length: 40 }, () => client.sessions.create({ kind: 'nobody', input: null })),
+    )
+    const partitions = new Set(sessions.map(({ id }) => partitionOf(id)))
+    expect(here.map(({ partition }) => partition)).toEqual(expect.arrayContaining([...partitions]))
+  })
+
   test.each(['', 'a', '{troupe.0}:w:1', '{}a', 'a{b}c{d}', '{}a{b}', '{é.12}:meta', '{a', 'x'.repeat(300)])(
     'a cluster has the key "%s" in the slot that its servers say',
     async (key) => {
@@ -192,9 +217,9 @@ async function opened(url: string): Promise<Connections & AsyncDisposable> {
 }
 
 /** A namespace whose first partition is at this server. */
-async function namespaceAt(port: number): Promise<string> {
+async function namespaceAt(port: number, name = 'moving'): Promise<string> {
   for (let number = 0; ; number++) {
-    const namespace = `moving${number}`
+    const namespace = `${name}${number}`
     if ((await cluster.primaryOf(`{${namespace}.0}`)).port === port) return namespace
   }
 }
