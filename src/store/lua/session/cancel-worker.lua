@@ -63,5 +63,5 @@ end
 redis.call('SADD', cancellingKey, session)
 redis.call('PUBLISH', channel, session)
 noteAnswered()
-writeEvents(eventsKey, { session .. ' ' .. worker, event })
+writeEvents(eventsKey, { subjectOf(session, worker), event })
 return { 'ok' }

@@ -154,7 +154,7 @@ for index = 1, #ids do
       local commit = (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)
       local more = { 'run', digits(tonumber(run) + 1), 'commit', commit, 'calls', atStart.calls }
       for index = 1, #more do changes[#changes + 1] = more[index] end
-      writeEvents(eventsKey, { sessionId .. ' ' .. id, '[["worker.cancelled"]]' })
+      writeEvents(eventsKey, { subjectOf(sessionId, id), '[["worker.cancelled"]]' })
       if dropped then
         redis.call('LTRIM', recordKey .. laneKeys.inbox, digits(gone), '-1')
         redis.call('HINCRBY', recordKey, 'inbox', gone)

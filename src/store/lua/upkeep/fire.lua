@@ -79,11 +79,11 @@ for index = 1, #due do
     if plan and ask then
       writeAskEnd(tag, worker, ask, 'expired', now)
       writeMail(tag, plan, now, woke)
-      writeEvents(eventsKey, { plan.session .. ' ' .. worker, '[["ask.expired",{"id":"' .. ask .. '"}]]' })
+      writeEvents(eventsKey, { subjectOf(plan.session, worker), '[["ask.expired",{"id":"' .. ask .. '"}]]' })
     elseif plan then
       redis.call('HDEL', record .. ':timers', timer)
       writeMail(tag, plan, now, woke)
-      writeEvents(eventsKey, { plan.session .. ' ' .. worker, '[["message.accepted",{"kind":"timer","id":"' .. timer .. '"}]]' })
+      writeEvents(eventsKey, { subjectOf(plan.session, worker), '[["message.accepted",{"kind":"timer","id":"' .. timer .. '"}]]' })
     end
   end
   writeQueues(tag, woke)

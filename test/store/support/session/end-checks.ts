@@ -39,20 +39,31 @@ export const aSessionThatCompletesHasEnded: Check = async (place) => {
   expect(await standing(place, id)).toBe('ended')
 }
 
-export const whoWaitsForAnEndIsToldOfItAlone: Check = async (place) => {
-  const others = ['run.started', 'model.replied', 'tool.succeeded'].map((type) => `[["${type}"]]`)
-  const ends = ['run.completed', 'worker.failed', 'worker.cancelled', 'session.retried'].map((type) => `[["${type}"]]`)
-  const { id } = await place.create()
+/** What those are told who wait for ends of the sessions to which `act` listens. */
+async function toldOfEnds(place: Place, act: (listen: (session: string) => Promise<void>) => Promise<void>) {
   const told: string[] = []
   const listener = place.redis.duplicate()
   for (const name of ['smessage', 'message'])
     listener.on(name, (_channel: string, message: string) => told.push(message.split('\n').at(-1) ?? ''))
-  const listen = async (session: string) => {
-    const channel = sessionChannels(place.keys.tag, session).ends
-    // Redis before 7.0 has no sharded channels.
-    await listener.ssubscribe(channel).catch(() => listener.subscribe(channel))
-  }
   try {
+    await act(async (session) => {
+      const channel = sessionChannels(place.keys.tag, session).ends
+      // Redis before 7.0 has no sharded channels.
+      await listener.ssubscribe(channel).catch(() => listener.subscribe(channel))
+    })
+    // What was published before has arrived.
+    await listener.ping()
+  } finally {
+    listener.disconnect()
+  }
+  return told
+}
+
+export const whoWaitsForAnEndIsToldOfItAlone: Check = async (place) => {
+  const others = ['run.started', 'model.replied', 'tool.succeeded'].map((type) => `[["${type}"]]`)
+  const ends = ['run.completed', 'worker.failed', 'worker.cancelled', 'session.retried'].map((type) => `[["${type}"]]`)
+  const { id } = await place.create()
+  const told = await toldOfEnds(place, async (listen) => {
     await listen(id)
     const turn = await place.node().claim()
     for (const event of [...others, ...ends]) await turn.record({ event })
@@ -60,12 +71,20 @@ export const whoWaitsForAnEndIsToldOfItAlone: Check = async (place) => {
     // The end of a child is no end of its session.
     await listen((await waiting(place)).id)
     await (await place.node().claim()).complete()
-    // What was published before has arrived.
-    await listener.ping()
-  } finally {
-    listener.disconnect()
-  }
+  })
   expect(told).toEqual([...ends, expect.stringContaining('["session.completed"')])
+}
+
+export const whoWaitsForARunThatASweepEndsIsToldOfIt: Check = async (place) => {
+  const { id, root } = await place.create({ mode: 'conversation' })
+  const turn = await place.node().claim()
+  await turn.park('signals', { signalsOpen: 1, timers: [{ id: 't1', ms: 600_000, valueJson: '1' }] })
+  const told = await toldOfEnds(place, async (listen) => {
+    await listen(id)
+    await place.sessions.cancelWorker(root, 'run', 'enough')
+    await turn.node.upkeep.finishCancelled()
+  })
+  expect(told).toEqual(['[["worker.cancelled"]]'])
 }
 
 export const aClosedSessionHasEnded: Check = async (place) => {

@@ -31,9 +31,12 @@ const rows = [
   ],
 ] as const
 
-export const endMutants: readonly Mutant[] = rows.map(([guard, script, check]) => ({
-  guard,
-  script,
-  takenOut: 'line',
-  check,
-}))
+export const endMutants: readonly Mutant[] = [
+  ...rows.map(([guard, script, check]) => ({ guard, script, takenOut: 'line' as const, check })),
+  {
+    guard: 'who waits for a run that a sweep ends is told of its end',
+    script: finishScript,
+    takenOut: { value: "session .. ' ' .. worker" },
+    check: checks.whoWaitsForARunThatASweepEndsIsToldOfIt,
+  },
+]

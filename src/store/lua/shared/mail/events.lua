@@ -10,6 +10,11 @@ local function mayTellEnd(notes)
     string.find(notes, '.retried"', 1, true)
 end
 
+-- A worker of a session, as events name it: the root by its session alone.
+local function subjectOf(session, worker)
+  return worker == rootOf(session) and session or (session .. ' ' .. worker) -- guard: who waits for a run that a sweep ends is told of its end
+end
+
 -- `events`: subjects and notes in turn. They may be missed (docs/protocol.md), so nothing here fails. The message of a session is the id of the
 -- entry, and for each commit of it three lines: its number within the entry, the worker if that is not the root, and the notes. Ends have a channel of
 -- their own, so that a process which waits for a result is told once, however many steps its session makes.
