@@ -63,7 +63,7 @@ export const aLongHistoryStays: Check = async (place) => {
 export const aSessionBeginsWithAllOfItsHistory: Check = async (place) => {
   let times = 0
   const lose = async () => {
-    const [log = ''] = await place.redis.keys('*:log')
+    const [log = ''] = await place.redis.keys(`${place.keys.tag}:w:*:log`)
     if (times++ === 0) await place.redis.del(log)
     else if (times < 3) place.wire.afterNext(lose)
   }
