@@ -122,6 +122,8 @@ export class ReloadedNode {
       const loaded = await child.load(this.#settings)
       this.#watch?.add(loaded.sources)
       if (isStale() || !this.#isFit(loaded)) return await child.stop(0)
+      // From now on it may have turns: it is not killed any more.
+      this.#loading = undefined
       const nodeId = await child.start()
       const last = this.#running
       this.#running = { child, loaded, nodeId, since: performance.now() }

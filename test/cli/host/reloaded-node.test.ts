@@ -1,0 +1,56 @@
+/** Versions of code that follow each other faster than their processes begin. The processes are stand-ins: this is about which of them is killed. */
+import { expect, test, vi } from 'vitest'
+import { ReloadedNode } from '../../../src/cli/host/child/reloaded-node.ts'
+
+const { children, StandIn } = vi.hoisted(() => {
+  const children: InstanceType<typeof StandIn>[] = []
+  class StandIn {
+    readonly started = Promise.withResolvers<string>()
+    readonly ended = new Promise<never>(() => {})
+    readonly drains = Promise.resolve()
+    readonly calls: string[] = []
+    constructor() {
+      children.push(this)
+    }
+    async load() {
+      return { kinds: [{ kind: 'echo' }], problems: [], skipped: [], sources: [] }
+    }
+    start(): Promise<string> {
+      this.calls.push('start')
+      return this.started.promise
+    }
+    async stop(): Promise<void> {
+      this.calls.push('stop')
+    }
+    async kill(): Promise<void> {
+      this.calls.push('kill')
+      this.started.reject(new Error('killed'))
+    }
+  }
+  return { children, StandIn }
+})
+
+vi.mock('../../../src/cli/host/child/child-node.ts', () => ({
+  ChildNode: StandIn,
+  ChildFailedError: Error,
+  endText: String,
+}))
+
+test('a change of code kills no process that begins to work: it may have turns (RELOAD-1)', async () => {
+  const began: unknown[] = []
+  const node = new ReloadedNode({} as never, '', {
+    onChange: (change) => began.push(change.type === 'began' ? change.nodeId : change),
+    onLog: () => {},
+    onOutput: () => {},
+  })
+  const first = node.reload()
+  await vi.waitUntil(() => children[0]?.calls.length === 1)
+  const second = node.reload()
+  for (const name of ['a', 'b']) {
+    await vi.waitUntil(() => children.at(-1)?.calls.at(-1) === 'start')
+    children.at(-1)?.started.resolve(name)
+    await (name === 'a' ? first : second)
+  }
+  expect(began).toEqual(['a', 'b'])
+  expect(children.map(({ calls }) => calls)).toEqual([['start', 'stop'], ['start']])
+})
