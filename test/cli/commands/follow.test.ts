@@ -51,7 +51,7 @@ function follow({ result = never, events = never, cancel = Promise.resolve(true)
   const cancelled = vi.fn<() => Promise<boolean>>(() => cancel)
   const cancelledSession = vi.fn<() => Promise<boolean>>(() => Promise.resolve(true))
   const session = {
-    summary: () => Promise.resolve({ createdAt: 1 }),
+    summary: () => Promise.resolve({ createdAt: 1, mode: 'job' }),
     events: () => eventsThat(events),
     root: { cancelRun: cancelled },
     cancel: cancelledSession,
@@ -109,7 +109,7 @@ test('a cancel that fails is reported, and ends the wait', async () => {
   expect(seen.ends).toEqual([undefined])
 })
 
-test('an interrupt of a session that has no run in progress cancels the session', async () => {
+test('an interrupt of a job that has no run in progress cancels the session', async () => {
   const { cancelledSession } = follow({ cancel: Promise.resolve(false) })
   press()
   await vi.advanceTimersByTimeAsync(0)

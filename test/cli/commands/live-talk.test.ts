@@ -3,6 +3,8 @@ import { expect, test, vi } from 'vitest'
 import { Follower } from '../../../src/cli/commands/talk/follow.ts'
 import { LiveTalk } from '../../../src/cli/commands/talk/live-talk.ts'
 import { Interrupt } from '../../../src/cli/terminal/interrupt.ts'
+import { PromptView } from '../../../src/cli/terminal/prompt-view.ts'
+import { Worker } from '../../../src/client/worker.ts'
 import { defineWorker, type WorkerDefinition } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
@@ -67,6 +69,29 @@ test('Esc cancels the run, and Ctrl+C while nothing runs leaves the conversation
   terminal.type('\u0003')
   expect(await talk.ended).toBe(130)
   await terminal.showsLine(/stays open/)
+})
+
+test('a line that is typed before Ctrl+D at the same moment is a message, and gets its answer (LIVE-TALK-1)', async () => {
+  await using talk = await talkWith(patient)
+  const { terminal, answers } = talk
+  terminal.type('hello\r\u0004')
+  expect(await talk.ended).toBe(0)
+  expect(answers).toEqual(['heard hello'])
+  await terminal.showsLine(/the conversation is closed/)
+})
+
+test('Esc at the moment when an answer has ended leaves the conversation as it is (LIVE-TALK-2)', async () => {
+  await using talk = await talkWith(patient)
+  const { terminal, answers } = talk
+  const cancels = vi.spyOn(Worker.prototype, 'cancelRun')
+  terminal.type('hello\r')
+  await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['heard hello'])
+  // The event of that end has not come.
+  vi.spyOn(PromptView.prototype, 'isBusy', 'get').mockReturnValue(true)
+  terminal.type('\u001b')
+  await expect.poll(() => cancels.mock.settledResults, { timeout: 60_000 }).toMatchObject([{ value: false }])
+  terminal.type('still here?\r')
+  await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['heard hello', 'heard still here?'])
 })
 
 test('a line that the person began before a call was shown decides nothing (OPEN-ASK-1)', async () => {

@@ -148,10 +148,15 @@ export async function followToEnd(
 
 const interruptReason = 'interrupted at the command line'
 
-/** Cancels the run of the first worker. A session whose run has ended meanwhile is left as it ended; a session without a run in progress is cancelled. */
+/**
+ * Cancels the run of the first worker. A session whose run has ended meanwhile is left as it ended, and so is a conversation: it rests. A job without a
+ * run in progress is cancelled.
+ */
 export async function cancelRunOf(session: Session): Promise<void> {
   try {
-    if (!(await session.root.cancelRun(interruptReason))) await session.cancel(interruptReason)
+    if (await session.root.cancelRun(interruptReason)) return
+    const { mode } = await session.summary()
+    if (mode === 'job') await session.cancel(interruptReason)
   } catch (thrown) {
     if (!(thrown instanceof ConflictError)) throw thrown
   }

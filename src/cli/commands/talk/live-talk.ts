@@ -55,7 +55,8 @@ export class LiveTalk implements Disposable {
       onLine: (line, alt) => this.#enter(line, alt),
       onEscape: () => this.#cancel(),
       onInterrupt: () => (this.#now?.isBusy && !this.#isCancelling ? this.#cancel() : this.#left.resolve('leave')),
-      onEnd: () => this.#left.resolve('close'),
+      // Lines that were typed before are handled first.
+      onEnd: () => (this.#turn = this.#turn.then(() => this.#left.resolve('close'))),
       complete: (line) => completions(line),
     }
     this.#prompt = new StandingPrompt(keys, terminal.stdin, terminal.stream)
