@@ -37,13 +37,15 @@ const inSentences: readonly (readonly [RegExp, Replacement])[] = [
   [/\beyJ[\w-]{8,}(?:\.[\w-]+)*/g, redacted],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{8,}/g, redacted],
   privateKey,
+  [/\b((?:set-)?cookie)(["']?\s*[=:]\s*["']?)[^\s"'=;,]{1,200}=[^\n"']*/gi, `$1$2${redacted}`],
   [
-    /((?:(?:api|access|secret|auth|client|private|session|refresh)[-_ ]?(?:key|token|secret)|token|password|passwd|passphrase|pwd|secret|cookie|authorization)["']?)(\s*[=:]\s*)(?:(["'])[^"'\n]{4,500}|([^\s"',;&]{4,}))/gi,
+    // Quoted, also within a JSON text that is itself quoted, or plain.
+    /((?:(?:api|access|secret|auth|client|private|session|refresh)[-_ ]?(?:key|token|secret)|token|password|passwd|passphrase|pwd|secret|cookie|authorization)(?:\\*["'])?)(\s*[=:]\s*)(?:(\\+["'])[^"'\\\n]{4,}|(["'])(?:\\.|[^"'\\\n]){4,}|([^\s"',;&]{4,}))/gi,
     // "password: Invalid input" is what a schema says about a field.
-    (match, name = '', sign = '', quote = '', plain = '') =>
-      sign.includes(':') && quote === '' && /^[A-Za-z]{1,20}\.?$/.test(plain)
+    (match, name = '', sign = '', innerQuote = '', quote = '', plain = '') =>
+      sign.includes(':') && plain !== '' && /^[A-Za-z]{1,20}\.?$/.test(plain)
         ? match
-        : `${name}${sign}${quote}${redacted}`,
+        : `${name}${sign}${innerQuote}${quote}${redacted}`,
   ],
 ]
 

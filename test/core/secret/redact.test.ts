@@ -17,8 +17,14 @@ test.each([
   ['https://h/x?api_key=abcd1234&y=1', 'https://h/x?api_key=[redacted]&y=1'],
   ['{"password":"open sesame"}', '{"password":"[redacted]"}'],
   ['password=opensesame', 'password=[redacted]'],
+  ['password=o\\pensesame', 'password=[redacted]'],
   ['client_secret: "abcd"', 'client_secret: "[redacted]"'],
   ['token: a1b2c3d4', 'token: [redacted]'],
+  [`{"session_token":"${'Ab1/'.repeat(300)}","x":1}`, '{"session_token":"[redacted]","x":1}'],
+  ['{"password":"a\\"bcdefgh","x":1}', '{"password":"[redacted]","x":1}'],
+  ['body "{\\"password\\":\\"opensesame\\",\\"x\\":1}"', 'body "{\\"password\\":\\"[redacted]\\",\\"x\\":1}"'],
+  ['set-cookie: a=b; session=w0rd1234; Path=/', 'set-cookie: [redacted]'],
+  ['{"cookie":"a=b; c=d","x":1}', '{"cookie":"[redacted]","x":1}'],
   ['sk-proj-abcdefgh12345678 is wrong', '[redacted] is wrong'],
   ['ghp_abcdefgh12345678', '[redacted]'],
   ['AKIAABCDEFGHIJKLMNOP', '[redacted]'],
@@ -35,6 +41,7 @@ test.each([
   'Unexpected token } in JSON at position 17',
   'ssh://git@host/x, https://host:8080/y and mailto:a@b',
   'set OPENAI_API_KEY, or pass --key',
+  'cookie: Invalid input: expected string, and no cookie was set',
 ])('a sentence without a secret is kept as it is: %s', (text) => {
   expect(redactSentence(text)).toBe(text)
 })
@@ -139,7 +146,7 @@ test('JSON stays JSON when a secret is taken from it', () => {
   expect(jsonWithoutKnownSecrets(beside)).toBe(JSON.stringify({ a: '\nabcdefgh-canary', b: ['is [redacted]'] }))
 })
 
-test.each(['://a:', 'eyJ', '-eyJaaaaaaaa', 'Bearer ', 'password=', 'sk-', 'a://b:c'])(
+test.each(['://a:', 'eyJ', '-eyJaaaaaaaa', 'Bearer ', 'password=', 'password\\\\', 'cookie: a', 'sk-', 'a://b:c'])(
   'a long text is read in linear time, even if a stranger wrote endless %s (REDACT-3)',
   (part) => {
     const text = part.repeat(Math.floor(1_000_000 / part.length))
