@@ -34,6 +34,8 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
   try {
     text = JSON.stringify(value === undefined ? null : value)
   } catch (cause) {
+    // JSON.stringify recurses, and the stack ends at some thousands of levels.
+    if (cause instanceof RangeError && cause.message.startsWith('Maximum call stack')) throw tooDeep(what)
     throw new InputError(`${what} cannot be written as JSON: ${whyNoJson(cause)}`, { cause })
   }
   if (text === undefined) throw new InputError(`${what} cannot be written as JSON: ${withoutJson(value)}`)
@@ -52,10 +54,14 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
   // This comes after the check of the size, because it reads the whole text.
   const nested =
     text.length < shortestDeep ? null : jsonTextProblem(text, { depthMax: policy.jsonDepthMax, partsMax: text.length })
-  if (nested !== null) throw new InputError(`${what} ${nested}: pass a flatter value.`)
+  if (nested !== null) throw tooDeep(what)
   // This comes after the check of the size: a walk through a value of many MB would block the process.
   if (mayHaveLost.test(text)) checkWithin(value, what)
   return text
+}
+
+function tooDeep(what: string): InputError {
+  return new InputError(`${what} is nested more than ${policy.jsonDepthMax} deep: pass a flatter value.`)
 }
 
 const insteadOfBigint = 'pass a number, or its digits as a text.'

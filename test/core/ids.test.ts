@@ -174,7 +174,7 @@ describe('a text that becomes part of a key (ID-3)', () => {
   })
 
   test('the error for a wrong id cuts a long text and names other values', () => {
-    expect(() => parseId('x'.repeat(1_000), 'session')).toThrow(/^"x{80}" is not a session id/)
+    expect(() => parseId('x'.repeat(1_000), 'session')).toThrow(/^"x{80}"… \(1000 characters\) is not a session id/)
     expect(() => parseId(7, 'session')).toThrow(/^7 is not a session id/)
     expect(() => parseId(undefined, 'session')).toThrow(/^undefined is not a session id/)
   })

@@ -201,6 +201,12 @@ test('a value of callers and authors may be nested 64 deep, and no deeper', () =
     JSON.parse(open.repeat(levels) + (open === '[' ? '' : '1') + close.repeat(levels)) as unknown
   for (const value of [nested(64), nested(64, '{"a":', '}'), '['.repeat(3_000), { text: '{'.repeat(3_000) }])
     expect(JSON.parse(toJson(value, 'the input'))).toEqual(value)
-  for (const value of [nested(65), nested(65, '{"a":', '}'), nested(3_000), { flat: 1, list: [1, nested(64)] }])
+  for (const value of [
+    nested(65),
+    nested(65, '{"a":', '}'),
+    nested(3_000),
+    nested(100_000),
+    { flat: 1, list: [1, nested(64)] },
+  ])
     expect(() => toJson(value, 'the input')).toThrow(/^the input is nested more than 64 deep: pass a flatter value\.$/)
 })

@@ -66,7 +66,8 @@ describe('a value', () => {
   const circle: unknown[] = []
   circle.push(circle)
   test.each([
-    ['x'.repeat(100), `"${'x'.repeat(80)}"`],
+    ['x'.repeat(80), `"${'x'.repeat(80)}"`],
+    ['x'.repeat(81), `"${'x'.repeat(80)}"… (81 characters)`],
     [undefined, 'undefined'],
     [Number.NaN, 'NaN'],
     [1n, '1n'],
