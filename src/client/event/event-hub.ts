@@ -55,6 +55,8 @@ export class EventHub {
   /** The channels, by the connection for commands: partitions that share that connection share one to listen on. */
   readonly #channels = new Map<Redis, EventChannels>()
   readonly #feeds = new Map<number, PartitionFeed>()
+  /** The partitions whose events do not arrive: the Redis user may not subscribe. */
+  readonly #deaf = new Set<number>()
   readonly #watched = new Map<string, Watched>()
   /** How many sessions are watched for their end. */
   #trackedCount = 0
@@ -111,7 +113,8 @@ export class EventHub {
     const watched = this.#watch(sessionId)
     watched.listeners.push(listener)
     try {
-      await this.#channelsOf(sessionId).listen(sessionId, 'events')
+      const hears = await this.#channelsOf(sessionId).listen(sessionId, 'events')
+      if (!hears) this.#deaf.add(partitionOf(sessionId))
       if (watched.last === '') {
         const newest = await this.#feed(partitionOf(sessionId)).begin()
         // An event may have come while the newest id was asked for.
@@ -302,9 +305,10 @@ export class EventHub {
 
   #look(): void {
     const followed = this.#followedFeeds()
-    for (const feed of this.#feeds.values()) {
-      if (followed.includes(feed)) feed.look().catch(() => {})
-      else feed.rest()
+    for (const [partition, feed] of this.#feeds) {
+      if (!followed.includes(feed)) feed.rest()
+      else if (this.#deaf.has(partition)) void feed.fill()
+      else feed.look().catch(() => {})
     }
     if (followed.length > 0) return
     clearInterval(this.#looking)

@@ -3,7 +3,8 @@
  * FEED-1 After a gap (a lost connection) it reads what was added since, once for all of them, and reports it in the order of the stream.
  *    Messages that arrive meanwhile wait for that.
  * FEED-2 It looks at the newest entries now and then. If an entry of a followed session did not arrive, it reads like after a gap. A look reads
- * `lookMost` entries at most, so in a busy partition it may miss some: the next message of the session, or the end in its record, reveals that.
+ * `lookMost` entries at most, so in a busy partition it may miss one whose message alone was lost. Where no message arrives, nobody looks: the
+ * gap is filled each time.
  */
 import { isEventBefore } from '../../core/event/event.ts'
 import { newestEntries, newestEntry, readEntries } from '../../store/event/event-pages.ts'

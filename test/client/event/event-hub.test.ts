@@ -6,7 +6,7 @@ import { EventHub, type EventHubOptions } from '../../../src/client/event/event-
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { RawEvent } from '../../../src/core/event/event.ts'
 import { newId } from '../../../src/core/ids.ts'
-import { sessionChannels, tagOf } from '../../../src/store/keys.ts'
+import { partitionKeys, sessionChannels, tagOf } from '../../../src/store/keys.ts'
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
@@ -265,6 +265,41 @@ describe('a session that is watched', () => {
     await reportEvent(redis, { namespace, about, notes: '[["run.completed"]]' })
     await waitUntil('the next was told', () => heard.length > 1)
     expect(heard).toEqual(['run.started', 'run.completed'])
+    await hub.stop()
+  })
+
+  test('a watched session gets all its events without the right to subscribe, whatever else goes on in its partition (FEED-2)', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { redis, namespace } = troupe
+    await redis.acl('SETUSER', namespace, 'on', '>secret', '~*', 'resetchannels', '+@all')
+    const url = new URL(troupe.redisUrl)
+    url.username = namespace
+    url.password = 'secret'
+    const about = newId(0)
+    const hub = hubFor(namespace, url.href, { lookMs: 50 })
+    const heard: string[] = []
+    await hub.listen(about, (event) => void heard.push(String(event?.type)))
+    const others = Array.from({ length: 300 }, () => newId(0))
+    // A single transaction: no look comes in between.
+    const adding = redis.multi().xadd(partitionKeys(tagOf(namespace, 0)).events, '*', about, '[["run.started"]]')
+    for (const other of others) adding.xadd(partitionKeys(tagOf(namespace, 0)).events, '*', other, '[["run.started"]]')
+    await adding.exec()
+    await waitUntil('it was told', () => heard.length > 0)
+    await hub.stop()
+    await redis.acl('DELUSER', namespace)
+  })
+
+  test('whoever waits for the end of a session is told what is wrong, even if somebody else gave up to wait (EVENT-CHANNEL-2)', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    const hub = hubFor(newNamespace(), proxy.url, { deadlineMs: 2_500 })
+    const [left, id] = [newId(0), newId(0)]
+    const wake = () => {}
+    await hub.wakeAtEnds(left, wake)
+    hub.stopWaking(left, wake)
+    proxy.blackhole()
+    // It gives up after a second.
+    await hub.track(id)
+    await expect(hub.wakeAtEnds(id, wake)).rejects.toMatchObject({ code: 'store_unavailable' })
     await hub.stop()
   })
 
