@@ -74,17 +74,18 @@ export class EventChannels {
     const channel = this.#o.channelOf(sessionId, subject)
     const listened = this.#listened.get(channel)
     if (listened) return listened.listening
-    const listening = this.#begin(channel)
+    const listening = this.#begin(channel, () => this.#listened.get(channel)?.listening === listening)
     this.#listened.set(channel, { sessionId, subject, listening })
     return listening
   }
 
-  async #begin(channel: string): Promise<boolean> {
+  /** `isWanted`: nobody has left the channel meanwhile, or joined it once more. */
+  async #begin(channel: string, isWanted: () => boolean): Promise<boolean> {
     this.#leaving = this.#leaving.filter((one) => one !== channel)
     try {
       return await this.#join(channel)
     } catch (error) {
-      this.#listened.delete(channel)
+      if (isWanted()) this.#listened.delete(channel)
       if (this.#listened.size === 0) {
         this.#wasReady = false
         this.#close()
