@@ -160,6 +160,13 @@ async function* storedAndLive(
   }
 }
 
+/** Rejects if the session is gone: its stream would be read to the end for nothing. */
+async function createdAt(context: EventsContext): Promise<number> {
+  const at = await context.createdAt()
+  if (at === null) await context.hasEnded()
+  return at ?? 1
+}
+
 /** Resolves with false if no event came for that long. */
 async function isWoken(woken: Promise<void>, ms: number): Promise<boolean> {
   const { promise: silent, resolve } = Promise.withResolvers<false>()
@@ -191,7 +198,7 @@ async function* pastEvents(
 ): AsyncGenerator<RawEvent, { seen: string; readTo: string } | 'ended' | undefined, undefined> {
   if (after === undefined) return (await context.hasEnded()) ? 'ended' : undefined
   // No event of a session is older than the session. So the stream need not be read from its beginning.
-  const from = after === '0-0' ? `${Math.max(0, ((await context.createdAt()) ?? 1) - 1)}-0` : after
+  const from = after === '0-0' ? `${Math.max(0, (await createdAt(context)) - 1)}-0` : after
   let [seen, readTo, isOver] = [from, from, false]
   let count: number | undefined
   for (;;) {

@@ -7,10 +7,13 @@ import { type EventsQuery, sessionEvents } from '../../../src/client/session/ses
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
 import { type EventType, eventTypes, type RawEvent } from '../../../src/core/event/event.ts'
+import { newId } from '../../../src/core/ids.ts'
 import { sessionNotFound } from '../../../src/core/worker/refusal.ts'
+import { partitionKeys } from '../../../src/store/keys.ts'
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { trimEvents } from '../../support/redis/trim-events.ts'
+import { commandsNaming } from '../../support/redis/watched-commands.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -304,6 +307,15 @@ describe('session.events', () => {
     await waitUntil('it has ended', async () => (await session.report()).session.state === 'completed')
     answer = () => Promise.resolve(true)
     expect(await missed).toEqual(['session.completed'])
+  })
+
+  test('reads no event to learn that a session does not exist', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { events } = partitionKeys(troupe.tag)
+    const asked = await commandsNaming(troupe.redis, events, async () => {
+      await expect(all(troupe.client.sessions.get(newId(0)))).rejects.toMatchObject({ code: 'session_not_found' })
+    })
+    expect(asked.map(({ name }) => name)).not.toContain('xrange')
   })
 
   test('says so if events that it asked for are no longer kept', async () => {
