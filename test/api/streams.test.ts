@@ -1,6 +1,8 @@
 /** Streams over HTTP: where they begin and end, what they hold, and what a slow reader costs. */
 import { connect as dial } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { HistoryFeed } from '../../src/api/stream/history-feed.ts'
+import { connectInternal } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { followEvents, type StreamedEvent } from '../../src/http/index.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -116,6 +118,16 @@ test('a stream that is resumed carries all entries once more, because no event s
   expect(await entries('&after=0-0', { 'last-event-id': third })).toBe(count)
   expect(await entries(`&after=${third}`)).toBe(count)
   expect(await entries('&tail=2')).toBe(0)
+})
+
+test('a stream whose last entries cannot be read does not end as if they had come', async () => {
+  const id = await ended('child')
+  const client = await connectInternal({ redisUrl: api.troupe.redisUrl, namespace: api.troupe.namespace })
+  const [root] = (await client.sessions.get(id).report()).workers
+  const sentTo = new Map([[root?.id ?? '', -1]])
+  await client.close()
+  const feed = new HistoryFeed(client, {} as never, AbortSignal.timeout(20_000), { only: undefined, sentTo })
+  await expect(feed.finish()).rejects.toMatchObject({ code: 'client_closed' })
 })
 
 /** Cuts each connection after three events. */

@@ -1,8 +1,10 @@
 /**
  * Duty: send entries of histories between the events of a stream, as soon as an event says that there are more.
  * HISTORY-FEED-1 The entries of a worker come in their order, each once. They are read one page at a time, and none is written while the caller lags.
+ * HISTORY-FEED-2 A stream does not end well before all entries have come: if the last of them cannot be read, it fails.
  */
 import type { Troupe } from '../../client/client.ts'
+import { NotFoundError } from '../../core/errors.ts'
 import type { SseWriter } from './sse.ts'
 
 const pageSize = 200
@@ -15,6 +17,8 @@ export class HistoryFeed {
   /** The position of the last entry that was sent, by worker. */
   readonly #sentTo: Map<string, number>
   readonly #noted = new Set<string>()
+  /** The workers whose histories could not be read, and why. */
+  readonly #failed = new Map<string, unknown>()
   #reading: Promise<void> = Promise.resolve()
 
   /**
@@ -41,10 +45,11 @@ export class HistoryFeed {
     if (this.#noted.size === 1) this.#reading = this.#reading.then(() => this.#readNoted())
   }
 
-  /** Resolves once everything that was noted is sent. */
+  /** Resolves once everything that was noted is sent (HISTORY-FEED-2). */
   async finish(): Promise<void> {
-    for (const id of this.#sentTo.keys()) this.note(id)
+    for (const id of [...this.#sentTo.keys(), ...this.#failed.keys()]) this.note(id)
     await this.#reading
+    for (const error of this.#failed.values()) throw error
   }
 
   async #readNoted(): Promise<void> {
@@ -57,9 +62,14 @@ export class HistoryFeed {
 
   async #read(workerId: string): Promise<void> {
     const worker = this.#troupe.workers.get(workerId)
+    this.#failed.delete(workerId)
     for (let more = true; more && !this.#signal.aborted; ) {
-      // A worker that was pruned has no entries any more. If Redis is away, the next event asks again.
-      const page = await worker.history({ after: this.#sentTo.get(workerId) ?? -1, limit: pageSize }).catch(() => [])
+      const query = { after: this.#sentTo.get(workerId) ?? -1, limit: pageSize }
+      const page = await worker.history(query).catch((error: unknown) => {
+        // A worker that was pruned has no entries any more. If Redis is away, the next event asks again, or the end of the stream.
+        if (!(error instanceof NotFoundError)) this.#failed.set(workerId, error)
+        return []
+      })
       for (const { position, entry } of page) {
         this.#sentTo.set(workerId, position)
         this.#writer.send({
