@@ -56,6 +56,8 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
   if (gate.kind !== 'pass') return gate.kind === 'pause' ? gate.pause : null
   const { calls } = gate
   const delegated = new DelegatedCalls(agentTurn.kind.definition, journal, async () => agentTurn.folder())
+  // Children of a call that was interrupted may have ended since: they make room for others.
+  if (pending.delegated.size === 0) delegated.collectResults(inbox)
   for (const one of calls) {
     // A started call is reconciled, even if its arguments are no longer valid (LOCAL-2 of local-calls.ts).
     if (pending.started.has(one.call.toolCallId)) continue

@@ -347,6 +347,32 @@ describe('a message that interrupts', () => {
     await expectSound(troupe)
   })
 
+  test('a message that interrupts makes room for other children: the results of the cancelled ones are taken, though no call waits for them', async () => {
+    const child = defineWorker({
+      receive: (message, self) =>
+        message.kind === 'input' && message.value === 'quick' ? self.reply('here') : self.after(600_000, null),
+    })
+    const spawn = (input: string) => call('spawn_workers', { tasks: [{ kind: 'child', input }] })
+    let isGone = false
+    const model = recordedModel('test/m', async ({ messages }, number) => {
+      if (number === 1) return spawn('slow')
+      await waitUntil('the first child is cancelled', () => isGone)
+      return JSON.stringify(messages.at(-1)).includes('here') ? say('Done.') : spawn('quick')
+    })
+    const agent = defineWorker({ instructions, model, spawns: ['child'], limits: { children: 1, iterations: 8 } })
+    await using troupe = await TestTroupe.start({ workers: { agent, child }, policy: { turnSliceSteps: 1 } })
+    const session = await troupe.create('agent', 'go')
+    await isParked(session)
+    await messageOf(session, 'never mind', 'interrupt')
+    await waitUntil('the first child is cancelled', async () => {
+      const { workers } = await session.report()
+      return workers[1]?.status === 'terminal'
+    })
+    isGone = true
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+    await expectSound(troupe)
+  })
+
   test('a message that interrupts ends the wait for an approval: the ask is withdrawn, and the call does not run', async () => {
     const made = tools()
     const { model } = gated([pay(5), say('Done.')])

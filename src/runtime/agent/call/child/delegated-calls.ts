@@ -123,12 +123,15 @@ export class DelegatedCalls {
     }
   }
 
-  /** Takes the results that children have reported. Returns what the worker waits for if some have not reported, otherwise null. */
+  /**
+   * Takes the results that children have reported. Returns what the worker waits for if some have not reported, otherwise null. The children of a call
+   * that a message interrupted report too, though no call waits for them: until then they count towards the limit of children.
+   */
   collectResults(inbox: AgentInbox): Pause | null {
     const { container, position, turn } = this.#journal
+    if (position.pendingCalls.length === 0) return null
     const { delegated, childResults } = container.pending
     const waiting = container.pending.calls.filter(({ toolCallId }) => delegated.has(toolCallId))
-    if (waiting.length === 0) return null
     const taken = inbox.takeResults()
     let { pendingCalls } = position
     const fresh: ResultMessage[] = []
@@ -159,6 +162,6 @@ export class DelegatedCalls {
         notes: fresh.map(({ from }): EventNote => ['message.consumed', { kind: 'result', from }]),
       })
     }
-    return pendingCalls.length === 0 ? null : { for: forResults(inbox.resultsTaken + pendingCalls.length) }
+    return pendingCalls.length === 0 || waiting.length === 0 ? null : { for: forResults(inbox.resultsTaken + pendingCalls.length) }
   }
 }
