@@ -54,13 +54,17 @@ export function planRetry(facts: FailedRunFacts, decision?: UnknownDecision): Re
   const { entries } = facts
   const failed = entries.findLast((entry) => entry.type === 'failed')
   if (failed === undefined) return { kind: 'impossible', why: 'its history does not say how it failed' }
-  if (entries.some(beginsAgentRun)) return planAgent(facts, failed.failure, decision)
+  const first = entries.find(beginsAgentRun)
+  if (first?.type === 'ordered' && failed.failure.code === 'input_invalid')
+    return { kind: 'impossible', why: 'nothing was there that it could have answered' }
+  if (first !== undefined) return planAgent(facts, failed.failure, decision)
   return decision === undefined ? planHandler(facts) : { kind: 'nothing_to_decide' }
 }
 
 /** The run of an agent begins with an input, or with an order to run on what is there. */
 function beginsAgentRun(entry: Entry): boolean {
-  return entry.type === 'user' || (entry.type === 'ordered' && entry.order.do === 'run')
+  if (entry.type === 'user') return !entry.pushed
+  return entry.type === 'ordered' && entry.order.do === 'run'
 }
 
 /** This also plans for an agent that received nothing. */

@@ -45,6 +45,21 @@ test.each([
   },
 )
 
+test.each([
+  ['goes on at its model call', 'model_refused', { kind: 'plan', plan: { step: 'model call 1' } }],
+  ['does not go on if it found nothing to answer', 'input_invalid', { kind: 'impossible' }],
+] as const)('a run of an agent that an order began %s', (_, code, verdict) => {
+  const ordered = decodeEntry(entryJson('ordered', 1, 1, 1, { message: 'inbox-0', order: { do: 'run' } }))
+  const failed = decodeEntry(entryJson('failed', 1, 1, 1, { failure: { ...failure, code } }))
+  expect(planRetry({ run: 1, epoch: 1, at: 2, next: 2, entries: [ordered, failed] })).toMatchObject(verdict)
+})
+
+test('a run of an agent that received nothing needs its letter, even if a message was pushed before', () => {
+  const pushed = { id: 'm0', content: [{ type: 'text', text: 'x' }], pushed: true }
+  const entries = [entryJson('user', 1, 1, 1, pushed), entryJson('failed', 1, 1, 1, { failure })].map(decodeEntry)
+  expect(planRetry({ run: 1, epoch: 1, at: 2, next: 2, entries })).toEqual({ kind: 'dead_letter' })
+})
+
 test('calls that a message interrupted are not run again if the run fails before the next reply', () => {
   const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'pay', input: {} } as const
   const modelFailure = { ...failure, code: 'model_unavailable', origin: 'model' } as const
