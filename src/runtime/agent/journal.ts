@@ -238,12 +238,14 @@ function recordedState({ runState, open }: Assignment, { history }: ContextConta
 export function openCallsOf({ pending }: ContextContainer): readonly OpenCall[] {
   const { started, subCalls } = pending
   return pending.calls.map(({ toolCallId, toolName }) => {
-    const isStarted = started.has(toolCallId) || hasStartedStep(subCalls.get(toolCallId))
-    return { toolCallId, toolName, ...(isStarted && { isStarted }) }
+    const steps = startedSteps(subCalls.get(toolCallId))
+    const isStarted = started.has(toolCallId) || steps.length > 0
+    return { toolCallId, toolName, ...(isStarted && { isStarted }), ...(steps.length > 0 && { steps }) }
   })
 }
 
-/** A `once` tool of a recipe has begun. */
-function hasStartedStep(steps: ReturnType<SubCalls['get']>): boolean {
-  return steps !== undefined && [...steps.values()].some((step) => step.type === 'subCallStarted' || step.once === true)
+/** The steps of a recipe that have begun a `once` tool. */
+function startedSteps(steps: ReturnType<SubCalls['get']>): readonly string[] {
+  const hasBegun = [...(steps?.values() ?? [])].filter((step) => step.type === 'subCallStarted' || step.once === true)
+  return hasBegun.map(({ id }) => id)
 }

@@ -13,8 +13,10 @@ import { type Entry, entryJson } from '../entry.ts'
 export interface OpenCall {
   readonly toolCallId: string
   readonly toolName: string
-  /** True for a `once` call that is recorded as started. */
+  /** True for a `once` call that is recorded as started, and for a recipe of which a `once` step is. */
   readonly isStarted?: true
+  /** Ids of these steps. */
+  readonly steps?: readonly string[]
 }
 
 export interface OpenCalls {
@@ -50,9 +52,9 @@ export function openCallsAfter(open: readonly OpenCall[], entry: Entry): readonl
       return open.map((call) => (call.toolCallId === entry.toolCallId ? { ...call, isStarted: true } : call))
     // A part of what the call does has begun.
     case 'subCallStarted':
-      return open.map((call) => (call.toolCallId === entry.toolCallId ? { ...call, isStarted: true } : call))
+      return open.map((call) => (call.toolCallId === entry.toolCallId ? withStep(call, entry.id) : call))
     case 'attemptFailed':
-      return open.map((call) => (entry.toolCallIds?.includes(call.toolCallId) ? notStarted(call) : call))
+      return open.map((call) => withoutEffect(call, entry.toolCallIds ?? []))
     case 'toolResult':
       return open.filter(({ toolCallId }) => toolCallId !== entry.toolCallId)
     default:
@@ -65,6 +67,18 @@ function callsOfReply(entry: Entry): OpenCall[] | null {
   if (entry.type !== 'assistant') return null
   const reply = readChatMessage(entry)
   return reply?.type === 'assistant' ? toolCallsOf(reply).map(notStarted) : null
+}
+
+function withStep(call: OpenCall, id: string): OpenCall {
+  return { ...call, isStarted: true, steps: [...(call.steps ?? []), id] }
+}
+
+/** The call, if these calls and steps reported that nothing took effect. */
+function withoutEffect(call: OpenCall, ids: readonly string[]): OpenCall {
+  if (ids.includes(call.toolCallId)) return notStarted(call)
+  const steps = call.steps?.filter((id) => !ids.includes(`${call.toolCallId}/${id}`))
+  if (steps === undefined || steps.length === call.steps?.length) return call
+  return steps.length === 0 ? notStarted(call) : { ...call, steps }
 }
 
 function notStarted({ toolCallId, toolName }: OpenCall): OpenCall {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ContextContainer } from '../../../../src/core/history/context-container.ts'
 import { decodeEntry, type Entry } from '../../../../src/core/history/entry.ts'
 import { lastEntries, lastResult, openCallsIn } from '../../../../src/core/history/run/open-calls.ts'
+import { openCallsOf } from '../../../../src/runtime/agent/journal.ts'
 
 const head = { v: 1, at: 1, run: 2, epoch: 3 }
 const make = (entry: object) => ({ ...head, ...entry }) as unknown as Entry
@@ -47,6 +48,29 @@ describe('openCallsIn', () => {
     for (const type of ['completed', 'failed', 'cancelled']) {
       expect(ids([asked('a'), make({ type }), user])).toEqual([])
       expect(ids([make({ type })])).toEqual([])
+    }
+  })
+
+  test('a call counts as started while a once step of it may have taken effect, as the context container has it', () => {
+    const began = (id: string) => make({ type: 'subCallStarted', toolCallId: 'a', id, toolName: 'pay' })
+    const ended = { status: 'ok', output: { type: 'text', value: 'x' }, once: true }
+    const noEffect = (id: string) => make({ type: 'attemptFailed', toolCallIds: [`a/${id}`], retryMs: 1 })
+    const cases: readonly (readonly [boolean, readonly Entry[]])[] = [
+      [true, [began('s1')]],
+      [false, [began('s1'), noEffect('s1')]],
+      [true, [began('s1'), began('s2'), noEffect('s2')]],
+      [
+        true,
+        [began('s1'), make({ type: 'subCall', toolCallId: 'a', id: 's1', ...ended }), began('s2'), noEffect('s2')],
+      ],
+    ]
+    for (const [isStarted, entries] of cases) {
+      const all = [asked('a'), ...entries]
+      expect(openCallsIn(all)?.calls[0]?.isStarted ?? false).toBe(isStarted)
+      const session = { sessionId: 's', workerId: 'w', name: 'n', kind: 'k', parentId: null, depth: 0 }
+      const container = new ContextContainer(session)
+      for (const entry of all) container.apply(entry)
+      expect(openCallsOf(container)).toEqual(openCallsIn(all)?.calls)
     }
   })
 

@@ -162,6 +162,8 @@ export class DelegatedCalls {
         notes: fresh.map(({ from }): EventNote => ['message.consumed', { kind: 'result', from }]),
       })
     }
-    return pendingCalls.length === 0 || waiting.length === 0 ? null : { for: forResults(inbox.resultsTaken + pendingCalls.length) }
+    return pendingCalls.length === 0 || waiting.length === 0
+      ? null
+      : { for: forResults(inbox.resultsTaken + pendingCalls.length) }
   }
 }
