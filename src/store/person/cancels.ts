@@ -46,6 +46,7 @@ export class Cancels {
         reason: JSON.stringify(reason),
         channel: this.#keys.cancelNotices,
         event: encodeEvents([['session.cancelRequested', { reason, ...by }]]),
+        why: reason,
       },
       { deadlineMs: this.#deadlineMs },
     )

@@ -149,7 +149,7 @@ export const answerScript = defineScript({
 export const cancelScript = defineScript({
   file: 'cancel.lua',
   keys: words('root cancelled cancelling events'),
-  args: words('sessionId reason channel event'),
+  args: words('sessionId reason channel event why'),
 })
 
 export const pauseScript = defineScript({

@@ -67,6 +67,15 @@ export const aCancelOfOneReachesWhatOutlivesItsSession: Check = async (place) =>
   expect(await free.commit({ entries: ['{}'] })).toEqual({ kind: 'cancelled' })
 }
 
+export const whatOutlivesItsSessionLearnsWhyItIsCancelled: Check = async (place) => {
+  const { id, root } = await place.create()
+  const turn = await place.node().claim()
+  await turn.complete({ spawns: [place.child(root, 1, 'free', { detached: true })] })
+  const free = await turn.node.claim()
+  await place.sessions.cancel(id, 'enough')
+  expect(await turn.node.turns.cancelReason(free.assignment)).toBe('enough')
+}
+
 export const aCancelOfOneIsWrittenOnce: Check = async (place) => {
   const { first } = await pair(place)
   for (const what of ['run', 'worker'] as const) {

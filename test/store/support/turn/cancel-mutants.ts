@@ -1,5 +1,11 @@
 /** Mutants of what concerns cancels of one worker or of one run. */
-import { cancelWorkerScript, claimScript, commitScript, finishScript } from '../../../../src/store/script/scripts.ts'
+import {
+  cancelScript,
+  cancelWorkerScript,
+  claimScript,
+  commitScript,
+  finishScript,
+} from '../../../../src/store/script/scripts.ts'
 import type { Mutant } from '../mutant.ts'
 import * as checks from './cancel-checks.ts'
 
@@ -33,6 +39,12 @@ export const cancelMutants: readonly Mutant[] = [
     script: cancelWorkerScript,
     takenOut: { operandAfter: 1 },
     check: checks.aCancelOfOneReachesWhatOutlivesItsSession,
+  },
+  {
+    guard: 'workers that outlive their session learn why they are cancelled',
+    script: cancelScript,
+    takenOut: 'line',
+    check: checks.whatOutlivesItsSessionLearnsWhyItIsCancelled,
   },
   {
     guard: 'a cancel of one worker is written once',
