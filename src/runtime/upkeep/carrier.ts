@@ -78,7 +78,14 @@ export class Carrier {
   #destination(partition: number): Destination {
     const known = this.#destinations.get(partition)
     if (known !== undefined) return known
-    const rounds = new Rounds(() => this.#bring(made))
+    const rounds = new Rounds(() =>
+      this.#bring(made).catch((error: unknown) =>
+        this.#log.debug('messages could not be brought; the next sweep tries again', {
+          partition,
+          error: String(error),
+        }),
+      ),
+    )
     const made: Destination = { partition, rounds, isFailing: false, again: undefined }
     this.#destinations.set(partition, made)
     return made
