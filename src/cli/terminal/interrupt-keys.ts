@@ -9,12 +9,12 @@ import { readFileSync } from 'node:fs'
 type Signal = 'SIGINT' | 'SIGTSTP' | 'SIGQUIT'
 
 /** An arrow begins with the character of Esc, and arrives in one piece. */
-const signalOf: Readonly<Record<string, Signal>> = {
-  '\u001b': 'SIGINT',
-  '\u0003': 'SIGINT',
-  '\u001a': 'SIGTSTP',
-  '\u001c': 'SIGQUIT',
-}
+const signalOf: ReadonlyMap<string, Signal> = new Map([
+  ['\u001b', 'SIGINT'],
+  ['\u0003', 'SIGINT'],
+  ['\u001a', 'SIGTSTP'],
+  ['\u001c', 'SIGQUIT'],
+])
 
 type Terminal = Pick<NodeJS.ReadStream, 'isTTY' | 'setRawMode' | 'on' | 'off' | 'resume' | 'pause' | 'unshift'>
 
@@ -49,7 +49,7 @@ export class InterruptKeys implements Disposable {
   }
 
   readonly #onData = (data: Buffer): void => {
-    const signal = signalOf[data.toString('latin1')]
+    const signal = signalOf.get(data.toString('latin1'))
     if (signal === undefined) {
       this.#typed.push(data)
       return

@@ -20,10 +20,14 @@ const approval = {
 }
 
 /** A terminal at which somebody types these lines, one at each prompt. */
-function scene(typed: readonly string[], { kind = 'approval', isJson = false, refuse = false } = {}) {
+function scene(
+  typed: readonly string[],
+  { kind = 'approval', isJson = false, refuse = false, firstLook = undefined as Promise<Ask[]> | undefined } = {},
+) {
   const said: string[] = []
   const did: unknown[] = []
   let isOpen = true
+  let looks = 0
   const lines = [...typed]
   const act = (what: unknown) => {
     did.push(what)
@@ -46,7 +50,12 @@ function scene(typed: readonly string[], { kind = 'approval', isJson = false, re
       },
       asks: { answer: (_id: string, value: unknown) => act(value) },
     },
-    session: { asks: () => Promise.resolve(isOpen ? [{ ...ask, kind } as unknown as Ask] : []) },
+    session: {
+      asks: () => {
+        const found = looks++ === 0 ? firstLook : undefined
+        return found ?? Promise.resolve(isOpen ? [{ ...ask, kind } as unknown as Ask] : [])
+      },
+    },
     view: {
       tell: (line: string) => void said.push(line),
       end: () => said.push('<end>'),
@@ -95,6 +104,18 @@ test('an answer that came too late is reported, and the person is not asked agai
   await waitUntil('the view goes on', () => said.includes('<resume>'))
   expect(did).toHaveLength(1)
   expect(said.join('\n')).toContain('troupe: answered by bob')
+})
+
+test('an ask that comes while the open ones are being read is shown, even if none was open then', async () => {
+  const { promise: firstLook, resolve } = Promise.withResolvers<Ask[]>()
+  const { here, said, did, note } = scene(['y'], { firstLook })
+  using _ = here
+  // The ask of this event is over when it is looked for; the next one is opened meanwhile.
+  note('ask.opened')
+  note('ask.opened')
+  resolve([])
+  await waitUntil('it is decided', () => said.includes('<resume>'))
+  expect(did).toEqual([{ decision: 'approve' }])
 })
 
 test('a prompt ends when somebody else answers (HERE-2)', async () => {

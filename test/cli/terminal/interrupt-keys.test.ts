@@ -40,9 +40,9 @@ describe('while a command works', () => {
     const { log, keys, type } = terminal()
     {
       using _keys = keys()
-      for (const text of ['\u001b[A', 'a', 'b\n']) type(text)
+      for (const text of ['\u001b[A', 'a', 'constructor', 'b\n']) type(text)
     }
-    expect(log).toEqual(['raw', 'cooked', 'put back \u001b[Aab\n'])
+    expect(log).toEqual(['raw', 'cooked', 'put back \u001b[Aaconstructorb\n'])
   })
 
   test('Ctrl+Z gives the terminal back before it stops the command, which reads keys again when it goes on (KEYS-1)', () => {

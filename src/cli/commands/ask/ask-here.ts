@@ -84,8 +84,7 @@ export class AskHere implements Disposable {
         this.#mayBeMore = false
         const open = await this.#o.session.asks({ limit: 20 })
         const next = open.find(({ kind }) => kind !== 'signal')
-        if (next === undefined) break
-        this.#mayBeMore = await this.#ask(next)
+        if (next !== undefined) this.#mayBeMore = await this.#ask(next)
       }
     } catch (thrown) {
       this.#o.view.tell(`troupe: ${safe(toComplaint(thrown).message)}`)
