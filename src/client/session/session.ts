@@ -184,7 +184,7 @@ export class Session<Result = unknown> {
   async #awaitResult(query: ResultQuery): Promise<RunResult> {
     let wanted = query.run
     return awaitEnds(this.#context.hub, this.id, query.signal, async (missed) => {
-      const found = await this.#look(wanted, missed)
+      const found = await this.#look(wanted, missed, query.run !== undefined)
       if (typeof found === 'object') return found
       wanted = found
       return undefined
@@ -192,8 +192,12 @@ export class Session<Result = unknown> {
   }
 
   // Returns the result, or the run to wait for (undefined: the end of the session). If an event will report the end, the record is not read,
-  // unless no event came for long (`missed`).
-  async #look(run: number | undefined, missed: boolean): Promise<RunResult | number | undefined> {
+  // unless no event came for long (`missed`). `isNamed`: the caller named the run.
+  async #look(
+    run: number | undefined,
+    missed: boolean,
+    isNamed = run !== undefined,
+  ): Promise<RunResult | number | undefined> {
     if (run === undefined && this.#result) return this.#result
     const { hub } = this.#context
     const tracked = run === undefined ? hub.ended(this.id) : undefined
@@ -210,11 +214,14 @@ export class Session<Result = unknown> {
     const isOver = hasEnded(state)
     const last = session.end?.result
     if (run === undefined && last) return this.#readResult(last.run, last.status, last.position)
-    const wanted = run ?? (isOver ? lastRunOf(session) : runInProgress(session))
+    const current = isOver ? lastRunOf(session) : runInProgress(session)
+    const wanted = run ?? current
     if (wanted === null) return undefined
     const line = wanted === run ? resultLine : (await this.#read(wanted)).resultLine
     const result = resultOfRun(session, wanted, line)
     if (result) return this.#readResult(result.run, result.status, result.position)
+    // What waited may have been an order, which begins no run.
+    if (!isNamed && current !== null && current < wanted) return this.#look(current, true, false)
     if (!isOver) return wanted
     if (state === 'cancelled') return { status: 'cancelled', run: wanted }
     throw new NotFoundError('session_not_found', `session ${this.id} is ${state} and has no result of run ${wanted}.`)

@@ -6,9 +6,11 @@ import { EventHub } from '../../../src/client/event/event-hub.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { newId } from '../../../src/core/ids.ts'
 import { rememberSecret } from '../../../src/core/secret/known-secrets.ts'
+import { say } from '../../../src/models/local/scripted-model.ts'
 import { InspectStore } from '../../../src/store/audit/inspect-store.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import { newNamespace } from '../../support/namespace.ts'
+import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { commandsNaming } from '../../support/redis/watched-commands.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
@@ -51,6 +53,23 @@ describe('session.result', () => {
       expect(await session.result()).toMatchObject({ value: 'said' })
     })
     expect(asked.map(({ name }) => name).toSorted()).toEqual(['hmget', 'hmget', 'lindex'])
+  })
+
+  test('a result is that of the last run if what waited was an order, which begins no run', async () => {
+    const agent = defineWorker({ instructions: 'x', model: recordedModel('test/m', [say('said')]) })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent', 'first', { keepOpen: true })
+    await session.result({ run: 1 })
+    await session.pause()
+    const configured = session.root.configure({ settings: { temperature: 0.5 } })
+    await waitUntil('the order waits', async () => (await session.root.report()).status === 'queued')
+    const looked = vi.spyOn(InspectStore.prototype, 'session')
+    const result = session.result({ signal: AbortSignal.timeout(30_000) })
+    await waitUntil('it was looked for', () => looked.mock.calls.some(([, run]) => run === 2))
+    looked.mockRestore()
+    await session.resume()
+    await configured
+    expect(await result).toMatchObject({ status: 'completed', run: 1 })
   })
 
   test('a result that holds a secret of the node is the same from an event as from the history', async () => {
