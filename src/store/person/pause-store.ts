@@ -58,8 +58,8 @@ export class PauseStore {
     const keys = { root: rootKey(this.#keys.tag, sessionId), held, quiet, events: this.#keys.events }
     const wakeups: Wakeup[] = []
     // If this process dies before the last call, nodes go on.
-    for (let answer: unknown = 'more'; answer === 'more'; ) {
-      const args = { sessionId, seed: newSeed(), wakeupMs: this.#wakeupMs, event }
+    for (let answer: unknown = 'more', goesOn = ''; answer === 'more'; goesOn = '1') {
+      const args = { sessionId, seed: newSeed(), wakeupMs: this.#wakeupMs, event, goesOn }
       const reply = await this.#caller.call(resumeScript, keys, args, { deadlineMs: this.#deadlineMs })
       answer = reply[0]
       if (answer === 'not_found') return { kind: 'not_found' }

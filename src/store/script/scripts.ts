@@ -161,7 +161,7 @@ export const pauseScript = defineScript({
 export const resumeScript = defineScript({
   file: 'resume.lua',
   keys: words('root held quiet events'),
-  args: words('sessionId seed wakeupMs event'),
+  args: words('sessionId seed wakeupMs event goesOn'),
 })
 
 export const pauseAllScript = defineScript({ file: 'pause-all.lua', keys: words('meta'), args: words('note channel') })

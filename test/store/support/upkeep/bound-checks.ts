@@ -171,7 +171,7 @@ async function halfResumed(place: Place) {
   const { held, quiet } = place.sessionKeys(session.id)
   await place.redis.zadd(held, ...ids(401).flatMap((id, index) => [index, id]))
   const keys = { root: place.workerKeys(session.root).record, held, quiet, events: place.keys.events }
-  const args = { sessionId: session.id, seed: newSeed(), wakeupMs: 1_000, event: resumedEvent }
+  const args = { sessionId: session.id, seed: newSeed(), wakeupMs: 1_000, event: resumedEvent, goesOn: '' }
   const answer = await place.caller.call(resumeScript, keys, args, { deadlineMs: 2_000 })
   const left = () => place.redis.zcard(held)
   return { session, answer, left, node: place.node() }
@@ -183,6 +183,15 @@ export const aResumeBringsBackSomeAtATime: Check = async (place) => {
   expect(await left()).toBe(1)
   expect(await place.sessions.pauses.resume(session.id, resumedEvent)).toMatchObject({ kind: 'ok' })
   expect([await left(), await place.redis.zcard(place.keys.timers)]).toEqual([0, 0])
+}
+
+export const aLaterPauseStands: Check = async (place) => {
+  const { session, left } = await halfResumed(place)
+  await place.redis.zadd(place.sessionKeys(session.id).held, ...ids(401).flatMap((id, index) => [index, id]))
+  place.wire.afterNext(async () => void (await place.sessions.pauses.pause(session.id, pauseNote)))
+  await place.sessions.pauses.resume(session.id, resumedEvent)
+  expect(await place.redis.hexists(place.workerKeys(session.root).record, 'paused')).toBe(1)
+  expect(await left()).toBe(2)
 }
 
 export const nodesGoOnWithAResume: Check = async (place) => {

@@ -68,6 +68,12 @@ export const boundMutants: readonly Mutant[] = [
     check: checks.aResumeBringsBackSomeAtATime,
   },
   {
+    guard: 'a resume that goes on ends no pause that came later',
+    script: resumeScript,
+    takenOut: 'line',
+    check: checks.aLaterPauseStands,
+  },
+  {
     guard: 'nodes bring back the workers that a resume has left',
     script: resumeScript,
     takenOut: { condition: 'false' },
