@@ -50,6 +50,8 @@ test(
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
     await page.getByText('It goes on at the step that failed.').waitFor()
     expect(await rig.endOf(budget)).toBe('completed')
+    await page.getByText('Events').click()
+    await page.locator('.event-lines').getByText('goes on at its failed step').waitFor()
 
     await page.goto(rig.url(''))
     await needs

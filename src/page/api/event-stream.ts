@@ -25,7 +25,8 @@ export async function follow(path: string, { query, signal, onEvents }: StreamOp
         retryMs = retryMsLeast
         lastId = events.findLast(({ transient }) => transient !== true)?.id ?? lastId
         onEvents(events)
-        if (events.some(({ ended }) => ended !== undefined)) return
+        // A failed session may be retried: it is looked at again, and goes on behind its failure.
+        if (events.some(({ ended }) => ended !== undefined && ended.status !== 'failed')) return
       }
     } catch (error) {
       if (signal.aborted) return
