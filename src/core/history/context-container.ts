@@ -7,6 +7,7 @@
  */
 
 import type { ToolSpec } from '../definition/model.ts'
+import type { ErrorCode } from '../errors.ts'
 import type { AnswerMessage, ResultMessage } from '../worker/message/message.ts'
 import { tokensOf } from '../worker/run/usage.ts'
 import { readChatMessage } from './chat/chat-codec.ts'
@@ -83,7 +84,7 @@ export class ContextContainer {
   #inputAt: InputBlocks | null = null
   #isSpawnHooked = false
   /** What prompts leave out from the next input on. Until then the run may be taken up again with all that it has. */
-  #leftOut: { readonly what: 'input' | 'results'; readonly note: string } | null = null
+  #leftOut: { readonly code: ErrorCode; readonly hasReplied: boolean; readonly isSteered: boolean } | null = null
   #firstText: string | undefined
   /** The run that began with this first text. */
   #firstRun = 0
@@ -245,10 +246,8 @@ export class ContextContainer {
         this.#retried(entry)
         return
       case 'cancelled':
-        this.#owedOrder = null
-        this.#end()
-        return
       case 'completed':
+        if (entry.type === 'cancelled') this.#owedOrder = null
         this.#end()
         return
       default:
@@ -279,17 +278,17 @@ export class ContextContainer {
       this.#passedOver++
       return
     }
+    const isPushed = (entry as { readonly pushed?: true }).pushed === true
     const comesFirst = message.type === 'user' && !message.nudge && this.#run.inputText === undefined
     if (comesFirst) {
       this.#failedRun = null
       this.#leaveOut()
-      this.#blocksBefore = this.history.openBlocks
+      if (this.#run.pushed === null) this.#blocksBefore = this.history.openBlocks
     }
+    const from = this.history.openBlocks
     this.history.add(message)
-    if (comesFirst) {
-      const { from: sender, context } = message
-      this.#inputAt = { from: this.#blocksBefore, to: this.history.openBlocks, sender, context }
-    }
+    if (comesFirst)
+      this.#inputAt = { from, to: this.history.openBlocks, sender: message.from, context: message.context }
     this.size.add(message)
     if (message.type === 'user' && message.nudge) {
       this.#isRunOpen = true
@@ -297,10 +296,11 @@ export class ContextContainer {
       if (message.ended) this.#begunBackground().told(message.ended)
     } else if (message.type === 'user') {
       this.#isRunOpen = true
-      if ((entry as { pushed?: true }).pushed) this.#run.pushed = message
+      if (isPushed) this.#run.pushed = message
       else this.#noteInput(message, isGiven(entry as Entry))
       for (const [name, value] of Object.entries(message.facts ?? {})) this.#passedFacts[name] = value
-    } else if (message.type === 'assistant') this.#replied(message)
+    } else if (message.type === 'assistant' && isPushed) this.#run.pushed = null
+    else if (message.type === 'assistant') this.#replied(message)
     else if (message.type === 'toolResult') this.#answered(message)
   }
 
@@ -369,22 +369,21 @@ export class ContextContainer {
   /** A refused input does not count as the first one. The next input becomes the first. */
   #failed({ failure, leftOut }: FailedEntry): void {
     this.#failedRun = { run: this.#run, calls: this.#calls, firstText: this.#firstText, code: failure.code }
-    if (leftOut) {
-      const what = this.#run.iterations === 0 ? 'input' : 'results'
-      this.#leftOut = { what, note: leftOutNote(what, failure.code) }
-    }
-    const isRefused = refusals.has(failure.code) && this.#run.iterations === 0
-    if (isRefused) this.#leftOut = { what: 'input', note: leftOutNote('input', failure.code) }
+    const { iterations, isSteered } = this.#run
+    const isRefused = refusals.has(failure.code) && iterations === 0
+    if (leftOut || isRefused) this.#leftOut = { code: failure.code, hasReplied: iterations > 0, isSteered }
     if (isRefused && this.#run.number === this.#firstRun) this.#firstText = undefined
     this.#end()
   }
 
   #leaveOut(): void {
     if (this.#leftOut === null) return
-    const { what, note } = this.#leftOut
+    const { code, hasReplied, isSteered } = this.#leftOut
     this.#leftOut = null
-    if (what === 'input') this.history.leaveOutInput(this.#blocksBefore, note)
-    else this.history.leaveOutResults(note)
+    if (hasReplied) this.history.leaveOutResults(leftOutNote('results', code))
+    // All inputs since the last reply stand behind its results.
+    const kept = hasReplied ? 0 : this.#blocksBefore
+    if (!hasReplied || isSteered) this.history.leaveOutInput(kept, leftOutNote('input', code))
   }
 
   #begin(number: number): void {

@@ -344,6 +344,29 @@ describe('a context container', () => {
     expect([ordered.input, ordered.firstInput, ordered.run.startedAt]).toEqual(['newest', 'newest', 70])
   })
 
+  test('a reply that somebody pushed is none of the next run', () => {
+    const pushed = entry({ ...asks('a', []), content: [{ type: 'text', text: 'note' }], pushed: true })
+    const context = contextOf(pushed, user('go'))
+    expect([context.run.iterations, context.run.tokens, context.lastReply, context.input]).toEqual([0, 0, null, 'go'])
+  })
+
+  test('what a model refused is left out of later prompts: what was pushed before it, and what steered the run since its last reply', () => {
+    const refused = (run = 1) =>
+      entry({ type: 'failed', failure: { code: 'model_refused', message: 'x' }, leftOut: true }, run)
+    const bad = (more: object, run = 1) => user('BAD', more, run)
+    const steer = bad({ when: 'steer' })
+    const cases: readonly (readonly Entry[])[] = [
+      [bad({ pushed: true }), user('go'), refused()],
+      [user('go'), asks('a', ['t']), result('a-0', 't'), steer, refused()],
+      [user('go'), entry({ ...asks('a', []), content: [{ type: 'text', text: 'said' }] }), steer, refused()],
+    ]
+    for (const entries of cases) {
+      const prompt = JSON.stringify(contextOf(...entries, user('next', {}, 2)).history.prompt())
+      expect(prompt).toMatch(/a message was left out here: the model could not take it.*next/)
+      expect(prompt).not.toContain('BAD')
+    }
+  })
+
   test('a context container sees messages pushed to its history like those pushed to itself [1.9]', () => {
     const context = contextOf(user('go'), asks('a', ['t']), result('a-0', 't'), completed)
     expect(context.action).toBe('stop')

@@ -78,6 +78,8 @@ export interface MutableRun {
   blanks: number
   cut: string[]
   steers: number
+  /** An input has steered it since its last reply. */
+  isSteered: boolean
   misfits: number
   interruptions: number
   brokenReplies: number
@@ -102,6 +104,7 @@ export interface MutableRun {
 
 export function noteReply(run: MutableRun, message: AssistantMessage): void {
   run.iterations++
+  run.isSteered = false
   run.blanks = 0
   if (message.interrupted) run.interruptions++
   if (isCutText(message)) run.cut.push(textOf(message.content))
@@ -144,6 +147,7 @@ export function newRun(number: number): MutableRun {
     blanks: 0,
     cut: [],
     steers: 0,
+    isSteered: false,
     misfits: 0,
     interruptions: 0,
     brokenReplies: 0,
@@ -197,6 +201,7 @@ export function noteInput(run: MutableRun, { when, content, at }: UserMessage): 
   run.startedAt ??= at
   if (when === undefined) return
   run.steers++
+  run.isSteered = true
   run.cut = []
   run.sameErrors = 0
   run.errors = ''
