@@ -389,7 +389,8 @@ export class Troupe implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#look.stop()
-    await Promise.all([this.#hub.stop(), this.#fleet.stop(), this.#bull?.stop(), this.webhooks.close()])
+    this.#fleet.stop()
+    await Promise.all([this.#hub.stop(), this.#bull?.stop(), this.webhooks.close()])
     this.#connections.close()
   }
 

@@ -112,11 +112,10 @@ export class FleetEvents {
     }
   }
 
-  /** Wakes all followers, which then end. */
-  async stop(): Promise<void> {
+  /** Wakes all followers, which then end. A read that is under way ends with its connection: while Redis is away, its answer would take long. */
+  stop(): void {
     this.#isStopped = true
     for (const { wake } of this.#followers) wake()
-    await this.#looking
   }
 
   async #join(positions: string[] | undefined): Promise<Follower> {

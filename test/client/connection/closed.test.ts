@@ -109,6 +109,18 @@ describe('a client that was closed', () => {
     expect(told).toMatchObject([closed])
   })
 
+  test('a closed client does not wait for a read of the events of all sessions', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs })
+    const next = client.events().next()
+    await client.sessions.create({ kind: 'echo', input: 1 })
+    await next
+    const before = proxy.replyBytes
+    proxy.cutReplies()
+    await waitUntil('a read gets no answer', () => proxy.replyBytes > before)
+    await client.close()
+  })
+
   const waits: readonly [string, (proxy: TcpProxy) => Promise<unknown>][] = [
     [
       'for an answer that was lost with its connection',

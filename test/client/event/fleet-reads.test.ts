@@ -26,7 +26,7 @@ beforeEach(() => {
   }) as typeof redis.xrange
 })
 afterEach(async () => {
-  await fleet.stop()
+  fleet.stop()
   redis.disconnect()
 })
 
@@ -54,7 +54,7 @@ test('a follower that begins while another asks where to begin gets every event 
   await add('first')
   answer()
   expect(await first).toBe('first')
-  await fleet.stop()
+  fleet.stop()
   await second
 })
 
