@@ -7,12 +7,14 @@ import { type Blob, type BlobRef, blobRefOf } from '../../core/blob.ts'
 import { InputError, LimitError } from '../../core/errors.ts'
 import {
   asBlob,
+  blobIdOf,
   bytesOf,
   heldBytes,
   isMediaPart,
   type MediaPart,
   mediaLabel,
   mediaProblem,
+  withHeldBytes,
 } from '../../core/history/chat/media.ts'
 import { policy } from '../../core/policy.ts'
 import type { BlobStore } from '../../core/ports/ports.ts'
@@ -26,8 +28,7 @@ const smallBytes = 16_384
 /** True for an input whose media are too long for a message. */
 export function hasLongMedia(input: unknown): boolean {
   let bytes = 0
-  for (const block of blocksIn(input))
-    if (isMediaPart(block) && typeof block.mediaType === 'string') bytes += bytesOf(block) ?? 0
+  for (const block of blocksIn(input)) if (isMedium(block)) bytes += bytesOf(block) ?? 0
   return bytes > heldBytesMax
 }
 
@@ -83,14 +84,37 @@ export function mediaAside(input: unknown): MediaAside {
   return { input: withBlocks(input, kept), blobs: [...blobs.values()] }
 }
 
+/** An input may be any JSON: what only looks like a medium stays as it is. */
+function isMedium(block: unknown): block is MediaPart {
+  if (!isMediaPart(block) || typeof block.mediaType !== 'string') return false
+  const { data, url } = block as { readonly data?: unknown; readonly url?: unknown }
+  return [data, url].every((text) => text === undefined || typeof text === 'string')
+}
+
 /** The bytes of a block that is to be kept; null if it stays as it is. */
 function longMedium(block: unknown): Blob | null {
-  if (!isMediaPart(block) || (bytesOf(block) ?? 0) < smallBytes) return null
+  if (!isMedium(block) || (bytesOf(block) ?? 0) < smallBytes) return null
   const bytes = heldBytes(block)
   if (bytes === null) return null
   const problem = mediaProblem([block])
   if (problem !== null) throw new InputError(`a medium of the message is wrong: ${problem}`)
   return { mediaType: block.mediaType, bytes }
+}
+
+/**
+ * The input with the bytes of its blobs in this session, so that another session can keep them as its own. A blob that is gone stays a name: whoever
+ * reads the message is told.
+ */
+export async function withBlobBytes(input: unknown, sessionId: string, blobs: BlobStore): Promise<unknown> {
+  const blocks = blocksIn(input)
+  const ids = blocks.map((block) => (isMedium(block) ? blobIdOf(block) : null))
+  if (ids.every((id) => id === null)) return input
+  const held = blocks.map(async (block, index) => {
+    const id = ids[index] ?? null
+    const bytes = id === null ? null : await blobs.read(sessionId, id)
+    return bytes === null ? block : withHeldBytes(block as MediaPart, bytes)
+  })
+  return withBlocks(input, await Promise.all(held))
 }
 
 function withBlocks(input: unknown, blocks: readonly unknown[]): unknown {

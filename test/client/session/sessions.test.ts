@@ -56,6 +56,12 @@ describe('sessions.create', () => {
     expect(other.warning).toMatch(/this is the session of kind "echo" that it began then, and nothing was added/)
   })
 
+  test('an input that looks like media and holds none is passed on as it is', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const input = { content: [{ type: 'file', mediaType: 'text/csv', data: [[1, 2]], url: 3 }] }
+    expect(await troupe.run('echo', input)).toMatchObject({ status: 'completed', value: input })
+  })
+
   test('a message sent twice under one key is received once', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 0, { keepOpen: true })
