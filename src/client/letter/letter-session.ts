@@ -3,10 +3,12 @@
  * LETTER-SESSION-1 The new session is like the old one: it has the same kind, name, mode, limits and permissions. If the old session was pruned, only
  * its kind is known.
  * LETTER-SESSION-2 A letter begins one session, however often somebody asks within a day: its id is the idempotency key.
+ * LETTER-SESSION-3 Media that the old session keeps beside the message come with it, unless that session was pruned.
  */
 import { InputError } from '../../core/errors.ts'
 import { isId, rootIdOf } from '../../core/ids.ts'
 import type { InspectStore } from '../../store/audit/inspect-store.ts'
+import { withBlobBytes } from '../submission/kept-media.ts'
 import type { CreateSession, Submission } from '../submission/submission.ts'
 import type { DeadLetter } from '../summaries.ts'
 import { readRows } from '../worker-rows.ts'
@@ -38,7 +40,9 @@ export async function beginFromLetter(
   if (redrivenAs !== null)
     throw new InputError(`${which} was put back, as message ${redrivenAs}: it begins no session as well.`)
   const like = await likeOf(letter, store)
-  const made = await submission.create({ ...like, input: message.value, idempotencyKey: `redrive:${workerId}:${id}` })
+  const { blobs } = submission.store(letter.sessionId, 'session').forks
+  const input = await withBlobBytes(message.value, letter.sessionId, blobs)
+  const made = await submission.create({ ...like, input, idempotencyKey: `redrive:${workerId}:${id}` })
   return { sessionId: made.sessionId, isAgain: made.isAgain }
 }
 

@@ -5,7 +5,7 @@ import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import { encodeInput } from '../../../src/core/worker/message/message.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
-import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
+import { blobKey, partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { commandsNaming } from '../../support/redis/watched-commands.ts'
@@ -199,6 +199,21 @@ describe('a message that was put aside', () => {
     expect(await troupe.client.deadLetters()).toMatchObject([{ id, dismissed: true, redrivenAs: null }])
     expect(await troupe.client.sessions.list()).toHaveLength(2)
     expect((await troupe.client.audit()).findings).toEqual([])
+  })
+
+  test('a message that was put aside begins a new session with the media that its own keeps beside it', async () => {
+    await using troupe = await TestTroupe.connect()
+    const bytes = Buffer.alloc(800_000, 'a\n')
+    const session = await troupe.create('echo', [{ type: 'file', mediaType: 'text/plain', data: bytes }])
+    await blame(troupe, session.rootId)
+    await troupe.startNode({ echo })
+    await session.result()
+    const [made] = await troupe.client.redrive({ all: true, newSession: true })
+    const begun = made?.newSessionId ?? ''
+    const { value } = (await troupe.client.sessions.get(begun).result()) as { readonly value?: unknown }
+    const [{ url }] = value as [{ readonly url: string }]
+    expect(url).toMatch(/^blob:/)
+    expect(await troupe.redis.exists(blobKey(troupe.tag, begun, url.slice(5)))).toBe(1)
   })
 
   test('a message that was put aside begins a session of its kind even if its own was pruned', async () => {
