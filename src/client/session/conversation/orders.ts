@@ -3,6 +3,7 @@
  * CLIENT-ORDERS-1 The outcome of an order is in the history of the worker, and only the history decides. It looks there ever more rarely.
  * CLIENT-ORDERS-2 The end of a run before the order says nothing of it: the order waits in the inbox. Only a cancel ends the order: one that took it
  *                 out of the inbox, or that came after it was received.
+ * CLIENT-ORDERS-3 An order that was put aside as a dead letter has come to nothing, and its caller is told.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule } from '../../../core/check/check-options.ts'
@@ -137,8 +138,8 @@ async function outcomeOf<Outcome>(
   // The outcome of an earlier order may be anywhere in the history.
   let after = again ? -1 : row.historyLength - 1
   let isReceived = false
-  let over: Error | null = null
-  for (let ms = pollMs; ; ms = Math.min(ms * 1.5, pollMsMax)) {
+  let over: Error | { readonly refused: string } | null = null
+  for (let ms = pollMs; ; ) {
     const items = await worker.history({ after })
     for (const { entry } of items) {
       isReceived ||= entry.type === 'ordered' && entry.message === id
@@ -150,9 +151,15 @@ async function outcomeOf<Outcome>(
     }
     after = items.at(-1)?.position ?? after
     // The outcome may have been recorded since: everything that the worker has recorded until its end is read before.
-    if (over !== null && items.length === 0) throw over
-    if (ms === pollMsMax) over ??= await endOf(worker)
+    if (items.length > 0) {
+      over = null
+      continue
+    }
+    if (over instanceof Error) throw over
+    if (over !== null) return over
+    if (ms === pollMsMax) over = await endOf(worker, isReceived ? Number.POSITIVE_INFINITY : position)
     if (over === null) await sleep(ms, undefined, { signal })
+    ms = Math.min(ms * 1.5, pollMsMax)
   }
 }
 
@@ -191,13 +198,15 @@ async function readTalking(worker: Amended): Promise<WorkerRow> {
   )
 }
 
-/** Why the worker receives nothing any more; null if it does. */
-async function endOf(worker: Amended): Promise<Error | null> {
+/** Why the worker does not receive the order at this position of its inbox any more; null if it does. */
+async function endOf(worker: Amended, position: number): Promise<Error | { readonly refused: string } | null> {
   const { id, store } = worker
   const { record } = await readAgent(worker)
   const session = await store.session(record.sessionId ?? sessionIdOfRoot(id))
   const state = session === null ? 'pruned' : stateOf(session.session)
   if (session === null || hasEnded(stateOf(session.session)))
     return refusalError({ reason: 'session_finished', id, state }, `worker ${id}`)
-  return record.status === 'terminal' ? refusalError({ reason: 'terminal', id }, `worker ${id}`) : null
+  if (record.status === 'terminal') return refusalError({ reason: 'terminal', id }, `worker ${id}`)
+  if (record.inputsTaken <= position) return null
+  return { refused: `the order took its node down again and again, and was put aside: troupe mailbox dead lists it.` }
 }

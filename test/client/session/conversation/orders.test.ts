@@ -9,7 +9,7 @@ import { TerminalError } from '../../../../src/core/errors.ts'
 import { chat } from '../../../../src/core/history/chat/message-factories.ts'
 import { call, type ScriptedReply, say } from '../../../../src/models/local/scripted-model.ts'
 import { InspectStore } from '../../../../src/store/audit/inspect-store.ts'
-import { partitionKeys } from '../../../../src/store/keys.ts'
+import { partitionKeys, workerKeys } from '../../../../src/store/keys.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 
@@ -180,6 +180,13 @@ describe('an order that waits behind a run', () => {
     await root.cancel()
     await expect(asked).rejects.toMatchObject({ code: 'session_finished' })
   })
+})
+
+test('an order that was put aside, because it took its node down again and again, is reported to its caller (CLIENT-ORDERS-3)', async () => {
+  const { troupe, root } = await conversation({ turns: 1 })
+  await using _ = troupe
+  await troupe.redis.hset(workerKeys(troupe.tag, root.id).record, 'isolated', '3', 'crashes', '5')
+  await expect(root.configure({ tools: [], signal: signal() })).rejects.toThrow('was put aside: troupe mailbox dead')
 })
 
 test('an order is gone when its session is cancelled while the summary is written, and nobody waits for it', async () => {
