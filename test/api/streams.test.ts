@@ -130,6 +130,15 @@ test('a stream whose last entries cannot be read does not end as if they had com
   await expect(feed.finish()).rejects.toMatchObject({ code: 'client_closed' })
 })
 
+test('a stream of all sessions takes the position of a namespace of hundreds of partitions', async () => {
+  const position = Array.from({ length: 800 }, () => '1700000000000-0.0').join(',')
+  const { status, body } = await api.get('/v1/events', { 'last-event-id': position })
+  expect({ status, body }).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringContaining('names 800 partition') },
+  })
+})
+
 /** Cuts each connection after three events. */
 function cuttingFetch() {
   let cuts = 0

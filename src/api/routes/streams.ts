@@ -18,9 +18,11 @@ const eventId = z
   .string()
   .max(64)
   .refine(isEventId, { error: 'must be the id of an event, or 0-0 for all that are kept' })
+/** An id for each partition: about 20 characters. All headers together have 16 KiB. */
+const positionCharsMax = 16_000
 const fleetPosition = z
   .string()
-  .max(4_096)
+  .max(positionCharsMax)
   .refine((text) => text.split(',').every(isEventId), { error: 'must be the id of an event of this stream' })
 const allOrWorker = z.string().refine((text) => text === 'all' || workerId.safeParse(text).success, {
   error: 'must be `all`, or the id of a worker',
