@@ -29,6 +29,11 @@ export interface PromptKeys {
   readonly complete: (line: string) => readonly string[]
 }
 
+export interface PromptTerminal {
+  readonly stdin?: NodeJS.ReadStream
+  readonly stream?: NodeJS.WriteStream
+}
+
 /** The lines above the typed one, for a width and a highest number of rows. */
 export type StatusLines = (columns: number, rows: number) => readonly string[]
 

@@ -13,7 +13,7 @@ import type { LoadedKind } from '../../host/child/messages.ts'
 import { parseInput } from '../../input.ts'
 import { pageOf, paint, safe } from '../../terminal/output.ts'
 import { PromptView } from '../../terminal/prompt-view.ts'
-import { StandingPrompt } from '../../terminal/standing-prompt.ts'
+import { type PromptKeys, type PromptTerminal, StandingPrompt } from '../../terminal/standing-prompt.ts'
 import { count } from '../../view/amounts.ts'
 import { kindLines } from '../../view/dev/dev-lines.ts'
 import { formatDuration } from '../../view/duration.ts'
@@ -30,6 +30,8 @@ export interface TalkOptions {
   readonly problems: () => readonly { readonly kind: string; readonly message: string }[]
   /** Called for Ctrl+C, Ctrl+D and /quit. */
   readonly onEnd: () => void
+  /** Default: the terminal of the process. */
+  readonly terminal?: PromptTerminal
 }
 
 const sessionsShown = 15
@@ -52,13 +54,15 @@ export class DevTalk implements AsyncDisposable {
 
   constructor(options: TalkOptions) {
     this.#o = options
-    this.prompt = new StandingPrompt({
+    const keys: PromptKeys = {
       onLine: (line, alt) => this.#enter(line, alt),
       onEscape: () => this.#cancel(),
       onInterrupt: options.onEnd,
-      onEnd: options.onEnd,
+      // Lines that were typed before are handled first.
+      onEnd: () => (this.#turn = this.#turn.then(options.onEnd)),
       complete: (line) => this.#completions(line),
-    })
+    }
+    this.prompt = new StandingPrompt(keys, options.terminal?.stdin, options.terminal?.stream)
   }
 
   /** Shows the prompt. */

@@ -14,7 +14,7 @@ import type { RawFlag } from '../../options.ts'
 import type { Interrupt } from '../../terminal/interrupt.ts'
 import { pageOf, paint, safe } from '../../terminal/output.ts'
 import { PromptView } from '../../terminal/prompt-view.ts'
-import { type PromptKeys, StandingPrompt } from '../../terminal/standing-prompt.ts'
+import { type PromptKeys, type PromptTerminal, StandingPrompt } from '../../terminal/standing-prompt.ts'
 import { chatted, typedWords } from './chat-commands.ts'
 import { Conversation } from './conversation.ts'
 import { leftOpen, notClosedText } from './converse.ts'
@@ -29,11 +29,6 @@ export interface LiveTalkOptions {
   readonly flags: InputFlags & RawFlag
   readonly interrupt: Interrupt
   readonly troupe: Troupe
-}
-
-interface PromptTerminal {
-  readonly stdin?: NodeJS.ReadStream
-  readonly stream?: NodeJS.WriteStream
 }
 
 export class LiveTalk implements Disposable {
