@@ -65,6 +65,26 @@ test(
 )
 
 test(
+  'a key does nothing to the call that came into the place of the chosen one',
+  inBrowser(async (page) => {
+    const [first] = [await create('clerk'), await create('clerk')]
+    const asked = await waitUntil('both calls wait', async () => {
+      const all = await approvals()
+      return all.length > 1 && all.find(({ sessionId }) => sessionId === first)
+    })
+    await page.goto(rig.url(`approvals?ask=${asked?.id}`))
+    const chosen = page.locator('article[data-chosen=true]')
+    await chosen.waitFor()
+    await rig.api.post(`/v1/approvals/${asked?.id}`, { decision: 'approve', hash: asked?.hash })
+    await chosen.waitFor({ state: 'detached', timeout: 20_000 })
+    await page.keyboard.press('a')
+    await page.keyboard.press('j')
+    await chosen.waitFor()
+    expect(await page.getByText('Decided.').count()).toBe(0)
+  }),
+)
+
+test(
   'several sessions, calls and letters are picked by keyboard and handled at once',
   inBrowser(async (page) => {
     const opened = await Promise.all([1, 2, 3].map(() => create('asking', { keepOpen: true, name: 'herd' })))

@@ -8,6 +8,7 @@ import { useApprovals, useAsks } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'
 import { useTitle } from '../../app/title.tsx'
 import { BatchDialog } from '../../parts/dialog/batch-dialog.tsx'
+import { useChosen } from '../../parts/list/chosen.ts'
 import { PickBar, PickBox, type Picked, pickKeys, usePicked } from '../../parts/list/picked.tsx'
 import { Empty, Waiting } from '../../parts/state/empty.tsx'
 import { ApprovalCard, type Mode } from './approval-card.tsx'
@@ -22,30 +23,24 @@ export function ApprovalsScreen(): ReactNode {
   const query = useApprovals()
   const approvals = query.data?.approvals ?? []
   const questions = useAsks().data?.asks.filter(({ kind }) => kind !== 'approval') ?? []
-  const [chosenId, setChosenId] = useState<string | null>(route.useSearch().ask ?? null)
   const [mode, setMode] = useState<Mode>('look')
   const picked = usePicked(approvals, idOf)
-  const index = Math.max(
-    0,
-    approvals.findIndex(({ id }) => id === chosenId),
-  )
-  const choose = (at: number) => {
-    const next = approvals[Math.max(0, Math.min(approvals.length - 1, at))]
-    setChosenId(next?.id ?? null)
+  const { row: chosen, id: chosenId, choose, move } = useChosen(approvals, idOf, route.useSearch().ask)
+  const go = (by: 1 | -1) => {
+    move(by)
     setMode('look')
   }
-  const chosen = approvals[index]
-  // The mode belongs to the approval for which it was opened: another approval may move into its place.
-  const open = (next: Mode, id = chosen?.id ?? null) => {
-    setChosenId(id)
+  // The mode belongs to the approval for which it was opened.
+  const open = (next: Mode, { id }: Approval) => {
+    choose(id)
     setMode(next)
   }
   useKeys('Approvals', [
-    { key: 'j', does: 'next', run: () => choose(index + 1) },
-    { key: 'k', does: 'the one before', run: () => choose(index - 1) },
+    { key: 'j', does: 'next', run: () => go(1) },
+    { key: 'k', does: 'the one before', run: () => go(-1) },
     { key: 'a', does: 'approve', run: () => chosen && decide([chosen], { decision: 'approve' }) },
-    { key: 'd', does: 'deny, and say why', run: () => open('deny') },
-    { key: 'e', does: 'edit the arguments', run: () => open('edit') },
+    { key: 'd', does: 'deny, and say why', run: () => chosen && open('deny', chosen) },
+    { key: 'e', does: 'edit the arguments', run: () => chosen && open('edit', chosen) },
     { key: 'Escape', does: 'back; pick none', run: () => (mode === 'look' ? picked.clear() : setMode('look')) },
     ...pickKeys(picked, chosen),
   ])
@@ -65,13 +60,13 @@ export function ApprovalsScreen(): ReactNode {
           Pick all {approvals.length}, to decide about them at once
         </label>
       )}
-      {approvals.map((approval, at) => (
+      {approvals.map((approval) => (
         <ApprovalCard
           key={approval.id}
           approval={approval}
-          isChosen={at === index}
+          isChosen={approval === chosen}
           mode={approval.id === chosenId ? mode : 'look'}
-          onMode={(next) => open(next, approval.id)}
+          onMode={(next) => open(next, approval)}
         >
           {approvals.length > 1 && <PickBox picked={picked} row={approval} name={approval.tool} />}
         </ApprovalCard>

@@ -12,6 +12,7 @@ import { useKeys } from '../../app/keys.ts'
 import { useTitle } from '../../app/title.tsx'
 import { BatchDialog } from '../../parts/dialog/batch-dialog.tsx'
 import { doWithEach } from '../../parts/dialog/do-with-each.ts'
+import { useChosen } from '../../parts/list/chosen.ts'
 import { PickBar, PickBox, type Picked, pickKeys, usePicked } from '../../parts/list/picked.tsx'
 import { Pill } from '../../parts/list/pills.tsx'
 import { Empty, Waiting } from '../../parts/state/empty.tsx'
@@ -40,16 +41,14 @@ export function DeadScreen(): ReactNode {
   useTitle('Dead letters')
   const query = useDeadLetters()
   const [isAll, setAll] = useState(false)
-  const [chosen, setChosen] = useState(0)
   const letters = query.data?.letters ?? []
   const open = letters.filter(isOpenLetter)
   const shown = isAll ? letters : open
-  const at = Math.min(chosen, shown.length - 1)
-  const one = shown[at]
+  const { row: one, move } = useChosen(shown, idOf)
   const picked = usePicked(open, idOf)
   useKeys('Dead letters', [
-    { key: 'j', does: 'next letter', run: () => setChosen(Math.min(shown.length - 1, at + 1)) },
-    { key: 'k', does: 'letter before', run: () => setChosen(Math.max(0, at - 1)) },
+    { key: 'j', does: 'next letter', run: () => move(1) },
+    { key: 'k', does: 'letter before', run: () => move(-1) },
     { key: 'b', does: 'put it back', run: () => void (one && handle([one], 'redrive')) },
     { key: 'x', does: 'dismiss it', run: () => void (one && handle([one], 'dismiss')) },
     ...pickKeys(picked, one),
@@ -77,8 +76,8 @@ export function DeadScreen(): ReactNode {
           </Empty>
         </div>
       )}
-      {shown.map((letter, index) => (
-        <LetterCard key={idOf(letter)} letter={letter} isChosen={index === at}>
+      {shown.map((letter) => (
+        <LetterCard key={idOf(letter)} letter={letter} isChosen={letter === one}>
           {open.length > 1 && isOpenLetter(letter) && <PickBox picked={picked} row={letter} name={letter.killedBy} />}
         </LetterCard>
       ))}
