@@ -157,9 +157,10 @@ local function pictureOf(id)
   if isIn(kindQueue, id) == 1 then queued[#queued + 1] = own end -- guard: a worker in the queue of its kind is queued
   if isThere and isKnown == 1 then queued[#queued + 1] = own end -- guard: a run queue that nobody knows is looked at for its own workers
   if fields.status == 'queued' then
-    -- A pause keeps the worker's place. If its session is not paused, nobody would put the worker back.
+    -- A pause keeps the worker's place. If its session is not paused, and no resume goes on, nobody would put the worker back.
     local of = sessionOf(id, fields.path1)
-    if redis.call('ZSCORE', heldKeyOf(tag, of), id) and redis.call('HGET', rootKeyOf(tag, of), 'paused') then queued[#queued + 1] = fields.pool or atStart.pool end
+    local isKept = redis.call('ZSCORE', heldKeyOf(tag, of), id) and (redis.call('HGET', rootKeyOf(tag, of), 'paused') or isIn(timersKey, returnOf(of)) == 1) -- guard: a worker that a resume has left is no finding
+    if isKept then queued[#queued + 1] = fields.pool or atStart.pool end
   end
   local results, signals, inbox = headsOf(record .. laneKeys.results), headsOf(record .. laneKeys.signals), headsOf(record .. laneKeys.inbox)
   local timers, asks = signalsOf(id, record)

@@ -164,17 +164,19 @@ export const aFireLetsNoMoreRunsBeginThanItMay: Check = async (place) => {
   expect(await upkeep.fire()).toMatchObject({ fired: 64 })
 }
 
-/** A paused session of which claims have kept 401 workers; its resume has made one call, and then its process died. */
+/** A paused session of which claims have kept 401 workers, its root as the last one; its resume has made one call, and then its process died. */
 async function halfResumed(place: Place) {
   const session = await place.create()
   await place.sessions.pauses.pause(session.id, pauseNote)
   const { held, quiet } = place.sessionKeys(session.id)
-  await place.redis.zadd(held, ...ids(401).flatMap((id, index) => [index, id]))
+  const node = place.node()
+  await node.ask()
+  await place.redis.zadd(held, ...ids(400).flatMap((id, index) => [index - 1_000, id]))
   const keys = { root: place.workerKeys(session.root).record, held, quiet, events: place.keys.events }
   const args = { sessionId: session.id, seed: newSeed(), wakeupMs: 1_000, event: resumedEvent, goesOn: '' }
   const answer = await place.caller.call(resumeScript, keys, args, { deadlineMs: 2_000 })
   const left = () => place.redis.zcard(held)
-  return { session, answer, left, node: place.node() }
+  return { session, answer, left, node }
 }
 
 export const aResumeBringsBackSomeAtATime: Check = async (place) => {
@@ -192,6 +194,13 @@ export const aLaterPauseStands: Check = async (place) => {
   await place.sessions.pauses.resume(session.id, resumedEvent)
   expect(await place.redis.hexists(place.workerKeys(session.root).record, 'paused')).toBe(1)
   expect(await left()).toBe(2)
+}
+
+export const whoAResumeHasLeftIsNoFinding: Check = async (place) => {
+  const { session } = await halfResumed(place)
+  const audit = new AuditStore(place.redis, place.caller, place.keys, 0, 20_000)
+  const { workers } = await audit.look(session.id, [session.root], [pool])
+  expect(workers[0]?.queuedIn).toEqual([pool])
 }
 
 export const nodesGoOnWithAResume: Check = async (place) => {

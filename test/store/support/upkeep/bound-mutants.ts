@@ -74,6 +74,12 @@ export const boundMutants: readonly Mutant[] = [
     check: checks.aLaterPauseStands,
   },
   {
+    guard: 'a worker that a resume has left is no finding',
+    script: lookScript,
+    takenOut: { token: ['== 1', '== 2'] },
+    check: checks.whoAResumeHasLeftIsNoFinding,
+  },
+  {
     guard: 'nodes bring back the workers that a resume has left',
     script: resumeScript,
     takenOut: { condition: 'false' },
