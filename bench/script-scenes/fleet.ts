@@ -50,7 +50,7 @@ export const fleetScenes: Readonly<Record<string, Scene>> = {
   },
   former: {
     figure: '10 000 kinds that nobody hosts any more',
-    async act({ redis, place }) {
+    async act({ redis }) {
       const [meta] = await redis.keys('*:meta')
       const tag = String(meta).replace(/:meta$/, '')
       const pipeline = redis.pipeline()
@@ -59,13 +59,15 @@ export const fleetScenes: Readonly<Record<string, Scene>> = {
       for (let index = 0; index < 10_000; index += 2) pipeline.zadd(`${tag}:former`, 1_000, `kind gone-${index}`)
       pipeline.hdel(`${tag}:meta`, 'formerAt', 'prunedAt')
       await pipeline.exec()
-      await using node = await startNode({ ...place, workers })
-      void node
-      await wait(5_000)
+      // Nodes look at them once a minute.
+      const libraries = JSON.stringify(await redis.call('FUNCTION', 'LIST'))
+      const [forget = ''] = /troupe_[0-9a-f]+_forget_kinds/.exec(libraries) ?? []
+      const keys = ['kinds', 'nodes', 'pools', 'meta', 'former'].map((key) => `${tag}:${key}`)
+      for (let time = 0; time < 3; time++) await redis.fcall(forget, keys.length, ...keys, '1', '0', '10')
     },
   },
   outbox: {
-    figure: '32 mails of a megabyte for another partition',
+    figure: '64 mails of a megabyte for another partition',
     partitions: 2,
     async act({ place }) {
       await using troupe = await connect({ ...place, partitions: 2 })
@@ -79,21 +81,20 @@ export const fleetScenes: Readonly<Record<string, Scene>> = {
       await wait(1_000)
       await Promise.all(
         Array.from({ length: 64 }, () =>
-          troupe.sessions.create({ kind: 'sender', input: { ids: [to, to], value: 1_000_000 } }),
+          troupe.sessions.create({ kind: 'sender', input: { ids: [to], value: 1_000_000 } }),
         ),
       )
       await wait(6_000)
     },
   },
-  release: {
-    figure: 'the release of a node that runs 2 000 turns, and a pause beside them',
+  running: {
+    figure: 'a pause beside 2 000 turns that run',
     node: { concurrency: 2_000 },
     async act({ troupe }) {
       const made = await troupe.sessions.createMany(Array.from({ length: 2_000 }, () => ({ kind: 'busy', input: 1 })))
       await wait(5_000)
       const [one] = made
       if (one?.status === 'fulfilled') await one.value.pause()
-      for (const { id } of await troupe.nodes()) await troupe.node(id).release()
     },
   },
 }

@@ -43,7 +43,7 @@ if count > header.workersMost then return { 'too_many', digits(count) } end -- g
 checkSort('zset', timersKey)
 checkSort('set', cancellingKey)
 
--- Texts in pieces, so that a full mailbox is never read whole once there is too much.
+-- Texts in pieces, so that a full mailbox is never read whole once there is too much: one by one where they are long.
 local bytes = 0
 local function counted(texts)
   for index = 1, #texts do bytes = bytes + #texts[index] end
@@ -52,11 +52,14 @@ end
 local function isFull() return bytes > header.bytesMost end -- guard: a fork holds Redis for few bytes
 
 local function listAt(key)
-  local all = {}
-  repeat
-    local piece = counted(redis.call('LRANGE', key, #all, #all + 63))
+  local all, most = {}, 1
+  while not isFull() do
+    local before, asked = bytes, most
+    local piece = counted(redis.call('LRANGE', key, #all, #all + asked - 1))
     for index = 1, #piece do all[#all + 1] = piece[index] end
-  until #piece < 64 or isFull()
+    if #piece < asked then break end
+    most = bytes - before < 4096 and math.min(asked * 2, 64) or 1
+  end
   return all
 end
 

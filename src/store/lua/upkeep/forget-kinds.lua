@@ -39,12 +39,12 @@ for index = 1, #kinds do known['kind ' .. kinds[index]] = true end
 for index = 1, #names do known['pool ' .. names[index]] = true end
 local since, due = {}, {}
 local former = redis.call('ZRANGE', formerKey, 0, -1, 'WITHSCORES')
-for index = 1, #former, 2 do since[former[index]] = tonumber(former[index + 1]) end
-for name in pairs(known) do
-  if since[name] and not hosted[name] and now - since[name] >= forgottenMs then due[#due + 1] = name end -- guard: a kind is remembered for long after its last node
-end
 -- Those that waited longest come first; those of the same time are always in the same order.
-table.sort(due, function(one, other) return since[one] < since[other] or (since[one] == since[other] and one < other) end)
+for index = 1, #former, 2 do
+  local name = former[index]
+  since[name] = tonumber(former[index + 1])
+  if known[name] and not hosted[name] and now - since[name] >= forgottenMs then due[#due + 1] = name end -- guard: a kind is remembered for long after its last node
+end
 
 -- The kinds of the workers in a run queue; nil if it is too long to be looked through, or cannot be read.
 local queuedMost, queuedIn = 500, {}
@@ -99,10 +99,15 @@ for index = 1, math.min(#due, most) do
   end
 end
 
--- What takes no room is written first.
-for name in pairs(since) do
-  if not known[name] or hosted[name] then redis.call('ZREM', formerKey, name) end -- guard: a kind that is hosted again is remembered anew
+-- What takes no room is written first. There may be thousands of names, so they go together.
+local function inParts(command, list)
+  for from = 1, #list, 1000 do redis.call(command, formerKey, unpack(list, from, math.min(from + 999, #list))) end
 end
+local again, new = {}, {}
+for name in pairs(since) do
+  if not known[name] or hosted[name] then again[#again + 1] = name end
+end
+inParts('ZREM', again) -- guard: a kind that is hosted again is remembered anew
 for index = 1, #goneKinds do redis.call('HDEL', kindsKey, goneKinds[index]) end
 for index = 1, #gonePools do
   redis.call('SREM', poolsKey, gonePools[index])
@@ -112,6 +117,7 @@ if #goneKinds > 0 then redis.pcall('HINCRBY', metaKey, 'kinds', 1) end -- guard:
 redis.call('HDEL', metaKey, 'formerAt')
 redis.call('HSET', metaKey, 'formerAt', digits(now))
 for name in pairs(known) do
-  if not hosted[name] and not since[name] then redis.call('ZADD', formerKey, digits(now), name) end
+  if not hosted[name] and not since[name] then new[#new + 1], new[#new + 2] = digits(now), name end
 end
+inParts('ZADD', new)
 return { goneKinds, gonePools }

@@ -215,3 +215,16 @@ export const aSessionThatIsPausedAgainKeepsItsWorkers: Check = async (place) => 
   await node.upkeep.fire()
   expect([await left(), await place.redis.zcard(place.keys.timers)]).toEqual([1, 0])
 }
+
+export const anAssignmentHoldsFewBytes: Check = async (place) => {
+  const node = place.node()
+  for (const [label, bytes, fit] of [
+    ['two', 700_000, 1],
+    ['four', 400_000, 2],
+  ] as const) {
+    const { root } = await place.create({ label, mode: 'conversation', input: 'x'.repeat(bytes) })
+    for (let mail = 0; mail < 3; mail++) await place.post(root, `${label} ${mail} ${'x'.repeat(bytes)}`)
+    const turn = await node.claim()
+    expect([turn.worker, turn.assignment.mail.inbox.length]).toEqual([root, fit])
+  }
+}

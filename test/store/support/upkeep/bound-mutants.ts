@@ -31,6 +31,15 @@ export const boundMutants: readonly Mutant[] = [
     takenOut: { condition: 'true' },
     check: checks.claimsOfOneScriptReadNoMoreThanItMay,
   },
+  ...[
+    'an assignment holds no more bytes of mail than a claim may read',
+    'an assignment reads no mail behind the first one that does not fit',
+  ].map((guard) => ({
+    guard,
+    script: claimScript,
+    takenOut: 'line' as const,
+    check: checks.anAssignmentHoldsFewBytes,
+  })),
   {
     guard: 'a claim looks at no more workers than a script may',
     script: claimScript,

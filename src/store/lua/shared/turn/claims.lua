@@ -3,22 +3,21 @@
 -- No turn receives more timers and inputs than this: it ends after fewer steps, and what follows comes with the next assignment.
 local mailsMost = 48
 
--- Reads one lane from its head, at most `most` bytes (one mail at least) and `count` mails, where that is given, in pieces so that a
--- full mailbox is never read whole. Tells whether there is more.
+-- Reads one lane from its head, at most `most` bytes (one mail at least) and `count` mails. Nearly all lanes have one mail or none; behind the second
+-- one it reads mail by mail, since each may have a megabyte. Tells whether there is more.
 local function readLane(laneKey, most, count)
-  local mails, bytes, from = {}, 0, 0
-  while true do
-    local piece = redis.call('LRANGE', laneKey, digits(from), digits(from + 15))
-    if #piece <= 1 and from == 0 then return piece, false end
-    for index = 1, #piece do
-      bytes = bytes + #piece[index]
-      if #mails > 0 and bytes > most then return mails, true end
-      mails[#mails + 1] = piece[index]
-    end
-    if #piece < 16 then return mails, false end
-    from = from + 16
-    if from == count then return mails, true end -- guard: an assignment holds no more mails than a turn may receive
+  local mails = redis.call('LRANGE', laneKey, '0', '1')
+  if #mails < 2 then return mails, false end
+  local bytes = #mails[1] + #mails[2]
+  if bytes > most then return { mails[1] }, true end -- guard: an assignment holds no more bytes of mail than a claim may read
+  for index = 2, count - 1 do -- guard: an assignment holds no more mails than a turn may receive
+    local mail = redis.call('LINDEX', laneKey, digits(index))
+    if not mail then return mails, false end
+    bytes = bytes + #mail
+    if bytes > most then return mails, true end -- guard: an assignment reads no mail behind the first one that does not fit
+    mails[index + 1] = mail
   end
+  return mails, true
 end
 
 -- All results that have come: those of children without a result are few (hardSessionLimits.children), and large ones stand beside the lane. Of these as
