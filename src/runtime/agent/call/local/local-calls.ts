@@ -9,7 +9,7 @@
  * LOCAL-3 Nothing is recorded about a call that was stopped because the turn is over. The next turn decides by what is recorded.
  */
 import { performance } from 'node:perf_hooks'
-import { unknownOutcomeText } from '../../../../core/history/run/open-calls.ts'
+import { interruptedText, unknownOutcomeText } from '../../../../core/history/run/open-calls.ts'
 import type { ToolOutcome } from '../../../tool/executor.ts'
 import { errorOutput } from '../../../tool/output.ts'
 import { mayCall, mayFinishCall, mayRecord } from '../../../turn/permit.ts'
@@ -89,6 +89,11 @@ async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<Ca
   if (tool.effect === 'once') await turn.pausing.beginning(turn.settled())
   else if (tool.effect !== 'pure') await turn.settled()
   if (!(tool.effect === 'once' ? mayFinishCall(turn) : mayCall(turn))) return done
+  if (tool.effect === 'once' && turn.steers.interrupts) {
+    // A message came while the start was recorded (PERMIT-5). Nothing has begun, and nobody would know that later.
+    recordResult(journal, local, 'cancelled', { type: 'error-text', value: interruptedText }, 'tool.failed')
+    return done
+  }
   const startedAt = performance.now()
   const outcome = await runTool(host, local)
   if (!mayRecord(turn)) return done
