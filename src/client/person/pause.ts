@@ -2,6 +2,7 @@
  * Duty: pause and resume one session, or all sessions of a namespace.
  * PAUSE-1 The pause of a session is answered once no node begins anything more in it: no `receive`, no model call, no tool. Calls that run then go on
  *     to their end, and are recorded.
+ * PAUSE-2 A session that somebody resumes while another one waits for the end of its turns stays resumed.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkOptions, type Rules } from '../../core/check/check-options.ts'
@@ -35,11 +36,16 @@ export async function pauseSession(
   const store = submission.store(sessionId, 'session')
   // A node that does not answer trusts its leases no longer than this.
   const until = performance.now() + 2 * policy.leaseMs
-  for (let ms = askMs; ; ms = Math.min(ms * 2, askMsMax)) {
-    const answer = await store.pauses.pause(sessionId, note)
+  for (let ms = askMs, goesOn = false; ; ms = Math.min(ms * 2, askMsMax), goesOn = true) {
+    const answer = await store.pauses.pause(sessionId, note, goesOn)
     if (answer.kind === 'not_found') throw sessionNotFound(sessionId)
     if (answer.kind === 'finished')
       throw new ConflictError('session_finished', `session ${sessionId} is ${answer.state}: there is nothing to pause.`)
+    if (answer.kind === 'resumed')
+      throw new ConflictError(
+        'transition_illegal',
+        `session ${sessionId} was paused, and somebody resumed it before all of its turns had stopped: it goes on. To hold it all the same, pause it again.`,
+      )
     if (answer.turns === 0) return
     if (performance.now() > until)
       throw new TransientError(

@@ -19,11 +19,17 @@ export class PauseStore {
     this.#deadlineMs = deadlineMs
   }
 
-  /** `turns`: how many turns of the session run on nodes that do not know of the pause yet. Calling it again tells how many of these turns are left. */
+  /**
+   * `turns`: how many turns of the session run on nodes that do not know of the pause yet. With `goesOn`, a later call tells how many of these turns are
+   * left, or that somebody has resumed the session since.
+   */
   async pause(
     sessionId: string,
     note: PauseNote,
-  ): Promise<{ kind: 'ok'; turns: number } | { kind: 'not_found' } | { kind: 'finished'; state: string }> {
+    goesOn = false,
+  ): Promise<
+    { kind: 'ok'; turns: number } | { kind: 'not_found' } | { kind: 'resumed' } | { kind: 'finished'; state: string }
+  > {
     const { why, by } = note
     const reply = await this.#caller.call(
       pauseScript,
@@ -33,11 +39,13 @@ export class PauseStore {
         note: JSON.stringify(note),
         channel: this.#keys.cancelNotices,
         event: JSON.stringify([['session.paused', { why, by }]]),
+        goesOn: goesOn ? '1' : '',
       },
       { deadlineMs: this.#deadlineMs },
     )
     if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
-    return reply[0] === 'ok' ? { kind: 'ok', turns: Number(reply[1]) } : { kind: 'not_found' }
+    if (reply[0] === 'ok') return { kind: 'ok', turns: Number(reply[1]) }
+    return reply[0] === 'resumed' ? { kind: 'resumed' } : { kind: 'not_found' }
   }
 
   /** Pauses all sessions of the partition; null resumes them. The first pause stands. */

@@ -155,7 +155,7 @@ export const cancelScript = defineScript({
 export const pauseScript = defineScript({
   file: 'pause.lua',
   keys: words('root leases events'),
-  args: words('sessionId note channel event'),
+  args: words('sessionId note channel event goesOn'),
 })
 
 export const resumeScript = defineScript({

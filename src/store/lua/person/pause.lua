@@ -2,22 +2,23 @@
 Why a script   the pause and the state of the session must agree, and no worker may be claimed between the pause and the look at its running turns.
 KEYS[1] root      hash               KEYS[2] leases   zset               KEYS[3] events   stream
 ARGV[1] sessionId     ARGV[2] note         json: who paused it, why and when                     ARGV[3] channel  of notices
-ARGV[4] event
-Returns {"ok", turns} | {"not_found"} | {"finished", state}. turns: how many of its running turns may still begin something
+ARGV[4] event         ARGV[5] goesOn       1: the call only asks again how many turns are left of a pause; empty: it pauses
+Returns {"ok", turns} | {"not_found"} | {"finished", state} | {"resumed"}: somebody ended the pause that is asked about. turns: how many of its running turns may still begin something
 Builds  T:w:<id> of workers that run; T:s:<session>:quiet.
 Events  session.paused of one that was not paused. Pausing a session that is paused is "ok", and writes nothing. ]]
 local rootKey, leasesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3]
-local sessionId, note, channel, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local sessionId, note, channel, event, goesOn = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
 local tag = tagOf(rootKey)
 local kind, path, cancel, ended, paused = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'paused'))
 if not kind or path then return { 'not_found' } end -- guard: a session that is asked to pause has a root
 local state = stateOf(cancel, ended)
 if state ~= 'active' then return { 'finished', state } end -- guard: a finished session takes no pause
+if not paused and goesOn == '1' then return { 'resumed' } end -- guard: who asks about a pause that was ended begins no other
 local quietKey = quietKeyOf(tag, sessionId)
 checkSort('zset', leasesKey)
 checkSort('set', quietKey)
-checkLast(event)
+checkLast(goesOn)
 if not paused then
   redis.call('HSET', rootKey, 'paused', note)
   redis.call('PUBLISH', channel, sessionId)

@@ -70,6 +70,16 @@ export const aPauseWaitsForTurnsThatWereNotTold: Check = async (place) => {
   expect(await place.sessions.pauses.pause(session.id, pauseNote)).toEqual({ kind: 'ok', turns: 0 })
 }
 
+export const whoWaitsForAPauseEndsNoResume: Check = async (place) => {
+  const { session } = await withChildren(place)
+  await place.sessions.pauses.pause(session.id, pauseNote)
+  await place.sessions.pauses.resume(session.id, resumedEvent)
+  const changed = await place.changed(async () =>
+    expect(await place.sessions.pauses.pause(session.id, pauseNote, true)).toEqual({ kind: 'resumed' }),
+  )
+  expect(changed).toEqual({})
+}
+
 export const aChildOfAPausedSessionIsGivenToNoSlot: Check = async (place) => {
   const session = await place.create()
   const node = place.node()

@@ -68,6 +68,12 @@ export const pauseMutants: readonly Mutant[] = [
     check: checks.onlyASessionIsResumed,
   },
   {
+    guard: 'who asks about a pause that was ended begins no other',
+    script: pauseScript,
+    takenOut: 'line',
+    check: checks.whoWaitsForAPauseEndsNoResume,
+  },
+  {
     guard: 'a finished session takes no pause',
     script: pauseScript,
     takenOut: 'line',
