@@ -152,11 +152,12 @@ export class Sweeper {
   }
 
   async #tend(): Promise<void> {
+    // Another node may have died before it brought its mails.
+    this.#host.carry()
     if (await this.#rested()) return
     this.#rests = 0
     this.#hasToTell = false
     const damaged = new Set<string>()
-    this.#host.carry()
     const { isIdle: isHealed, isTurn } = await this.#heal(damaged)
     const hasFired = !(await this.#fire())
     const isFinished = isTurn || this.#finishesMore ? await this.#finish(damaged) : true

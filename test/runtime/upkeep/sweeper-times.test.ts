@@ -163,10 +163,11 @@ test('a sweep that found nothing to do is followed only by short looks, ever mor
     },
   })
   using scheduled = vi.spyOn(globalThis, 'setTimeout')
-  const sweeper = sweeperOf(store, place, { poolLoads })
+  const sweeper = sweeperOf(store, place, { poolLoads, carry: () => void asked.push('carry') })
   await sweeper.start()
   await waitUntil('it has looked six times', () => asked.filter((name) => name === 'rest').length > 5)
-  expect(asked.slice(0, 6)).toEqual(['sweep', 'kindPools', 'fire', 'finishCancelled', 'rest', 'rest'])
+  const all = ['carry', 'sweep', 'kindPools', 'fire', 'finishCancelled', 'carry', 'rest', 'carry', 'rest']
+  expect(asked.slice(0, all.length)).toEqual(all)
   const waits = scheduled.mock.calls.flatMap(([, ms]) => (ms !== undefined && ms >= 16 && ms < 130 ? [ms] : []))
   expect(Math.max(...waits)).toBeGreaterThan(60)
   await place.create({ label: 'work' })
