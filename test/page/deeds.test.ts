@@ -94,7 +94,10 @@ test(
       (await Promise.all(opened.map((id) => rig.api.get(`/v1/sessions/${id}`)))).filter(
         ({ body }) => body.session.paused !== null,
       ).length
-    for (const key of [' ', 'j', ' ']) await page.keyboard.press(key)
+    await page.keyboard.press(' ')
+    opened.push(await create('asking', { keepOpen: true, name: 'herd' }))
+    await page.getByLabel('Pick herd').nth(3).waitFor()
+    for (const key of ['j', ' ']) await page.keyboard.press(key)
     await page.getByRole('button', { name: 'Pause 2' }).click()
     await page.getByText('2 sessions are paused.').waitFor()
     expect(await paused()).toBe(2)
@@ -102,10 +105,10 @@ test(
     await page.getByText('2 sessions go on.').waitFor()
     expect(await paused()).toBe(0)
     await page.keyboard.press('*')
-    await page.getByRole('button', { name: 'Cancel 3' }).click()
+    await page.getByRole('button', { name: 'Cancel 4' }).click()
     await page.getByLabel('Why?').fill('enough of these')
-    await page.getByRole('button', { name: 'Cancel 3 sessions' }).click()
-    const note = page.locator('.note', { hasText: '3 sessions were cancelled.' })
+    await page.getByRole('button', { name: 'Cancel 4 sessions' }).click()
+    const note = page.locator('.note', { hasText: '4 sessions were cancelled.' })
     await note.waitFor()
     expect(await note.getByRole('button', { name: 'Undo' }).count()).toBe(0)
     expect((await rig.api.get(`/v1/sessions/${opened[2]}`)).body.session.cancelReason).toBe('enough of these')

@@ -3,7 +3,7 @@
  * CHOSEN-1 If the chosen row leaves the list, none is chosen until the reader moves on: a key that was meant for one row does nothing to the row that
  *          came into its place.
  */
-import { useEffect, useRef, useState } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
 
 export interface Chosen<Row> {
   /** Undefined: none is chosen. */
@@ -21,7 +21,8 @@ export function useChosen<Row>(
 ): Chosen<Row> {
   const [id, choose] = useState(begin)
   const first = list[0] === undefined ? null : idOf(list[0])
-  useEffect(() => {
+  // Whoever sees the list may press a key at once.
+  useLayoutEffect(() => {
     if (id === null) choose(first)
   }, [id, first])
   const index = list.findIndex((row) => idOf(row) === id)

@@ -1,26 +1,23 @@
 /** Duty: choose a row of a list by keyboard: `j` and `k` move, Enter opens. */
-import { useState } from 'react'
 import { type Key, useKeys } from '../../app/keys.ts'
+import { useChosen } from './chosen.ts'
 
-export interface RowKeys {
-  readonly chosen: number
-  readonly choose: (index: number) => void
-}
-
-export function useRowKeys(
+/** Returns the number of the chosen row; -1 while none is. `more`: further keys, for the chosen row. */
+export function useRowKeys<Row>(
   title: string,
-  count: number,
-  open: (index: number) => void,
-  more: (chosen: number) => readonly Key[] = () => [],
-): RowKeys {
-  const [wanted, choose] = useState(0)
-  const chosen = Math.min(wanted, count - 1)
-  const move = (by: number) => choose(Math.max(0, Math.min(count - 1, chosen + by)))
+  {
+    rows,
+    idOf,
+    open,
+  }: { readonly rows: readonly Row[]; readonly idOf: (row: Row) => string; readonly open: (row: Row) => void },
+  more: (chosen: Row | undefined) => readonly Key[] = () => [],
+): number {
+  const { row, move } = useChosen(rows, idOf)
   useKeys(title, [
     { key: 'j', does: 'next row', run: () => move(1) },
     { key: 'k', does: 'row before', run: () => move(-1) },
-    { key: 'Enter', does: 'open it', run: () => count > 0 && open(chosen) },
-    ...more(chosen),
+    { key: 'Enter', does: 'open it', run: () => row !== undefined && open(row) },
+    ...more(row),
   ])
-  return { chosen, choose }
+  return row === undefined ? -1 : rows.indexOf(row)
 }

@@ -26,7 +26,8 @@ export function KindsScreen(): ReactNode {
   useEffect(() => {
     if (search.kind !== undefined) playground.current?.scrollIntoView({ block: 'nearest' })
   }, [search.kind])
-  const rows = useRowKeys('Kinds', kinds.length, (index) => choose(kinds[index]?.kind))
+  const idOf = ({ kind }: { readonly kind: string }) => kind
+  const row = useRowKeys('Kinds', { rows: kinds, idOf, open: ({ kind }) => choose(kind) })
   return (
     <div className="screen-body two">
       <section className="box" aria-label="Kinds">
@@ -38,7 +39,7 @@ export function KindsScreen(): ReactNode {
         )}
         <ul className="kinds">
           {kinds.map(({ kind, description, hosted, nodes, pool }, index) => (
-            <li key={kind} data-chosen={kind === chosen?.kind} data-row={index === rows.chosen}>
+            <li key={kind} data-chosen={kind === chosen?.kind} data-row={index === row}>
               <button type="button" className="kind" onClick={() => choose(kind)}>
                 <strong>
                   <Line text={kind} />

@@ -27,9 +27,10 @@ export function NowScreen(): ReactNode {
   const query = useSessions({ limit: sessionsShown })
   const sessions = query.data?.sessions ?? []
   const navigate = useNavigate()
-  const { chosen } = useRowKeys('Newest sessions', sessions.length, (index) => {
-    const session = sessions[index]
-    if (session !== undefined) void navigate({ to: '/sessions/$id', params: { id: session.id } })
+  const chosen = useRowKeys('Newest sessions', {
+    rows: sessions,
+    idOf: ({ id }) => id,
+    open: ({ id }) => void navigate({ to: '/sessions/$id', params: { id } }),
   })
   return (
     <div className="screen-body">

@@ -29,13 +29,10 @@ export function SessionsScreen(): ReactNode {
   const query = useSessions(filter)
   const sessions = query.data?.sessions ?? []
   const navigate = useNavigate()
-  const open = (index: number) => {
-    const session = sessions[index]
-    if (session !== undefined) void navigate({ to: '/sessions/$id', params: { id: session.id } })
-  }
+  const open = ({ id }: ListedSession) => void navigate({ to: '/sessions/$id', params: { id } })
   const picked = usePicked(sessions, idOf)
-  const { chosen } = useRowKeys('Sessions', sessions.length, open, (at) => [
-    ...pickKeys(picked, sessions[at]),
+  const chosen = useRowKeys('Sessions', { rows: sessions, idOf, open }, (session) => [
+    ...pickKeys(picked, session),
     { key: 'Escape', does: 'pick none', run: picked.clear },
   ])
   const isFiltered = Object.values(search).some((value) => value !== undefined)

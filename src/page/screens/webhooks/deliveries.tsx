@@ -57,13 +57,9 @@ interface RowsProps {
 }
 
 function KeyedTable({ deliveries, onShow }: RowsProps): ReactNode {
-  const act = (index: number, deed: (delivery: Delivery) => void) => {
-    const delivery = deliveries[index]
-    if (delivery !== undefined) deed(delivery)
-  }
-  const show = (index: number) => act(index, ({ id }) => onShow(id))
-  const { chosen } = useRowKeys('Deliveries', deliveries.length, show, (at) => [
-    { key: 'b', does: 'send it again', run: () => act(at, (one) => void redeliver(one)) },
+  const open = ({ id }: Delivery) => onShow(id)
+  const chosen = useRowKeys('Deliveries', { rows: deliveries, idOf: ({ id }) => id, open }, (one) => [
+    { key: 'b', does: 'send it again', run: () => one !== undefined && void redeliver(one) },
   ])
   return <DeliveryTable deliveries={deliveries} onShow={onShow} chosen={chosen} />
 }

@@ -26,15 +26,10 @@ export function WebhooksScreen(): ReactNode {
   const navigate = useNavigate()
   const [isAdding, setAdding] = useState(false)
   const [added, setAdded] = useState<WebhookWithSecret | null>(null)
-  const open = (id: string | undefined) => {
-    if (id !== undefined) void navigate({ to: '/webhooks/$id', params: { id } })
-  }
-  const { chosen } = useRowKeys(
-    'Webhooks',
-    webhooks.length,
-    (index) => open(webhooks[index]?.id),
-    () => [{ key: 'n', does: 'add an endpoint', run: () => setAdding(true) }],
-  )
+  const open = ({ id }: { readonly id: string }) => void navigate({ to: '/webhooks/$id', params: { id } })
+  const chosen = useRowKeys('Webhooks', { rows: webhooks, idOf: ({ id }) => id, open }, () => [
+    { key: 'n', does: 'add an endpoint', run: () => setAdding(true) },
+  ])
   return (
     <div className="screen-body">
       <section className="box" aria-label="Endpoints">
@@ -69,7 +64,7 @@ export function WebhooksScreen(): ReactNode {
           webhook={added}
           onClose={() => {
             setAdded(null)
-            open(added.id)
+            open(added)
           }}
         />
       )}
