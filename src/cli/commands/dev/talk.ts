@@ -59,7 +59,9 @@ export class DevTalk implements AsyncDisposable {
       onEscape: () => this.#cancel(),
       onInterrupt: options.onEnd,
       // Lines that were typed before are handled first.
-      onEnd: () => (this.#turn = this.#turn.then(options.onEnd)),
+      onEnd: () => {
+        this.#turn = this.#turn.then(options.onEnd)
+      },
       complete: (line) => this.#completions(line),
     }
     this.prompt = new StandingPrompt(keys, options.terminal?.stdin, options.terminal?.stream)

@@ -51,7 +51,9 @@ export class LiveTalk implements Disposable {
       onEscape: () => this.#cancel(),
       onInterrupt: () => (this.#now?.isBusy && !this.#isCancelling ? this.#cancel() : this.#left.resolve('leave')),
       // Lines that were typed before are handled first.
-      onEnd: () => (this.#turn = this.#turn.then(() => this.#left.resolve('close'))),
+      onEnd: () => {
+        this.#turn = this.#turn.then(() => this.#left.resolve('close'))
+      },
       complete: (line) => completions(line),
     }
     this.#prompt = new StandingPrompt(keys, terminal.stdin, terminal.stream)
