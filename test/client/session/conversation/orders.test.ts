@@ -249,7 +249,7 @@ describe('a run on what is there', () => {
     const session = await troupe.create('agent', 'text 1', { keepOpen: true })
     const { root } = session
     for (const run of [1, 2]) {
-      if (run === 2) expect(await root.run()).toBe(2)
+      if (run === 2) await root.run()
       expect(await session.result({ run, signal: signal() })).toMatchObject({ status: 'failed' })
       await session.idle({ signal: signal() })
     }
