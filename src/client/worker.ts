@@ -44,7 +44,7 @@ import {
 } from './session/conversation/orders.ts'
 import { type TokenReport, tokensOfWorker } from './session/conversation/tokens.ts'
 import { checkReason, defaultReason } from './session/run/cancel-reason.ts'
-import { namesFiles, withAttached } from './submission/attached.ts'
+import { holdsBytes, withBytes } from './submission/attached.ts'
 import { hasLongMedia, withKeptMedia } from './submission/kept-media.ts'
 import type { Submission } from './submission/submission.ts'
 import type { Sent } from './summaries.ts'
@@ -82,12 +82,12 @@ export class Worker {
   /**
    * Sends an input to the worker. A worker receives its messages in the order in which Redis accepted them. Await one call before the next: of
    * two calls at once, the second may be accepted first, if Redis refuses the first for a moment because it is full or still loading.
-   * An agent takes content blocks: `[{ type: 'text', text }, { type: 'image', file: 'plan.png' }]`, with `data` (bytes, or base64) in place of `file`.
+   * An agent takes content blocks: `[{ type: 'text', text }, await attachment('plan.png')]`.
    * A message with `when` may be received before messages that were accepted earlier. If the message is refused, this throws a typed error that names the worker.
    */
   async send(value: unknown, options: SendOptions = {}): Promise<Sent> {
     checkOptions('send', options, sendRules, InputError)
-    const read = namesFiles(value) ? await withAttached(value) : value
+    const read = holdsBytes(value) ? withBytes(value) : value
     const input = hasLongMedia(read) ? await this.#keepMedia(read) : read
     return (await this.#submission.send(this.id, input, options)).sent
   }

@@ -3,7 +3,7 @@
  * Owns: what a test gives and gets. Does not own: the worker's record in memory (memory-worker.ts), turns, handlers and agents (runtime).
  */
 
-import { namesFiles, withAttached } from '../client/submission/attached.ts'
+import { holdsBytes, withBytes } from '../client/submission/attached.ts'
 import { hasLongMedia, withKeptMedia } from '../client/submission/kept-media.ts'
 import { type AgentDefinition, type HandlerDefinition, isAgentDefinition } from '../core/definition/define-worker.ts'
 import { readLogCall, type WorkerLog } from '../core/definition/worker-log.ts'
@@ -208,9 +208,9 @@ class WorkerTest {
     this.#settings = settings
   }
 
-  /** A value as its sender has it: with files and long media as blocks and blobs. */
+  /** A value as its sender has it: with bytes and long media as blocks and blobs. */
   async sent(value: unknown): Promise<unknown> {
-    const read = namesFiles(value) ? await withAttached(value) : value
+    const read = holdsBytes(value) ? withBytes(value) : value
     return hasLongMedia(read) ? withKeptMedia(read, this.#worker.sessionId, this.#blobs) : read
   }
 

@@ -72,9 +72,14 @@ test('a stream gives each stored event once, and ends with the session', async (
   expect([...rest.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)).toEqual(types.slice(1))
 })
 
-test('an input may name no file: it would be a file of the server', async () => {
+test('an input that names a file is refused, and the file is not read (ATTACHED-2)', async () => {
   const input = [{ type: 'file', file: '/etc/passwd' }]
-  expect(await create({ kind: 'echo', input })).toMatchObject({ status: 400, body: { code: 'input_invalid' } })
+  const detail = expect.stringContaining('content[0] names a file. No input has a file read')
+  for (const named of [input, { content: input }])
+    expect(await create({ kind: 'echo', input: named })).toMatchObject({
+      status: 400,
+      body: { code: 'input_invalid', detail },
+    })
 })
 
 test('GET /metrics answers with how the namespace stands, and GET /v1/usage with rows of the wanted parts', async () => {

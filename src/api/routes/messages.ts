@@ -1,8 +1,6 @@
 /** Duty: what all routes that send a message to a worker have in common. */
 import { z } from 'zod'
-import { namesFiles } from '../../client/submission/attached.ts'
 import type { Worker } from '../../client/worker.ts'
-import { InputError } from '../../core/errors.ts'
 import { sendTimes } from '../../core/worker/message/steer.ts'
 import { Answer } from '../route.ts'
 import { json } from '../schemas/parts.ts'
@@ -19,11 +17,5 @@ export async function sendTo(
   worker: Worker,
   { body, idempotencyKey }: { readonly body: z.output<typeof inputBody>; readonly idempotencyKey: string | undefined },
 ): Promise<Answer> {
-  refuseFiles(body.input)
   return new Answer(202, await worker.send(body.input, { when: body.when, idempotencyKey }))
-}
-
-/** The library reads files that a block names. Over HTTP these would be files of the server. */
-export function refuseFiles(input: unknown): void {
-  if (namesFiles(input)) throw new InputError('a block of the input names a file: send its bytes, in `data` as base64.')
 }

@@ -8,7 +8,6 @@ import { waited } from '../prefer.ts'
 import { Answer, type Call, route } from '../route.ts'
 import { count, kind, sessionId, sessionParams } from '../schemas/parts.ts'
 import { createBody, created, listedSession, listedState, report, runResult } from '../schemas/session.ts'
-import { refuseFiles } from './messages.ts'
 
 const tag = 'sessions'
 
@@ -56,7 +55,6 @@ export const createSession = route({
   },
   async handle(call) {
     const { troupe, body, idempotencyKey, request } = call
-    refuseFiles(body.input)
     const session = await troupe.sessions.create({ ...body, ...(idempotencyKey !== undefined && { idempotencyKey }) })
     const { id, rootId, warning } = session
     const answer = { sessionId: id, workerId: rootId, warning }

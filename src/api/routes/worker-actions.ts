@@ -6,7 +6,7 @@ import { compacted, sent } from '../schemas/history.ts'
 import { json, name, reason, workerParams } from '../schemas/parts.ts'
 import { created } from '../schemas/session.ts'
 import { callSettings, configuration } from '../schemas/worker.ts'
-import { inputBody, refuseFiles, sendTo } from './messages.ts'
+import { inputBody, sendTo } from './messages.ts'
 
 const tag = 'workers'
 const operate = { method: 'POST', right: 'operate', tag, params: workerParams } as const
@@ -150,7 +150,6 @@ export const forkWorker = route({
   cli: { command: 'worker fork' },
   ceiling: refuseCopy,
   async handle({ troupe, params, body = {}, idempotencyKey }) {
-    refuseFiles(body.input)
     const session = await troupe.sessions.fork(troupe.workers.get(params.id), { ...body, idempotencyKey })
     const { id, rootId, warning } = session
     return new Answer(201, { sessionId: id, workerId: rootId, warning }, { location: `/v1/sessions/${id}` })

@@ -17,7 +17,7 @@ import type { Configuration } from '../../core/worker/message/configuration.ts'
 import { EarlyNotes } from '../event/early-notes.ts'
 import type { EventHub } from '../event/event-hub.ts'
 import { type PruneQuery, pruneRules, type SessionsQuery, sessionsRules } from '../queries.ts'
-import { namesFiles, withAttached } from '../submission/attached.ts'
+import { holdsBytes, withBytes } from '../submission/attached.ts'
 import type { CreateSession, Submission } from '../submission/submission.ts'
 import type { ListedSession, SessionsPage } from '../summaries.ts'
 import type { Worker } from '../worker.ts'
@@ -153,7 +153,7 @@ async function beginSession(
     const isTracked = tracked.add(sessionId, request)
     return follow ? Promise.all([isTracked, followed(sessionId)]) : isTracked
   }
-  const made = await submission.create(await withFiles(request), creating, definition, configured)
+  const made = await submission.create(await withInputBytes(request), creating, definition, configured)
   tracked.keep(made.sessionId)
   return new Session(made.sessionId, sessionContext(made.sessionId), made.warning, early)
 }
@@ -174,7 +174,7 @@ export function sessionsOf(context: SessionsContext): Sessions {
     if (!Array.isArray(requested))
       throw new InputError('sessions.createMany takes an array of what sessions.create takes.')
     using tracked = new TrackedSessions(hub)
-    const requests = (requested as CreateSession[]).map(withFiles)
+    const requests = (requested as CreateSession[]).map(withInputBytes)
     const results = await submission.createMany(requests, (id, request) => tracked.add(id, request), definition)
     for (const result of results) if (result.status === 'fulfilled') tracked.keep(result.value.sessionId)
     return results.map((result) => {
@@ -217,10 +217,10 @@ export function sessionsOf(context: SessionsContext): Sessions {
   }
 }
 
-/** The request with the bytes of files that its input names. A value that is no object is refused where all options are checked. */
-async function withFiles(request: CreateSession): Promise<CreateSession> {
+/** The request with the bytes of its input as Redis can keep them. A value that is no object is refused where all options are checked. */
+async function withInputBytes(request: CreateSession): Promise<CreateSession> {
   const input = request?.input
-  return namesFiles(input) ? { ...request, input: await withAttached(input) } : request
+  return holdsBytes(input) ? { ...request, input: withBytes(input) } : request
 }
 
 function checkedQuery(call: string, query: SessionsQuery): SessionsQuery {

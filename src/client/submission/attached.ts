@@ -1,7 +1,8 @@
 /**
- * Duty: files of the sender as content blocks of an input.
- * ATTACHED-1 A block with `file` names a file of this machine, and one with bytes in `data` holds them. Both become blocks that Redis can keep. Any
- *            other input is passed on as it is, at no cost.
+ * Duty: files and bytes of the sender as content blocks of an input.
+ * ATTACHED-1 A block with bytes in `data` becomes one that Redis can keep. Any other input is passed on as it is, at no cost.
+ * ATTACHED-2 No input has a file read: a program may pass on what a stranger wrote, and that could name any file of this machine. A block that
+ *            names one is refused; the program reads the file itself, by `attachment`.
  */
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -28,33 +29,37 @@ async function bytesAt(path: string): Promise<Uint8Array> {
   }
 }
 
-/** True for an input with blocks that `withAttached` has to read. */
-export function namesFiles(input: unknown): boolean {
-  return blocksIn(input).some(isUnread)
+/** True for an input with blocks that `withBytes` has to look at. */
+export function holdsBytes(input: unknown): boolean {
+  return blocksIn(input).some(isRaw)
 }
 
-function isUnread(block: unknown): boolean {
+function isRaw(block: unknown): boolean {
   if (!isMediaPart(block)) return false
   const { file, data } = block as { file?: unknown; data?: unknown }
   return typeof file === 'string' || data instanceof Uint8Array
 }
 
-/** The input with all its bytes. Throws an InputError that names the block. */
-export async function withAttached(input: unknown): Promise<unknown> {
-  if (Array.isArray(input)) return Promise.all(input.map(readBlock))
+/** The input with all its bytes as base64. Throws an InputError that names the block. */
+export function withBytes(input: unknown): unknown {
+  if (Array.isArray(input)) return input.map(readBlock)
   const { content, ...rest } = input as { readonly content: readonly unknown[] }
-  return { ...rest, content: await Promise.all(content.map(readBlock)) }
+  return { ...rest, content: content.map(readBlock) }
 }
 
-async function readBlock(block: unknown, index: number): Promise<unknown> {
-  if (!isUnread(block)) return block
+function readBlock(block: unknown, index: number): unknown {
+  if (!isRaw(block)) return block
   const { type, mediaType, filename, file, data } = block as MediaOptions & {
     readonly type: string
     readonly file?: string
     readonly data?: Uint8Array
   }
+  if (file !== undefined)
+    throw new InputError(
+      `content[${index}] names a file. No input has a file read: pass the block that \`await attachment(path)\` makes, or the bytes in \`data\`.`,
+    )
   const options = { ...(mediaType !== undefined && { mediaType }), ...(filename !== undefined && { filename }) }
-  const read = file === undefined ? mediaBlock(data as Uint8Array, options) : await attachment(file, options)
+  const read = mediaBlock(data as Uint8Array, options)
   if (read.type !== type && type !== 'file')
     throw new InputError(`content[${index}] is said to be ${type}, and its bytes are those of ${read.mediaType}.`)
   return read

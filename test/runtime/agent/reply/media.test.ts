@@ -29,7 +29,7 @@ test('a message holds texts, bytes and files of the sender, and the model gets t
   try {
     await session.root.send([
       { type: 'text', text: 'What is this?' },
-      { type: 'image', file: path },
+      await attachment(path),
       { type: 'image', data: new Uint8Array(png), filename: 'bytes.png' },
       await attachment(path, { filename: 'renamed.png' }),
     ])
@@ -43,10 +43,8 @@ test('a message holds texts, bytes and files of the sender, and the model gets t
         { ...image, filename: 'renamed.png' },
       ],
     })
-    const missing = session.root.send([{ type: 'image', file: join(folder, 'none.png') }])
-    await expect(missing).rejects.toThrow('cannot be attached: there is no such file.')
-    writeFileSync(join(folder, 'a.txt'), 'text')
-    const wrong = session.root.send([{ type: 'image', file: join(folder, 'a.txt') }])
+    await expect(attachment(join(folder, 'none.png'))).rejects.toThrow('cannot be attached: there is no such file.')
+    const wrong = session.root.send([{ type: 'image', data: Buffer.from('text') }])
     await expect(wrong).rejects.toThrow('content[0] is said to be image, and its bytes are those of text/plain.')
   } finally {
     rmSync(folder, { recursive: true })
