@@ -8,7 +8,13 @@
 import { thrownFields } from '../../core/code-place.ts'
 import { CancelledError, type RuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
-import { type CancelledEntry, type Entry, encodeEntry, type ResultStatus } from '../../core/history/entry.ts'
+import {
+  type CancelledEntry,
+  type Entry,
+  encodeEntry,
+  type OrderedEntry,
+  type ResultStatus,
+} from '../../core/history/entry.ts'
 import { encodeTally } from '../../core/history/run/agent-tally.ts'
 import { lastResult, type OpenCall } from '../../core/history/run/open-calls.ts'
 import { childIds } from '../../core/ids.ts'
@@ -131,7 +137,7 @@ export class AgentEnd {
 
   /**
    * The worker was started several times apart from others and never committed. Its run, or the message that would begin one, goes to
-   * the dead letters together with the evidence.
+   * the dead letters together with the evidence. An order that was under way between runs is refused, and the message behind it stays.
    */
   quarantine(head: Mail | null): void {
     const { turn, position } = this.#journal
@@ -140,6 +146,17 @@ export class AgentEnd {
     const error = quarantined(assignment, step)
     const failure = toFailure(error, 'runtime', position.attempt + 1, Date.now())
     const dead = evidenceJson(assignment, position, step, failure)
+    const order = this.#orderUnderWay()
+    if (order !== null) {
+      const { message } = order
+      const refused = 'it took its node down again and again, and was given up: troupe mailbox dead has the evidence.'
+      // If it stayed undone, it would be done again before the next message, and take that one along.
+      this.failWith(failure, {
+        entries: [this.#journal.entry('orderRefused', { message, reason: refused })],
+        parts: { dead },
+      })
+      return
+    }
     // Between runs the message goes to the dead letters without being received.
     if (position.open || head === null) {
       this.failWith(failure, { parts: { dead } })
@@ -149,8 +166,16 @@ export class AgentEnd {
     this.failWith(failure, { parts: { inputsConsumed: 1, dead, notes: [note] } })
   }
 
+  /** An order that was received and not done, if nothing else was under way. */
+  #orderUnderWay(): OrderedEntry | null {
+    const { position, container } = this.#journal
+    return position.open ? null : container.owedOrder
+  }
+
   #nextStep(head: Mail | null): string {
     const { position, container } = this.#journal
+    const order = this.#orderUnderWay()
+    if (order !== null) return `order ${order.message} (${order.order.do})`
     if (!position.open) return head === null ? 'no message' : `message ${head.message.id} (${head.message.kind})`
     const { calls } = container.pending
     if (calls.length === 0) return `model call ${container.run.iterations + 1} of run ${position.run}`

@@ -189,6 +189,27 @@ test('an order that was put aside, because it took its node down again and again
   await expect(root.configure({ tools: [], signal: signal() })).rejects.toThrow('was put aside: troupe mailbox dead')
 })
 
+test('an order that took its node down again and again after it was received is refused, and the message behind it is received', async () => {
+  const never = Promise.withResolvers<ScriptedReply>()
+  const { troupe, root, session, handoffs } = await conversation({ write: () => never.promise, turns: 3 })
+  await using _ = troupe
+  const asked = root.compact({ keepLast: 1, signal: signal() })
+  await expect.poll(() => handoffs().length).toBe(1)
+  await root.send('behind')
+  // As after five nodes that died with it, the last of them before the sweep.
+  const { record } = workerKeys(troupe.tag, root.id)
+  const epoch = Number((await troupe.redis.hget(record, 'token'))?.split(':')[0])
+  await troupe.redis.hset(record, { token: `${epoch + 5}:`, isolated: 3, crashes: 4, status: 'queued' })
+  const { leases, run } = partitionKeys(troupe.tag)
+  await troupe.redis.zrem(leases, root.id)
+  await troupe.redis.zadd(run('default'), 1, root.id)
+  expect(await asked).toMatchObject({ compacted: false, reason: expect.stringContaining('took its node down') })
+  expect(await session.result({ run: 4, signal: signal() })).toMatchObject({ failure: { code: 'poison' } })
+  expect(await session.result({ run: 5, signal: signal() })).toMatchObject({ status: 'completed' })
+  expect(await troupe.client.deadLetters()).toMatchObject([{ message: null, killedBy: 'order inbox-3 (compact)' }])
+  never.resolve(say('They talked.'))
+})
+
 test('an order is gone when its session is cancelled while the summary is written, and nobody waits for it', async () => {
   const never = Promise.withResolvers<ScriptedReply>()
   const talk = await conversation({ write: () => never.promise })
