@@ -66,8 +66,7 @@ export async function buildApp(settings: AppSettings): Promise<FastifyInstance> 
     routerOptions: { maxParamLength: urlCharsMax },
     schemaController,
     // A request whose address cannot be read meets no hook.
-    frameworkErrors: (thrown, request, reply) =>
-      answerError(thrown, request, reply.headers(replyHeaders), settings.log),
+    frameworkErrors: (thrown, request, reply) => answerError(thrown, request, reply, settings.log),
     http: { maxHeaderSize: headerBytesMax, headersTimeout: arriveMsMax, connectionsCheckingInterval: 1_000 },
     clientErrorHandler: closeWith400,
   })
@@ -141,6 +140,8 @@ function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyRep
       path: pathOf(request.raw),
       error: thrown,
     })
+  // An error in the place of a file must not be kept as long as that file would be.
+  reply.headers(replyHeaders)
   if (thrown instanceof ApiError) reply.headers(thrown.headers)
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
   if (problem.status === 503) reply.header('retry-after', '1')

@@ -13,10 +13,18 @@ export class WrongRequest extends Error {
   }
 }
 
-export const checkRequestPart: FastifySchemaCompiler<z.ZodType> = ({ schema }) => {
+export const checkRequestPart: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   return (value) => {
+    const empty = httpPart === 'querystring' ? emptyIn(value) : []
+    if (empty.length > 0) return { error: new WrongRequest(empty) }
     // For a request without a body, fastify passes null.
     const read = schema.safeParse(value ?? undefined)
     return read.success ? { value: read.data } : { error: new WrongRequest(read.error.issues) }
   }
+}
+
+/** A number that is empty would be read as 0: `?after=$last` of a script whose variable is not set. */
+function emptyIn(query: object): z.core.$ZodIssue[] {
+  const names = Object.entries(query).flatMap(([name, value]) => (value === '' ? [name] : []))
+  return names.map((name) => ({ code: 'custom', path: [name], message: 'is empty: give it a value, or leave it out' }))
 }

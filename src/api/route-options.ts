@@ -25,7 +25,7 @@ export function optionsOf(one: Route, settings: AppSettings): RouteOptions {
     schema: {
       ...(params !== undefined && { params }),
       querystring: query ?? nothing,
-      ...(body !== undefined && { body }),
+      ...(method !== 'GET' && { body: body ?? nothing.optional() }),
     },
     handler: async (request, reply) => {
       const { server } = settings

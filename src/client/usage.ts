@@ -13,7 +13,7 @@ export const usageParts = ['day', 'hour', 'kind', 'model'] as const
 export type UsagePart = (typeof usageParts)[number]
 
 export interface UsageQuery {
-  /** What the rows are about. Default: day, kind and model. Not both day and hour. */
+  /** What the rows are about. Default: day, kind and model; with `hours`: hour, kind and model. Not both day and hour. */
   readonly by?: readonly UsagePart[] | undefined
   /** How many days, today among them. Default 30, at most 400. Not with rows by hour. */
   readonly days?: number | undefined
@@ -46,11 +46,12 @@ export const usageRules: Rules<UsageQuery> = {
   hours: wholeNumberRule(1, 744),
 }
 
-const defaultParts: readonly UsagePart[] = ['day', 'kind', 'model']
+const defaultParts = (hours: number | undefined): readonly UsagePart[] =>
+  hours === undefined ? ['day', 'kind', 'model'] : ['hour', 'kind', 'model']
 
 export async function readUsage(
   stores: readonly InspectStore[],
-  { by = defaultParts, days, hours }: UsageQuery,
+  { days, hours, by = defaultParts(hours) }: UsageQuery,
 ): Promise<UsageRow[]> {
   const isByHour = by.includes('hour') || hours !== undefined
   if (isByHour && (days !== undefined || by.includes('day')))

@@ -1,6 +1,9 @@
 /** What one caller may use of a server: requests, streams, memory; and which error it gets when a stream or a server ends. */
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect as dial, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { startApi } from '../../src/api/api.ts'
@@ -38,9 +41,11 @@ afterAll(() => api[Symbol.asyncDispose]())
 async function openApp({
   routes: some = routes,
   tokens = null,
+  page = null,
 }: {
   routes?: readonly Route[]
   tokens?: Tokens | null
+  page?: string | null
 }) {
   const { redisUrl, namespace } = api.troupe
   const server = new Server({ redisUrl, namespace, isReadOnly: false })
@@ -50,7 +55,7 @@ async function openApp({
     tokens,
     log: server.log,
     rate: 1_000,
-    page: null,
+    page,
     routes: some,
   })
   const close = async () => {
@@ -60,6 +65,29 @@ async function openApp({
   }
   return { server, app, [Symbol.asyncDispose]: close }
 }
+
+test('a file of the page that is not there is not taken for one that never changes', async () => {
+  const page = await mkdtemp(join(tmpdir(), 'page-'))
+  await mkdir(join(page, 'assets'))
+  await writeFile(join(page, 'assets', 'new.js'), '')
+  await using opened = await openApp({ page })
+  const keepsFor = async (url: string) => {
+    const { statusCode, headers } = await opened.app.inject({ url, headers: { host: '127.0.0.1' } })
+    return [statusCode, headers['cache-control']]
+  }
+  expect(await keepsFor('/assets/new.js')).toEqual([200, 'public, max-age=31536000, immutable'])
+  expect(await keepsFor('/assets/old.js')).toEqual([404, 'no-store'])
+})
+
+test.each([
+  ['GET', 'workers/:id/history?after=', '/query/after'],
+  ['GET', 'sessions/:id/events?types=', '/query/types'],
+  ['POST', 'workers/:id/undo', '/body'],
+])('%s %s is refused with a value that is empty, or one that nobody knows, in %s', async (method, path, pointer) => {
+  const address = `/v1/${path.replace(':id', '0199f3a2-5c1e-7b04-9d68-3e0f7a21c000')}`
+  const { status, body } = await api.call(method, address, method === 'GET' ? undefined : { steps: 2 })
+  expect([status, body.errors[0].pointer]).toEqual([400, pointer])
+})
 
 test('a caller that sends too many requests is told when to come back; others are not held up', async () => {
   const { redisUrl, namespace } = api.troupe

@@ -44,7 +44,9 @@ const usageRow = schemaOf<UsageRow>()(
 const partsText = z
   .string()
   .regex(new RegExp(`^(${usageParts.join('|')})(,(${usageParts.join('|')}))*$`))
-  .describe(`What the rows are of: ${usageParts.join(', ')}, or several with commas. Default: day,kind,model.`)
+  .describe(
+    `What the rows are of: ${usageParts.join(', ')}, or several with commas. Default: day,kind,model; with hours: hour,kind,model.`,
+  )
 
 export const usage = route({
   id: 'usage',

@@ -68,6 +68,11 @@ describe('the cost of a session', () => {
       { hour, kind: 'boss', costMicroUsd: 741 },
       { hour, kind: 'helper', unpricedModelCalls: 1 },
     ])
+    expect(Object.keys((await troupe.client.usage({ hours: 2 }))[0] ?? {}).slice(0, 3)).toEqual([
+      'hour',
+      'kind',
+      'model',
+    ])
     await expect(troupe.client.usage({ by: ['hour'], days: 2 })).rejects.toThrow('days or of hours')
     const [today = ''] = await troupe.redis.keys(`${troupe.tag}:usage:*`)
     expect(await troupe.redis.pttl(today)).toBeGreaterThan(399 * 86_400_000)
