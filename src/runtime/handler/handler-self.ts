@@ -334,11 +334,13 @@ export class HandlerSelf implements Self<unknown> {
   readonly blob = (medium: BlobName): Promise<KeptBlob | null> =>
     this.#isClosed('blob') ? never() : readBlob(this.#context.blobs, this.sessionId, medium)
 
-  /** From now on no call has an effect. `isLate`: receive still runs, although its time is over. */
-  close({ isLate = false } = {}): void {
+  /** From now on no call has an effect. `isLate`: receive still runs, although its time is over. Returns false if it was closed before. */
+  close({ isLate = false } = {}): boolean {
+    const wasOpen = this.#closed === undefined
     this.#closed = isLate
       ? `taken longer than its ${this.#context.refused === undefined ? 'timeoutMs' : 'onCancelMs'}: let it end when self.signal fires`
       : 'returned: await everything before it returns'
+    return wasOpen
   }
 
   /** True after receive has returned: then the call is reported, and must have no effect. `what`: for a step, which is no call any more. */

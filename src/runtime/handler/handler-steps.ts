@@ -2,7 +2,8 @@
  * Duty: the recorded steps of the run in progress: what `self.step` has done before, and the commit that records what it did now.
  * HANDLER-STEPS-1 What a step returned is recorded before `self.step` answers. After that, no attempt and no start of this run does it again.
  * HANDLER-STEPS-2 No step begins once its turn ends or its lease is no longer trusted (PERMIT-1 of permit.ts).
- * HANDLER-STEPS-3 The history has the values. It is read once for each run of a turn, and only if the record says that there are steps.
+ * HANDLER-STEPS-3 The history has the values. It is read once for each run of a turn, and only if the record says that there are steps. If it cannot be
+ *    read, the next step tries again.
  * HANDLER-STEPS-4 A paused turn begins no step. The steps that run end and are recorded; then the turn is released, and another one receives the message again
  *    after the pause. A step that a running step takes is part of it, and begins: the running one could not end without it.
  */
@@ -86,12 +87,19 @@ export class HandlerSteps {
     const { run, steps } = this.#turn.position
     if (run === this.#run) return this.#known
     this.#run = run
-    this.#known = steps === 0 ? Promise.resolve(new Map()) : this.#read(run, steps)
-    return this.#known
+    const known = steps === 0 ? Promise.resolve(new Map<string, string>()) : this.#read(run, steps)
+    this.#known = known
+    // The next step reads again.
+    known.catch(() => {
+      if (this.#known === known) this.#run = 0
+    })
+    return known
   }
 
   async #read(run: number, steps: number): Promise<Map<string, string>> {
     const { assignment, host } = this.#turn
+    // A step that is being recorded counts already.
+    await this.#turn.settled()
     for (let size = firstRead; ; size *= 2) {
       const entries = await host.store.readHistory(assignment.workerId, -size)
       const known = new Map<string, string>()

@@ -144,8 +144,8 @@ class HandlerTurn {
       self.close()
       return this.#stepOf(mail, self, this.#turn.position, attempt, returned)
     } catch (thrown) {
-      self?.close({ isLate: timeout.reason !== undefined })
-      if (timeout.reason === undefined && (await isInterrupted(this.#turn, this.#fits)))
+      const hasReturned = self?.close({ isLate: timeout.reason !== undefined }) === false
+      if (!hasReturned && timeout.reason === undefined && (await isInterrupted(this.#turn, this.#fits)))
         return interruptedStep(this.#turn, mail, this.#receivedNotes(mail, this.#turn.position))
       const error = errorOf(timeout.reason ?? thrown)
       const { retry, retries = retry?.most ?? host.policy.retries } = this.#definition

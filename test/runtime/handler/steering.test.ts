@@ -89,6 +89,29 @@ describe('a run of a handler', () => {
     await expectSound(troupe)
   })
 
+  test('a receive that returns without the reply that its kind must give fails the run, although a message interrupted it', async () => {
+    const [begun, heard] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const silent = defineWorker({
+      output: z.string(),
+      async receive(message, self) {
+        if (message.kind === 'input' && message.value === 'stop') return self.reply('stopped')
+        self.signal.addEventListener('abort', () => heard.resolve())
+        begun.resolve()
+        await heard.promise
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { silent } })
+    const session = await troupe.create('silent', 'go', { keepOpen: true })
+    await begun.promise
+    await session.root.send('stop', { when: 'interrupt' })
+    expect(await session.result({ run: 1 })).toMatchObject({
+      status: 'failed',
+      failure: { message: expect.stringContaining('ended without a reply') },
+    })
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: 'stopped' })
+    await expectSound(troupe)
+  })
+
   test('a run of a handler fails if the receive of an interrupting message throws: that message is retried like any other', async () => {
     const attempts: number[] = []
     const failing = defineWorker({

@@ -3,6 +3,8 @@ import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { defineWorker, type Self } from '../../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
+import type { TurnStore } from '../../../src/core/ports/ports.ts'
+import { changedStore } from '../../support/changed-store.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -94,6 +96,31 @@ describe('a step', () => {
     })
     await using troupe = await TestTroupe.start({ workers: { clock } })
     expect(await troupe.run('clock')).toMatchObject({ value: 1 })
+  })
+
+  test('a step of a receive whose history could not be read once does not keep later steps from reading it', async () => {
+    const done: string[] = []
+    const stubborn = defineWorker({
+      async receive(_, self) {
+        const step = (name: string) => self.step(name, () => done.push(name)).catch(() => 'not read')
+        const values = [await step('a'), await step('b')]
+        if (self.attempt === 1) throw new Error('no line')
+        self.reply(values)
+      },
+    })
+    let fails = true
+    const aroundTurns = (turns: TurnStore) =>
+      changedStore(turns, {
+        async readHistory(workerId, from) {
+          if (!fails) return turns.readHistory(workerId, from)
+          fails = false
+          throw new Error('no line')
+        },
+      })
+    await using troupe = await TestTroupe.start({ workers: { stubborn }, aroundTurns })
+    const session = await troupe.create('stubborn')
+    expect(await session.result()).toMatchObject({ status: 'completed', value: ['not read', 2] })
+    expect(done).toEqual(['a', 'b'])
   })
 
   test('a step runs beside others of the same receive', async () => {
