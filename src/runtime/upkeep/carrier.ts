@@ -64,7 +64,7 @@ export class Carrier {
   async run(): Promise<void> {
     if (this.#isStopped) return
     await this.#looks.run()
-    await Promise.all(this.#destinations.values().map(({ rounds }) => rounds.running))
+    await Promise.all(Array.from(this.#destinations.values(), ({ rounds }) => rounds.running ?? Promise.resolve()))
   }
 
   async #look(): Promise<void> {

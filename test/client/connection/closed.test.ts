@@ -118,7 +118,7 @@ describe('a client that was closed', () => {
     const before = proxy.replyBytes
     proxy.cutReplies()
     await waitUntil('a read gets no answer', () => proxy.replyBytes > before)
-    await client.close()
+    expect(await client.close()).toBeUndefined()
   })
 
   const waits: readonly [string, (proxy: TcpProxy) => Promise<unknown>][] = [

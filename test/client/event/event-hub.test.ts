@@ -285,6 +285,7 @@ describe('a session that is watched', () => {
     for (const other of others) adding.xadd(partitionKeys(tagOf(namespace, 0)).events, '*', other, '[["run.started"]]')
     await adding.exec()
     await waitUntil('it was told', () => heard.length > 0)
+    expect(heard).toEqual(['run.started'])
     await hub.stop()
     await redis.acl('DELUSER', namespace)
   })
