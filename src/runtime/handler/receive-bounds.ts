@@ -75,10 +75,10 @@ export class ReceiveBounds {
     const { spawns, sends, timers, asks } = this.#requests
     const made = `${spawns.length} spawns, ${sends.length} sends, ${asks.length} asks and ${timers.length} timers`
     const passes = bytes === 0 ? '' : ` (this call adds ${bytes})`
-    const most = `${partsMost('spawn')} spawns, ${partsMost('send')} sends, ${partsMost('ask')} asks, ${partsMost('timer')} timers or ${policy.stepBytesMax} bytes`
+    const most = `make ${partsMost('spawn')} spawns, ${partsMost('send')} sends, ${partsMost('ask')} asks or ${partsMost('timer')} timers, or pass ${policy.stepBytesMax} bytes`
     throw new LimitError(
       'step_too_big',
-      `self.${call} was called when ${this.#kind} had already made ${made}, received ${this.#receivedBytes} bytes that count and passed ${before}${passes}; the limit is ${most}, or a mix that costs as much, of one receive: ask for the rest in another receive (self.after(0, rest)).`,
+      `self.${call} was called when ${this.#kind} had already made ${made}, and passed ${before} bytes${passes} beside ${this.#receivedBytes} bytes of its message. One receive may ${most} at most, and less of each if it does several of them. Ask for the rest in another receive: self.after(0, rest).`,
     )
   }
 }

@@ -186,7 +186,7 @@ describe('limits', () => {
           code: 'step_too_big',
           attempt: 1,
           message: expect.stringMatching(
-            /^self\.\w+ was called when many had already made \d+ spawns, .*; the limit is 500 spawns, 300 sends, 750 asks, 1500 timers or 1835008 bytes,/,
+            /^self\.\w+ was called when many had already made \d+ spawns, .* One receive may make 500 spawns, 300 sends, 750 asks or 1500 timers, or pass 1835008 bytes at most,/,
           ),
         },
       })
@@ -260,7 +260,7 @@ describe('limits', () => {
         code: 'step_too_big',
         attempt: 1,
         message: expect.stringMatching(
-          /^self.reply was called when many had already made .*, received 183500 bytes that count and passed 950004 \(this call adds 750003\); the limit is .* or 1835008 bytes/,
+          /^self.reply was called when many had already made .*, and passed 950004 bytes \(this call adds 750003\) beside 183500 bytes of its message\. One receive may .* pass 1835008 bytes/,
         ),
       },
     })
