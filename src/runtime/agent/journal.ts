@@ -184,17 +184,15 @@ export class Journal {
 
   /** How a call ended, as its tool reported in this turn, although that may not be recorded yet. */
   reportedOutcome(toolCallId: string): CallOutcome | undefined {
-    const reported = this.#reported.get(toolCallId)
-    if (reported !== undefined) return reported
     for (const { entry } of this.#added) {
       if (entry.type !== 'toolResult' || entry.toolCallId !== toolCallId) continue
       const { status, output, facts } = entry
       return { status, output, ...(facts && { facts }) }
     }
-    return undefined
+    return this.#reported.get(toolCallId)
   }
 
-  /** Keeps what the tool of a call reported, for a call that will be tried again. It becomes the result if the run is cancelled first. */
+  /** Keeps what the tool of a call reported, for a call whose result is not added yet, or that will be tried again. It becomes the result if the run ends first. */
   noteReported(toolCallId: string, outcome: CallOutcome): void {
     this.#reported.set(toolCallId, outcome)
   }

@@ -294,35 +294,43 @@ describe('a message that interrupts', () => {
     await expectSound(troupe)
   })
 
-  test('a message that interrupts while the start of a once call is recorded keeps that call from running', async () => {
-    let ran = 0
-    const charge = defineTool({
-      name: 'charge',
-      description: 'Charges.',
-      effect: 'once',
-      approval: 'never',
-      run: () => `charged ${++ran}`,
-    })
-    const { model } = gated([call('charge', {}, 'c'), say('Done.')])
-    const agent = defineWorker({ instructions, model, tools: [charge] })
-    const created = Promise.withResolvers<Session>()
-    const aroundTurns = (turns: TurnStore) =>
-      changedStore(turns, {
-        async commit(request) {
-          if (request.entries.some((entry) => entry.includes('"type":"toolStarted"')))
-            await messageOf(await created.promise, 'stop', 'interrupt')
-          return turns.commit(request)
-        },
+  test.each(['toolStarted', 'subCallStarted'])(
+    'a message that interrupts while %s of a once call is recorded keeps that call from running',
+    async (type) => {
+      let ran = 0
+      const charge = defineTool({
+        name: 'charge',
+        description: 'Charges.',
+        effect: 'once',
+        approval: 'never',
+        run: () => `charged ${++ran}`,
       })
-    await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
-    const session = await troupe.create('agent', 'go')
-    created.resolve(session)
-    expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'Done.' } })
-    expect(ran).toBe(0)
-    const results = (await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')
-    expect(results).toMatchObject([{ toolCallId: 'c', status: 'cancelled', output: { value: interrupted } }])
-    await expectSound(troupe)
-  })
+      const recipe = defineTool({
+        name: 'recipe',
+        description: 'Charges.',
+        recipe: () => ({ serial: [{ tool: 'charge' }] }),
+      })
+      const { model } = gated([call(type === 'toolStarted' ? 'charge' : 'recipe', {}, 'c'), say('Done.')])
+      const agent = defineWorker({ instructions, model, tools: [charge, recipe] })
+      const created = Promise.withResolvers<Session>()
+      const aroundTurns = (turns: TurnStore) =>
+        changedStore(turns, {
+          async commit(request) {
+            if (request.entries.some((entry) => entry.includes(`"type":"${type}"`)))
+              await messageOf(await created.promise, 'stop', 'interrupt')
+            return turns.commit(request)
+          },
+        })
+      await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
+      const session = await troupe.create('agent', 'go')
+      created.resolve(session)
+      expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'Done.' } })
+      expect(ran).toBe(0)
+      const results = (await troupe.history(session.rootId)).filter(({ type: one }) => one === 'toolResult')
+      expect(results).toMatchObject([{ toolCallId: 'c', status: 'cancelled', output: { value: interrupted } }])
+      await expectSound(troupe)
+    },
+  )
 
   test('a message that interrupts leaves the outcome of a call unknown that its tool is just asked about, and the run goes on', async () => {
     const [begun, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

@@ -136,7 +136,7 @@ async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, m
   switch (outcome.kind) {
     case 'done': {
       const { whole, output, facts } = outcome
-      const kept = whole === undefined ? { output } : await keepLong(journal, { output, whole })
+      const kept = whole === undefined ? { output } : await keepLong(journal, local.call, { output, whole, facts })
       if (!mayRecord(journal.turn)) return done
       recordResult(journal, local, 'ok', kept.output, 'tool.succeeded', { ...kept, facts, ms })
       return done

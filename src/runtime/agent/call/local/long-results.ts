@@ -3,6 +3,7 @@
  * LONG-RESULTS-1 All of a long result is kept as a blob of its session before the call is recorded, so what a history points to is there. A blob that a
  *                crash left without a record has the same name when the call runs again and returns the same.
  * LONG-RESULTS-2 A result that cannot be kept is cut, and the model is told why. The call itself stands.
+ *    The call counts as reported from the beginning: a run that ends in the meantime has the result without the rest.
  * LONG-RESULTS-3 `read_result` reads only blobs of its own session. What it returns is bounded, and no blob is made of it.
  */
 import { Buffer } from 'node:buffer'
@@ -10,9 +11,10 @@ import { z } from 'zod'
 import type { BlobRef } from '../../../../core/blob.ts'
 import { ownTool, type Tool } from '../../../../core/definition/tool/define-tool.ts'
 import { InputError, toRuntimeError } from '../../../../core/errors.ts'
-import type { ToolOutput } from '../../../../core/history/chat/chat-message.ts'
+import type { ToolCallBlock, ToolOutput } from '../../../../core/history/chat/chat-message.ts'
 import { policy } from '../../../../core/policy.ts'
 import type { BlobStore } from '../../../../core/ports/ports.ts'
+import type { Facts } from '../../../tool/fact-collector.ts'
 import type { KeptOutput, WholeOutput } from '../../../tool/output.ts'
 import type { Journal } from '../../journal.ts'
 
@@ -105,9 +107,11 @@ function matchesIn(bytes: Buffer, search: string, offset: number): string {
 /** Keeps a long output (LONG-RESULTS-1). The returned output says where the rest is. */
 export async function keepLong(
   journal: Journal,
-  { output, whole }: KeptOutput & { readonly whole: WholeOutput },
+  { toolCallId }: ToolCallBlock,
+  { output, whole, facts }: KeptOutput & { readonly whole: WholeOutput; readonly facts: Facts },
 ): Promise<{ readonly output: ToolOutput; readonly blob?: BlobRef }> {
   const { turn, log } = journal
+  journal.noteReported(toolCallId, { status: 'ok', output, ...(Object.keys(facts).length > 0 && { facts }) })
   const bytes = Buffer.from(whole.text)
   const part = bytes.subarray(0, turn.host.policy.blobBytesMax)
   const isWhole = whole.isWhole && part.length === bytes.length

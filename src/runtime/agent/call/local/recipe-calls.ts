@@ -3,6 +3,7 @@
  * Does not own: the form of a recipe (recipe-plan.ts), calls without steps (local-calls.ts).
  * RECIPE-CALLS-1 A step that has ended is recorded, and is not run again. A step of a `once` tool is recorded as started before it runs; the outcome of
  *                one that was started and has no record is unknown, as that of a call (LOCAL-2 of local-calls.ts).
+ *                A step that a message interrupts while its start is recorded does not run.
  * RECIPE-CALLS-2 A step may do what a call of its tool may do, with the same checks. Nobody is asked about a step: one that needs an approval runs only
  *                if a person approved the recipe, and one that needs it each time does not run.
  * RECIPE-CALLS-3 A step that fails is an error of the result. It does not keep the others from running.
@@ -19,7 +20,7 @@ import {
 import { toRuntimeError } from '../../../../core/errors.ts'
 import type { Json, ToolCallBlock, ToolOutput, ToolStatus } from '../../../../core/history/chat/chat-message.ts'
 import { plainOutputOf } from '../../../../core/history/chat/media.ts'
-import { unknownOutcomeText } from '../../../../core/history/run/open-calls.ts'
+import { interruptedText, unknownOutcomeText } from '../../../../core/history/run/open-calls.ts'
 import { readOnly } from '../../../../core/read-only.ts'
 import type { Failure } from '../../../../core/worker/run/failure.ts'
 import { watchLoop } from '../../../node/event-loop.ts'
@@ -168,10 +169,23 @@ async function runStep(running: Running, step: PlannedStep): Promise<StepEnd> {
     await turn.pausing.beginning(turn.settled())
   } else if (sub.tool.effect !== 'pure') await turn.settled()
   if (!(sub.tool.effect === 'once' ? mayFinishCall(turn) : mayCall(turn))) return stopped
+  if (sub.tool.effect === 'once' && turn.steers.interrupts) return interruptedStep(running, step, sub)
   const startedAt = performance.now()
   const outcome = await attempt(running, step, sub)
   if (!mayRecord(turn)) return stopped
   return settle(running, step, sub, outcome, Math.round(performance.now() - startedAt))
+}
+
+/** A message came while the start of the step was recorded (PERMIT-5). The step has not begun, and nobody would know that later. */
+function interruptedStep(running: Running, step: PlannedStep, { tool }: LocalCall): StepEnd {
+  const { journal } = running.host
+  const { toolCallId } = running.local.call
+  const output: ToolOutput = { type: 'error-text', value: interruptedText }
+  endStep(running, step, tool, 'cancelled', output)
+  const begun = [...(journal.container.pending.subCalls.get(toolCallId)?.values() ?? [])]
+  const tookNoEffect = begun.every((sub) => sub.type === 'subCall' && (sub.status === 'cancelled' || !sub.once))
+  if (tookNoEffect) journal.noteReported(toolCallId, { status: 'cancelled', output })
+  return stopped
 }
 
 /** The call of the step, or why it cannot be run. */
@@ -310,7 +324,7 @@ async function compose(running: Running): Promise<CallsEnd> {
     return evaluationFailed(host, local, new Error(`${what} did not end within ${hookMs} ms`))
   if (end.value === null) return evaluationFailed(host, local, thrown)
   const { output, whole } = outputOf(local.tool, partsOf(host, local.call), end.value.value)
-  const kept = whole === undefined ? { output } : await keepLong(journal, { output, whole })
+  const kept = whole === undefined ? { output } : await keepLong(journal, local.call, { output, whole, facts })
   if (!mayRecord(journal.turn)) return done
   recordResult(journal, local, 'ok', kept.output, 'tool.succeeded', { ...kept, facts })
   return done

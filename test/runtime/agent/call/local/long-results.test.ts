@@ -1,11 +1,12 @@
 /** Results of tools that are too long for a conversation: the model sees their beginning, and reads the rest as it needs it. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import type { AgentWorker } from '../../../../../src/core/definition/agent/define-agent.ts'
 import { defineWorker } from '../../../../../src/core/definition/define-worker.ts'
 import { defineTool, type ToolDefinition } from '../../../../../src/core/definition/tool/define-tool.ts'
 import type { ToolOutput, ToolResultMessage } from '../../../../../src/core/history/chat/chat-message.ts'
 import { call, say } from '../../../../../src/models/local/scripted-model.ts'
+import { RedisBlobStore } from '../../../../../src/store/blob-store.ts'
 import { sessionKeys } from '../../../../../src/store/keys.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
@@ -164,6 +165,27 @@ describe('a result of more than 200 000 bytes', () => {
       /\[The rest is lost: the long results of this session have as many bytes as they may have\.\]$/,
     )
     expect(result).not.toHaveProperty('blob')
+  })
+
+  test('a long result of a `once` call is its result if the run is cancelled while it is being kept', async () => {
+    const [keeping, cancelled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    using _ = vi.spyOn(RedisBlobStore.prototype, 'keep').mockImplementation(async () => {
+      keeping.resolve()
+      await cancelled.promise
+      return { kind: 'full' }
+    })
+    const model = recordedModel('test/m', [call('fetch', {}), say('never')])
+    const once = tool(long, { effect: 'once', approval: 'never' })
+    const agent = defineWorker({ instructions: 'x', model, tools: [once] })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent')
+    await keeping.promise
+    await session.cancel()
+    expect(await session.result()).toMatchObject({ status: 'cancelled' })
+    cancelled.resolve()
+    const results = (await troupe.history(session.rootId)).filter((entry) => entry.type === 'toolResult')
+    expect(results).toMatchObject([{ status: 'ok' }])
+    expect(textOf(results[0]?.output)).toContain(long.slice(0, 10_000))
   })
 
   test('a result of over 200 000 bytes can be read in a branch of its worker, which has it before its first input', async () => {
