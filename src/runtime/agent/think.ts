@@ -198,7 +198,7 @@ function replied(
   agentTurn.newest = iteration
   journal.countReply(agentTurn.kind.model.id, reply.usage, iteration.decision === 'blank')
   countIteration(agentTurn, iteration)
-  if (iteration.decision === 'blank') return blank(agentTurn, reply)
+  if (iteration.decision === 'blank') return blank(agentTurn, reply, steers)
   const decides = decidesCalls(agentTurn)
   const accepted = decides ? iteration.calls.length : acceptedCalls(iteration)
   const error =

@@ -1,23 +1,28 @@
 /**
- * Duty: act on a reply without text and without calls: ask again, with a nudge; in the end take the earlier text as the answer, or fail.
+ * Duty: act on a reply without text and without calls: ask again, with a nudge; in the end take the earlier text as the answer, or fail, unless
+ * something steers the run (STEERED-3).
  */
 import type { ModelReply } from '../../../core/definition/model.ts'
 import { TerminalError } from '../../../core/errors.ts'
 import type { EventNote } from '../../../core/event/event.ts'
 import { textOf } from '../../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../../core/history/entry.ts'
+import type { Mail } from '../../../core/worker/message/message.ts'
 import type { AgentTurn } from '../agent-turn.ts'
+import { recordSteers } from '../order/steered.ts'
 import { answer, noFailure } from './answer.ts'
 import { nudgeEntry } from './nudge.ts'
 
-export function blank(agentTurn: AgentTurn, reply: ModelReply): null {
+/** `steers`: inputs that wait and steer the run. */
+export function blank(agentTurn: AgentTurn, reply: ModelReply, steers: readonly Mail[]): null {
   const { journal, kind, turn } = agentTurn
   const { model, finishReason, usage } = reply
   const blanks = journal.container.run.blanks + 1
   const entry = journal.entry('blank', { model, finishReason, usage })
   const note: EventNote = ['model.blanked', { model, blanks, finishReason }]
   if (blanks >= (kind.definition.limits?.blankStops ?? turn.host.policy.blankStops)) {
-    stop(agentTurn, reply, blanks, entry)
+    if (steers.length === 0) stop(agentTurn, reply, blanks, entry)
+    else recordSteers(agentTurn, steers, { entries: [entry], parts: { notes: [note], ...noFailure(agentTurn) } })
     return null
   }
   journal.machine.apply('blankReply')

@@ -131,29 +131,34 @@ describe('a message that steers', () => {
     await expectSound(troupe)
   })
 
-  test('a message that comes while the model writes its answer lets the run go on in place of its end', async () => {
-    const { model, open } = gated([say('An answer.'), say('A better one.')], [1])
-    const heard = Promise.withResolvers<void>()
-    const aroundTurns = (turns: TurnStore) =>
-      changedStore(turns, {
-        async renew(requests) {
-          const answer = await turns.renew(requests)
-          for (const steers of answer.steered?.values() ?? []) if (steers.length === 2) setImmediate(heard.resolve)
-          return answer
-        },
-      })
-    const agent = defineWorker({ instructions, model })
-    await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
-    const session = await troupe.create('agent', 'go')
-    await isRunning(session, 'AwaitingLLMResponse')
-    await messageOf(session, 'shorter', 'steer')
-    await messageOf(session, 'much', 'steer')
-    await heard.promise
-    open(1)
-    expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'A better one.' } })
-    expect(shown(model.requests[1]?.messages)).toEqual(['user: go', 'assistant: An answer.', 'user: shorter | much'])
-    await expectSound(troupe)
-  })
+  test.each(['An answer.', ''])(
+    'a message that comes while the model writes its last reply, "%s", lets the run go on in place of its end',
+    async (last) => {
+      const { model, open } = gated([say(last), say('A better one.')], [1])
+      const heard = Promise.withResolvers<void>()
+      const aroundTurns = (turns: TurnStore) =>
+        changedStore(turns, {
+          async renew(requests) {
+            const answer = await turns.renew(requests)
+            for (const steers of answer.steered?.values() ?? []) if (steers.length === 2) setImmediate(heard.resolve)
+            return answer
+          },
+        })
+      const agent = defineWorker({ instructions, model, limits: { blankStops: 1 } })
+      await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
+      const session = await troupe.create('agent', 'go')
+      await isRunning(session, 'AwaitingLLMResponse')
+      await messageOf(session, 'shorter', 'steer')
+      await messageOf(session, 'much', 'steer')
+      await heard.promise
+      open(1)
+      expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'A better one.' } })
+      const said =
+        last === '' ? ['user: go | shorter | much'] : ['user: go', `assistant: ${last}`, 'user: shorter | much']
+      expect(shown(model.requests[1]?.messages)).toEqual(said)
+      await expectSound(troupe)
+    },
+  )
 
   test('a message that steers is received once, in its run, even if the node of the run is gone', async () => {
     const { model } = gated([call('wait', {}, 'w'), say('Done.')])
