@@ -23,7 +23,7 @@ import { noteRecorded } from './recorded.ts'
 import { RunDoing } from './run-doing.ts'
 import { emptyStep, type Step } from './step/step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step/step-queue.ts'
-import { TakeOver } from './step/take-over.ts'
+import { withTakeOver } from './step/take-over.ts'
 import { TurnGate } from './turn-gate.ts'
 import type { TurnHost } from './turn-host.ts'
 import { runOf, stateOf, TurnLive } from './turn-live.ts'
@@ -57,7 +57,7 @@ export class Turn {
   /** True if that step waits for code of the run, which may itself wait until its steps are settled. */
   #cancelWaits = false
   #live: TurnLive | undefined
-  #takeOver: TakeOver | undefined
+  #tellsTakeOver: boolean
   #sequence = 0
   #version: number
   #committingMs = 0
@@ -71,7 +71,7 @@ export class Turn {
     this.lease = new Lease(assignment.trustedUntil)
     this.session = new TurnSession(assignment)
     this.#version = assignment.version
-    if (this.isRetaken || assignment.lastWords !== null) this.#takeOver = new TakeOver(assignment, host.nodeId)
+    this.#tellsTakeOver = this.isRetaken || assignment.lastWords !== null
     this.doing = new RunDoing(assignment.runState, this.startedAt)
     this.#outcome = { over: undefined, aborted: false, commitId: '', version: assignment.version }
     this.#steps = new StepQueue(assignment, host.policy.lazyCommitMs, () => this.#askPump())
@@ -156,7 +156,7 @@ export class Turn {
   add(step: Step, { lazy = false }: { lazy?: boolean } = {}): void {
     if (!this.isOpen) return
     if (step.outcome !== undefined) this.steers.endRun()
-    this.#steps.add(this.#takeOver?.noted(step) ?? step, lazy && !this.isRetaken)
+    this.#steps.add(step, lazy && !this.isRetaken)
     this.#tellState()
   }
 
@@ -317,7 +317,8 @@ export class Turn {
   /** `end`: the turn ends with it. */
   async #commit(steps: readonly Step[], end?: TurnEnd): Promise<void> {
     if (this.over) return
-    const step = mergeSteps(steps)
+    const merged = mergeSteps(steps)
+    const step = this.#tellsTakeOver ? withTakeOver(merged, this.assignment, this.host.nodeId) : merged
     const asked = performance.now()
     let answer: CommitAnswer
     try {
@@ -354,6 +355,7 @@ export class Turn {
       case 'ok':
         this.#version = answer.version
         this.#steps.acknowledge(steps.length, step)
+        if (step.entries.length > 0) this.#tellsTakeOver = false
         this.doing.committed(step.position.runState)
         noteRecorded(this, answer, step, end?.retryMs)
         if (end) this.#finish('ended')

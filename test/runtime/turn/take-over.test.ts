@@ -18,7 +18,7 @@ const agent = defineWorker({ instructions: 'x', model: recordedModel('test/m', (
 
 /** Leaves a session whose root was started and interrupted as often as `starts` says. No other node holds it. */
 async function interrupted(troupe: TestTroupe, kind: string, starts: number, lastWords?: string) {
-  const session = await troupe.create(kind, 'one')
+  const session = await troupe.create(kind, 'one', { limits: { workers: 1 } })
   const keys = workerKeys(troupe.tag, session.rootId)
   const fields = { token: `${starts}:`, crashes: String(starts), ...(lastWords === undefined ? {} : { lastWords }) }
   await troupe.redis.hset(keys.record, fields)
@@ -40,6 +40,25 @@ test.each(['handler', 'agent'])(
     expect(entryLine(0, entries[0] as Entry)).toContain(`taken over by node ${node} (start 2): `)
     expect(await session.root.report()).toMatchObject({ interrupted: 1, starts: 0 })
     expect((await troupe.client.audit()).findings).toEqual([])
+  },
+)
+
+test.each(['refused', 'cancelled'])(
+  'the entries of a turn whose first step is %s name the start and the node',
+  async (how) => {
+    await using troupe = await TestTroupe.connect()
+    const session = await interrupted(troupe, 'spawner', 1)
+    const spawner = defineWorker({
+      async receive(_, self) {
+        if (how === 'cancelled') await session.cancel()
+        self.spawn('handler', 1)
+      },
+    })
+    const { id: node } = await troupe.startNode({ handler, spawner })
+    const status = how === 'refused' ? 'failed' : 'cancelled'
+    expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({ status })
+    const [first, ...others] = notes(await troupe.history(session.rootId))
+    expect([first, ...others]).toEqual([{ start: 2, node }, ...others.map(() => null)])
   },
 )
 
