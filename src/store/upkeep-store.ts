@@ -160,14 +160,12 @@ export class RedisUpkeepStore implements UpkeepStore {
       { deadlineMs: policy.leaseMs },
     )
     const news = newsOf(guests)
-    const follows = news.length === 0 ? undefined : await this.#o.guests?.tell(news)
     return {
       fired: Number(fired),
       dueInMs: dueIn === 'none' ? null : Number(dueIn),
       wakeups: parseWakeups(wakeups),
-      elsewhere: follows?.woken ?? [],
-      opensGate: follows?.opensGate ?? false,
       notices: String(notices).split(' ').filter(Boolean),
+      follows: news.length === 0 ? undefined : this.#o.guests?.tell(news),
     }
   }
 

@@ -19,7 +19,7 @@ import type { Failure } from '../worker/run/failure.ts'
 import type { RunState } from '../worker/run/run-state.ts'
 import type { CommitEnd } from './commit-end.ts'
 import type { HostedKind } from './hosted-kind.ts'
-import type { Wakeup, WakeupsThere } from './wake.ts'
+import type { GuestsAnswered, Wakeup } from './wake.ts'
 
 /** What all agents of a session have used, and may use. */
 export interface SessionSpending {
@@ -352,10 +352,8 @@ export interface UpkeepStore {
     readonly dueInMs: number | null
     readonly wakeups: readonly Wakeup[]
     readonly notices: readonly string[]
-    /** For runs of other partitions that may begin now. */
-    readonly elsewhere: readonly WakeupsThere[]
-    /** Somebody waits at a gate in the first partition for a place that is free now. */
-    readonly opensGate: boolean
+    /** What follows in other partitions, once they have answered. It never rejects. Absent: nothing does. */
+    readonly follows: Promise<GuestsAnswered> | undefined
   }>
   /**
    * Finishes one batch of cancels. `finished`: sessions whose cancel is over. `damaged`: sessions that cannot be finished before they are mended.

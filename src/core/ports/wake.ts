@@ -41,3 +41,11 @@ export interface WakeupsThere {
   readonly partition: number
   readonly wakeups: readonly Wakeup[]
 }
+
+/** What follows from telling other partitions of runs. */
+export interface GuestsAnswered {
+  /** For runs of other partitions that may begin now. */
+  readonly woken: readonly WakeupsThere[]
+  /** Somebody waits at a gate in the first partition for a place that is free now. */
+  readonly opensGate: boolean
+}

@@ -16,7 +16,7 @@ import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { toRuntimeError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { PoolLoad, UpkeepStore } from '../../core/ports/ports.ts'
-import type { Wakeup } from '../../core/ports/wake.ts'
+import type { GuestsAnswered, Wakeup } from '../../core/ports/wake.ts'
 import { workerOfNotice } from '../../core/webhook/notice.ts'
 
 export interface SweeperHost {
@@ -56,6 +56,8 @@ export class Sweeper {
   #prunedAt = performance.now()
   #packedAt = this.#prunedAt
   #running: Promise<void> | undefined
+  /** What is being told to other partitions. */
+  #following: Promise<void> | undefined
   /** Whether gates are being opened (SWEEP-7); `again`: somebody asked for it in the meantime. */
   #opening: 'no' | 'now' | 'again' = 'no'
   #stopped = false
@@ -229,16 +231,23 @@ export class Sweeper {
     for (let more = true; more; ) {
       const told = this.#told
       this.#told = []
-      const { fired, dueInMs, wakeups, notices, elsewhere, opensGate } = await this.#store.fire(told)
+      const { fired, dueInMs, wakeups, notices, follows } = await this.#store.fire(told)
       if (fired > 0) isIdle = false
-      for (const { partition, wakeups: woken } of elsewhere) this.#host.wakeIn(partition, woken)
-      if (opensGate) this.#host.openGates()
       this.#host.wake(wakeups)
+      if (follows !== undefined) this.#following = this.#follow(follows, this.#following)
       for (const notice of notices) void this.#tell(notice)
       more = fired >= this.#policy.sweepBatch
       if (!more && dueInMs !== null) this.dueIn(dueInMs)
     }
     return isIdle
+  }
+
+  /** No sweep waits for this: the server of another partition may be away. */
+  async #follow(answered: Promise<GuestsAnswered>, before: Promise<void> | undefined): Promise<void> {
+    const { woken, opensGate } = await answered
+    for (const { partition, wakeups } of woken) this.#host.wakeIn(partition, wakeups)
+    if (opensGate) this.#host.openGates()
+    await before
   }
 
   /** If telling fails, a sweep of some node does it again in half a minute. */
@@ -355,6 +364,7 @@ export class Sweeper {
     this.#stopped = true
     clearTimeout(this.#timer)
     await this.#running
+    await this.#following
     await this.#store
       .sweep(
         0,

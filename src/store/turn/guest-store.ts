@@ -8,7 +8,7 @@
 import { partitionOf } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Assignment } from '../../core/ports/ports.ts'
-import type { WakeupsThere } from '../../core/ports/wake.ts'
+import type { GuestsAnswered } from '../../core/ports/wake.ts'
 import { type GateOrder, guestName } from '../../core/worker/gates.ts'
 import { gatesKey, workerKeys } from '../keys.ts'
 import type { OpenPlace } from '../places.ts'
@@ -26,13 +26,6 @@ export interface GuestNews {
 }
 
 type Standing = 'in' | 'waits' | 'out' | 'later'
-
-/** What follows from telling. */
-export interface GuestsAnswered {
-  readonly woken: readonly WakeupsThere[]
-  /** Somebody waits at a gate for a place that is free now. */
-  readonly opensGate: boolean
-}
 
 export class GuestStore {
   readonly #places: readonly OpenPlace[]

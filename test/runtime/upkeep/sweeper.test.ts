@@ -1,9 +1,13 @@
 /** Does each sweep do all there is to do? The store and its Redis are real, the node around it is not. */
 import { describe, expect, test, vi } from 'vitest'
 import { TransientError } from '../../../src/core/errors.ts'
+import type { GuestsAnswered } from '../../../src/core/ports/wake.ts'
 import type { SweeperHost } from '../../../src/runtime/upkeep/sweeper.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
+import type { GuestStore } from '../../../src/store/turn/guest-store.ts'
 import { Place } from '../../store/support/place.ts'
+import { atOnce } from '../../store/support/queue/gate-checks.ts'
+import { partitionsOf } from '../../store/support/queue/guest-checks.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { poolLoads, sweeperOf, sweepingBy } from './sweeper-of.ts'
 
@@ -27,6 +31,32 @@ describe('a sweep', () => {
     expect(await place.redis.zcard(place.keys.sessions)).toBe(0)
     expect(registered).toBe(1)
   })
+})
+
+test('a sweep hands out the wake-ups of timers while the server of another partition does not answer', async () => {
+  await using place = await Place.open()
+  const { other, turnAt, fire } = partitionsOf(place)
+  const gate = atOnce(1)
+  const [first] = [await turnAt('a', gate), await turnAt('b', gate)]
+  await first.turn.complete()
+  await fire(other)
+  await fire(place)
+  const { wakeups } = await place.create()
+  const turn = await place.node().claim({ wakeup: wakeups[0] ?? '' })
+  await turn.park('signals', { timers: [{ id: 't', ms: 0, valueJson: '1' }], signalsOpen: 1 })
+  const { promise, resolve } = Promise.withResolvers<GuestsAnswered>()
+  const guests = { tell: () => promise } as unknown as GuestStore
+  const woken: unknown[] = []
+  const sweeper = sweeperOf(place.node({ id: 'sweeper', guests }).upkeep, place, {
+    poolLoads,
+    wake: (wakeups) => void woken.push(...wakeups.map(({ pool }) => pool)),
+    wakeIn: (partition) => void woken.push(partition),
+  })
+  await sweeper.runOnce()
+  expect(woken).toEqual(['default'])
+  resolve({ woken: [{ partition: other.partition, wakeups: [] }], opensGate: false })
+  await sweeper.stop()
+  expect(woken).toEqual(['default', other.partition])
 })
 
 describe('one sweep', () => {
