@@ -340,9 +340,9 @@ export class Troupe implements AsyncDisposable {
     return troupe.#look.learn()
   }
 
-  /** For the API: it refuses a position that there is not before it begins a stream. */
-  static checkFleetPosition(troupe: Troupe, after: string): Promise<void> {
-    return troupe.#fleet.checkPosition(after)
+  /** For the API: where a stream of all sessions begins. It throws an InputError if there is no such position. */
+  static fleetPosition(troupe: Troupe, after: string | undefined): Promise<string> {
+    return troupe.#fleet.position(after)
   }
 
   /** For the API: what its access tokens give their sessions to spend. */

@@ -1,6 +1,6 @@
 /**
  * Duty: follow a stream of the HTTP API over fetch, which can send a token, as EventSource cannot.
- * HTTP-FOLLOW-1 After a broken connection it resumes behind the last event: each later stored event comes once.
+ * HTTP-FOLLOW-1 After a broken connection it resumes behind the last event, or where the stream began: each later stored event comes once.
  */
 import { type HttpOptions, HttpProblem, problemIn } from './client.ts'
 
@@ -33,9 +33,11 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Stre
   const isOver = () => signal?.aborted === true
   for (let attempt = 0; !isOver(); attempt++) {
     try {
-      for await (const event of oneConnection(options, position)) {
+      for await (const block of oneConnection(options, position)) {
+        position = fieldIn(block, 'id') ?? position
+        const event = eventIn(block)
+        if (event === undefined) continue
         attempt = 0
-        position = event.position ?? position
         yield event
       }
       return
@@ -60,7 +62,7 @@ function checkAddress(address: string, given: string): void {
     throw new TypeError(`url of followEvents must be an address of http or https, like http://${given}.`)
 }
 
-async function* oneConnection(options: FollowOptions, position: string | undefined): AsyncGenerator<StreamedEvent> {
+async function* oneConnection(options: FollowOptions, position: string | undefined): AsyncGenerator<string> {
   const { fetch: send = fetch } = options
   const response = await send(requestOf(options, position))
   if (!response.ok) throw await problemIn(response)
@@ -69,20 +71,20 @@ async function* oneConnection(options: FollowOptions, position: string | undefin
   for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
     const blocks = (rest + piece).split('\n\n')
     rest = blocks.pop() ?? ''
-    yield* blocks.flatMap(eventIn)
+    yield* blocks
   }
 }
 
-/** None for a comment. */
-function eventIn(block: string): StreamedEvent[] {
-  const field = (name: string) => {
-    const line = block.split('\n').find((one) => one.startsWith(`${name}: `))
-    return line?.slice(name.length + 2)
-  }
-  const data = field('data')
-  return data === undefined
-    ? []
-    : [{ type: field('event') ?? 'message', data: JSON.parse(data), position: field('id') }]
+function fieldIn(block: string, name: string): string | undefined {
+  const line = block.split('\n').find((one) => one.startsWith(`${name}: `))
+  return line?.slice(name.length + 2)
+}
+
+/** None for a comment, and for the position with which a stream begins. */
+function eventIn(block: string): StreamedEvent | undefined {
+  const data = fieldIn(block, 'data')
+  if (data === undefined) return undefined
+  return { type: fieldIn(block, 'event') ?? 'message', data: JSON.parse(data), position: fieldIn(block, 'id') }
 }
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -67,7 +67,7 @@ test('a stream gives each stored event once, and ends with the session', async (
   const text = (await api.get(`/v1/sessions/${body.sessionId}/events?after=0-0&transient=false`)).body as string
   const types = [...text.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)
   expect(types).toEqual(['session.created', 'run.started', 'run.completed', 'session.completed'])
-  const [, second = ''] = /^id: (.*)$/m.exec(text) ?? []
+  const [, second = ''] = /^id: (.*)\nevent: /m.exec(text) ?? []
   const rest = (await api.get(`/v1/sessions/${body.sessionId}/events`, { 'last-event-id': second })).body as string
   expect([...rest.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)).toEqual(types.slice(1))
 })

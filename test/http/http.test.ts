@@ -32,6 +32,37 @@ test('creates a session, waits for its result, and follows it to its end', async
   expect(types.at(-1)).toBe('session.completed')
 })
 
+test.each([
+  ['one session', (id: string) => `/v1/sessions/${id}/events?types=run.completed`],
+  ['all sessions', () => '/v1/events?types=run.completed'],
+])(
+  'a stream of %s that breaks before its first event brings what happened meanwhile (HTTP-FOLLOW-1)',
+  async (_, pathOf) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const post = (path: string, body: object) => api.post(path, body, { ...headers, prefer: 'wait=60' })
+    const { body } = await post('/v1/sessions', { kind: 'echo', input: 1, keepOpen: true })
+    const session = `/v1/sessions/${body.sessionId}`
+    let connections = 0
+    const breaking = async (request: Request) => {
+      const response = await fetch(request)
+      if (connections++ > 0) return response
+      const reader = (response.body as ReadableStream<Uint8Array<ArrayBuffer>>).getReader()
+      const { value } = await reader.read()
+      await reader.cancel()
+      if (!/^id: \d/m.test(new TextDecoder().decode(value))) throw new HttpProblem(400, 'x', 'no position')
+      await post(`${session}/messages`, { input: 2 })
+      await api.get(`${session}/result?run=2&wait=60`, headers)
+      const start = (out: ReadableStreamDefaultController) => out.enqueue(value)
+      return new Response(new ReadableStream({ start, pull: (out) => out.error(new TypeError('the wire broke')) }))
+    }
+    const options = { url: api.api.url, token, path: pathOf(body.sessionId), fetch: breaking }
+    const following = followEvents({ ...options, signal: AbortSignal.timeout(20_000) })
+    expect((await following.next()).value).toMatchObject({ type: 'run.completed', data: { sessionId: body.sessionId } })
+    await following.return()
+    expect(connections).toBe(2)
+  },
+)
+
 test('throws what the API refuses, with its code', async () => {
   const troupe = connectHttp({ url: api.api.url, token })
   const unknown = troupe.GET('/v1/sessions/{id}', { params: { path: { id: '0199f3a2-5c1e-7b04-9d68-3e0f7a21c000' } } })

@@ -1,7 +1,7 @@
 /** Duty: the routes that stream events. */
 import { z } from 'zod'
 import { Troupe } from '../../client/client.ts'
-import type { Session } from '../../client/session/session.ts'
+import { Session } from '../../client/session/session.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import { isEventId } from '../../core/event/event.ts'
 import { ApiError } from '../problem.ts'
@@ -82,12 +82,14 @@ export const followSession = route({
     // An error in the query must be found while the reply can still report it.
     const wants = await wanted(session, query)
     const behind = resumed ?? query.after
-    const after =
-      behind ?? (query.tail === undefined ? undefined : await beginOfTail(session, query.tail, wants, signal))
+    const begin = () =>
+      query.tail === undefined ? Session.eventNow(session) : beginOfTail(session, query.tail, wants, signal)
+    const after = behind ?? (await begin())
     const sentTo = query.history === undefined ? undefined : await positions(session, query, behind)
     const only = query.history === 'all' ? undefined : query.history?.toLowerCase()
     const asked = { after, transient: query.transient !== 'false', follow: query.follow !== 'false' }
     await answerWithStream(call, async (writer) => {
+      writer.begin(after)
       const histories = sentTo && new HistoryFeed(troupe, writer, signal, { only, sentTo })
       if (behind !== undefined || query.historyAfter !== undefined)
         for (const id of sentTo?.keys() ?? []) histories?.note(id)
@@ -121,10 +123,10 @@ export const followFleet = route({
     if (!read.success)
       throw new ApiError(400, 'request_malformed', 'Last-Event-ID must be the id of an event of this stream.')
     const wants = wantsTypes(query.types)
-    const after = read.data ?? query.after
-    if (after !== undefined) await Troupe.checkFleetPosition(troupe, after)
+    const after = await Troupe.fleetPosition(troupe, read.data ?? query.after)
     const events = troupe.events({ after, signal })
     await answerWithStream(call, async (writer) => {
+      writer.begin(after)
       let left = query.limit ?? 0
       for await (const { event, position } of events) {
         if (wants(event)) {

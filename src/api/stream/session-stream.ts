@@ -12,8 +12,8 @@ import type { SseWriter } from './sse.ts'
 export type Wants = (event: TroupeEvent) => boolean
 
 export interface StreamQuery {
-  /** The id of the event before the first one. Undefined: from now on. */
-  readonly after: string | undefined
+  /** The id of the event before the first one. */
+  readonly after: string
   readonly transient: boolean
   /** False: only past events come. */
   readonly follow: boolean

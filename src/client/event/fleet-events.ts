@@ -83,9 +83,10 @@ export class FleetEvents {
     return this.#follow(after, signal)
   }
 
-  /** Throws an InputError if there is no such position. */
-  async checkPosition(after: string): Promise<void> {
-    await this.#positionsOf(after)
+  /** This position, or that of now. Throws an InputError if there is no such position. */
+  async position(after: string | undefined): Promise<string> {
+    const positions = after === undefined ? await this.#newest() : await this.#positionsOf(after)
+    return positions.join(',')
   }
 
   async *#follow(

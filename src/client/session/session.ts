@@ -15,7 +15,8 @@ import type { ApprovalPolicy, SessionApproval } from '../../core/worker/ask/sess
 import { sessionNotFound } from '../../core/worker/refusal.ts'
 import type { CoarseState } from '../../core/worker/run/run-state.ts'
 import type { InspectStore, SessionRow } from '../../store/audit/inspect-store.ts'
-import { sessionKeys } from '../../store/keys.ts'
+import { newestEntry } from '../../store/event/event-pages.ts'
+import { partitionKeys, sessionKeys } from '../../store/keys.ts'
 import type { Redis } from '../../store/redis/redis.ts'
 import { type ContextUpdate, ContextUpdates } from '../event/context-updates.ts'
 import type { EarlyNotes } from '../event/early-notes.ts'
@@ -252,6 +253,12 @@ export class Session<Result = unknown> {
     const context = { hub, redis, tag, deadlineMs, early, createdAt, hasEnded, wasRetried }
     // Whoever writes an event must fit its type, so readers do not check it again.
     return sessionEvents(this.id, context, query) as AsyncGenerator<TroupeEvent, void, undefined>
+  }
+
+  /** For the API: the id of an event behind which all later events of this session are. */
+  static eventNow(session: Session): Promise<string> {
+    const { redis, tag, deadlineMs } = session.#context
+    return newestEntry(redis, partitionKeys(tag), deadlineMs)
   }
 
   /**
