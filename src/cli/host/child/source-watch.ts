@@ -1,5 +1,5 @@
 /** Duty: say when a worker file, or a file that one imports, has changed. Several changes at about the same time count as one. */
-import { basename } from 'node:path'
+import { basename, resolve } from 'node:path'
 import type { FSWatcher } from 'chokidar'
 
 /** An editor that saves a file writes it in several steps, and people save several files at once. */
@@ -35,10 +35,11 @@ export class SourceWatch implements AsyncDisposable {
     onError: (error: unknown) => void,
   ): Promise<SourceWatch> {
     const { watch } = await import('chokidar')
-    const watcher = watch([...paths], {
-      ignoreInitial: true,
-      ignored: (path) => basename(path) === 'node_modules' || passing.test(basename(path)),
-    })
+    // Whoever names a path wants it watched, whatever its name.
+    const named = new Set(paths.map((path) => resolve(path)))
+    const ignored = (path: string) =>
+      (basename(path) === 'node_modules' || passing.test(basename(path))) && !named.has(resolve(path))
+    const watcher = watch([...paths], { ignoreInitial: true, ignored })
     const ready = new Promise<void>((resolve) => watcher.once('ready', resolve))
     const sourceWatch = new SourceWatch(watcher, onChange, onError)
     await ready
