@@ -80,6 +80,14 @@ test('a line that is typed before Ctrl+D at the same moment is a message, and ge
   await terminal.showsLine(/the conversation is closed/)
 })
 
+test('a line that is typed before Ctrl+C at the same moment begins the session, and the command names it (LIVE-TALK-1)', async () => {
+  await using talk = await talkWith(patient)
+  const { terminal } = talk
+  terminal.type('hello\r\u0003')
+  expect(await talk.ended).toBe(130)
+  await terminal.showsLine(/stays open/)
+})
+
 test('Esc at the moment when an answer has ended leaves the conversation as it is (LIVE-TALK-2)', async () => {
   await using talk = await talkWith(patient)
   const { terminal, answers } = talk

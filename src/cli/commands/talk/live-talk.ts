@@ -75,6 +75,8 @@ export class LiveTalk implements Disposable {
     this.#ready.resolve()
     void interrupt.first.then(() => this.#left.resolve('leave'))
     const how = await this.#left.promise
+    // A message that was typed before creates its session, which must not stay open without a word.
+    if (this.#now === undefined) await this.#turn
     await using conversation = this.#now
     if (conversation === undefined)
       return how === 'close' ? exitCodes.ok : (interrupt.exitCode ?? exitCodes.interrupted)
