@@ -1,4 +1,6 @@
 /** Duty: pause and resume one session, or all sessions of a partition. One instance per partition. */
+import { newId } from '../../core/ids.ts'
+import type { Policy } from '../../core/policy.ts'
 import type { Wakeup } from '../../core/ports/wake.ts'
 import { type PartitionKeys, rootKey, sessionKeys } from '../keys.ts'
 import type { PauseNote } from '../record/pause-note.ts'
@@ -9,13 +11,13 @@ import { newSeed, parseWakeups } from '../wakeups.ts'
 export class PauseStore {
   readonly #caller: ScriptCaller
   readonly #keys: PartitionKeys
-  readonly #wakeupMs: number
+  readonly #policy: Policy
   readonly #deadlineMs: number
 
-  constructor(caller: ScriptCaller, keys: PartitionKeys, wakeupMs: number, deadlineMs: number) {
+  constructor(caller: ScriptCaller, keys: PartitionKeys, policy: Policy, deadlineMs: number) {
     this.#caller = caller
     this.#keys = keys
-    this.#wakeupMs = wakeupMs
+    this.#policy = policy
     this.#deadlineMs = deadlineMs
   }
 
@@ -27,19 +29,25 @@ export class PauseStore {
     sessionId: string,
     note: PauseNote,
     goesOn = false,
+    digest: string = newId(0),
   ): Promise<
     { kind: 'ok'; turns: number } | { kind: 'not_found' } | { kind: 'resumed' } | { kind: 'finished'; state: string }
   > {
     const { why, by } = note
     const reply = await this.#caller.call(
       pauseScript,
-      { root: rootKey(this.#keys.tag, sessionId), leases: this.#keys.leases, events: this.#keys.events },
+      {
+        root: rootKey(this.#keys.tag, sessionId),
+        leases: this.#keys.leases,
+        events: this.#keys.events,
+        idem: this.#keys.idem(digest),
+      },
       {
         sessionId,
         note: JSON.stringify(note),
         channel: this.#keys.cancelNotices,
         event: JSON.stringify([['session.paused', { why, by }]]),
-        goesOn: goesOn ? '1' : '',
+        idemMs: goesOn ? 0 : this.#policy.madeKeyMs,
       },
       { deadlineMs: this.#deadlineMs },
     )
@@ -61,13 +69,16 @@ export class PauseStore {
   async resume(
     sessionId: string,
     event: string,
+    digest: string = newId(0),
   ): Promise<{ kind: 'ok'; wakeups: readonly Wakeup[] } | { kind: 'not_found' }> {
     const { held, quiet } = sessionKeys(this.#keys.tag, sessionId)
-    const keys = { root: rootKey(this.#keys.tag, sessionId), held, quiet, events: this.#keys.events }
+    const { events, tag } = this.#keys
+    const keys = { root: rootKey(tag, sessionId), held, quiet, events, idem: this.#keys.idem(digest) }
+    const { wakeupMs, madeKeyMs } = this.#policy
     const wakeups: Wakeup[] = []
     // If this process dies before the last call, nodes go on.
-    for (let answer: unknown = 'more', goesOn = ''; answer === 'more'; goesOn = '1') {
-      const args = { sessionId, seed: newSeed(), wakeupMs: this.#wakeupMs, event, goesOn }
+    for (let answer: unknown = 'more', idemMs = madeKeyMs; answer === 'more'; idemMs = 0) {
+      const args = { sessionId, seed: newSeed(), wakeupMs, event, idemMs }
       const reply = await this.#caller.call(resumeScript, keys, args, { deadlineMs: this.#deadlineMs })
       answer = reply[0]
       if (answer === 'not_found') return { kind: 'not_found' }

@@ -154,14 +154,14 @@ export const cancelScript = defineScript({
 
 export const pauseScript = defineScript({
   file: 'pause.lua',
-  keys: words('root leases events'),
-  args: words('sessionId note channel event goesOn'),
+  keys: words('root leases events idem'),
+  args: words('sessionId note channel event idemMs'),
 })
 
 export const resumeScript = defineScript({
   file: 'resume.lua',
-  keys: words('root held quiet events'),
-  args: words('sessionId seed wakeupMs event goesOn'),
+  keys: words('root held quiet events idem'),
+  args: words('sessionId seed wakeupMs event idemMs'),
 })
 
 export const pauseAllScript = defineScript({ file: 'pause-all.lua', keys: words('meta'), args: words('note channel') })

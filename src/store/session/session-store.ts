@@ -116,7 +116,7 @@ export class SessionStore {
     this.#policy = policy
     this.#deadlineMs = deadlineMs
     this.forks = new ForkStore(redis, caller, keys, policy, deadlineMs)
-    this.pauses = new PauseStore(caller, keys, policy.wakeupMs, deadlineMs)
+    this.pauses = new PauseStore(caller, keys, policy, deadlineMs)
     this.amendments = new AmendStore(redis, caller, keys, policy, deadlineMs)
     this.#creation = new CreateSessions(redis, caller, keys, policy, deadlineMs)
     this.#cancels = new Cancels(caller, keys, policy, deadlineMs)

@@ -9,8 +9,9 @@ describe('a pause', () => {
   test('a pause marks the session and tells the nodes; a second one writes nothing, and the first reason stands', async () => {
     await using place = await Place.open()
     const session = await place.create()
-    const changed = await place.changed(() => place.sessions.pauses.pause(session.id, pauseNote))
+    const changed = await place.changed(() => place.sessions.pauses.pause(session.id, pauseNote, false, 'x'))
     expect(changed).toEqual({
+      'idem:x': 'ok | for 600s',
       's:<one>': expect.objectContaining({ paused: JSON.stringify(pauseNote) }),
       events: [['session.paused <one.root> {"why":"look first","by":"ada"}']],
     })

@@ -187,7 +187,7 @@ export const calls: readonly Call[] = [
     name: 'pause',
     prepare: async (place) => {
       const { session } = await running(place)
-      return () => place.sessions.pauses.pause(session.id, { at: 1 })
+      return () => place.sessions.pauses.pause(session.id, { at: 1 }, false, 'pause')
     },
   },
   {
@@ -196,9 +196,9 @@ export const calls: readonly Call[] = [
     counts: true,
     prepare: async (place) => {
       const { session, node } = await withChildren(place)
-      await place.sessions.pauses.pause(session.id, { at: 1 })
+      await place.sessions.pauses.pause(session.id, { at: 1 }, false, 'pause')
       await node.ask()
-      return () => place.sessions.pauses.resume(session.id, '[["session.resumed",{}]]')
+      return () => place.sessions.pauses.resume(session.id, '[["session.resumed",{}]]', 'resume')
     },
   },
   {

@@ -97,6 +97,25 @@ export const aChildOfAPausedSessionIsGivenToNoSlot: Check = async (place) => {
   expect(await states(place)).toMatchObject({ c1: 'queued' })
 }
 
+export const aPauseThatIsSentAgainUndoesNoResume: Check = async (place) => {
+  const { session } = await withChildren(place)
+  await place.sessions.pauses.pause(session.id, pauseNote)
+  const sent = place.wire.last
+  await place.sessions.pauses.resume(session.id, resumedEvent)
+  const changed = await place.changed(async () => expect(await place.wire.again(sent)).toEqual(['resumed']))
+  expect(changed).toEqual({})
+}
+
+export const aResumeThatIsSentAgainEndsNoLaterPause: Check = async (place) => {
+  const { session } = await withChildren(place)
+  await place.sessions.pauses.pause(session.id, pauseNote)
+  await place.sessions.pauses.resume(session.id, resumedEvent)
+  const sent = place.wire.last
+  await place.sessions.pauses.pause(session.id, pauseNote)
+  const changed = await place.changed(async () => expect((await place.wire.again(sent))[0]).toBe('ok'))
+  expect(changed).toEqual({})
+}
+
 export const onlyASessionIsPaused: Check = async (place) => {
   const { session, spawns } = await withChildren(place)
   expect(await place.sessions.pauses.pause(unknown, pauseNote)).toEqual({ kind: 'not_found' })

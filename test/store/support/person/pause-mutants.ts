@@ -74,6 +74,18 @@ export const pauseMutants: readonly Mutant[] = [
     check: checks.whoWaitsForAPauseEndsNoResume,
   },
   {
+    guard: 'a pause that is sent again undoes no resume',
+    script: pauseScript,
+    takenOut: 'line',
+    check: checks.aPauseThatIsSentAgainUndoesNoResume,
+  },
+  {
+    guard: 'a resume that is sent again ends no pause that came later',
+    script: resumeScript,
+    takenOut: 'line',
+    check: checks.aResumeThatIsSentAgainEndsNoLaterPause,
+  },
+  {
     guard: 'a finished session takes no pause',
     script: pauseScript,
     takenOut: 'line',

@@ -172,8 +172,9 @@ async function halfResumed(place: Place) {
   const node = place.node()
   await node.ask()
   await place.redis.zadd(held, ...ids(400).flatMap((id, index) => [index - 1_000, id]))
-  const keys = { root: place.workerKeys(session.root).record, held, quiet, events: place.keys.events }
-  const args = { sessionId: session.id, seed: newSeed(), wakeupMs: 1_000, event: resumedEvent, goesOn: '' }
+  const { events, idem } = place.keys
+  const keys = { root: place.workerKeys(session.root).record, held, quiet, events, idem: idem('half') }
+  const args = { sessionId: session.id, seed: newSeed(), wakeupMs: 1_000, event: resumedEvent, idemMs: 60_000 }
   const answer = await place.caller.call(resumeScript, keys, args, { deadlineMs: 2_000 })
   const left = () => place.redis.zcard(held)
   return { session, answer, left, node }
