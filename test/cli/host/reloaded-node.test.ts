@@ -1,6 +1,7 @@
 /** Versions of code that follow each other faster than their processes begin. The processes are stand-ins: this is about which of them is killed. */
 import { expect, test, vi } from 'vitest'
 import { ReloadedNode } from '../../../src/cli/host/child/reloaded-node.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const { children, StandIn } = vi.hoisted(() => {
   const children: InstanceType<typeof StandIn>[] = []
@@ -44,10 +45,10 @@ test('a change of code kills no process that begins to work: it may have turns (
     onOutput: () => {},
   })
   const first = node.reload()
-  await vi.waitUntil(() => children[0]?.calls.length === 1)
+  await waitUntil('the first process begins', () => children[0]?.calls.length === 1)
   const second = node.reload()
   for (const name of ['a', 'b']) {
-    await vi.waitUntil(() => children.at(-1)?.calls.at(-1) === 'start')
+    await waitUntil(`process ${name} begins`, () => children.at(-1)?.calls.at(-1) === 'start')
     children.at(-1)?.started.resolve(name)
     await (name === 'a' ? first : second)
   }

@@ -47,7 +47,11 @@ describe('a user', () => {
     ['hmget', 'checking the set-up', async () => {}],
     ['hmget', 'reading session', (client) => client.sessions.get(id).report()],
     ['lrange', 'reading mailbox', (client) => client.workers.get(id).mailbox()],
-    ['xrange', 'reading events', (client) => client.sessions.get(id).events({ after: '0-0' }).next()],
+    [
+      'xrange',
+      'reading events',
+      async (client) => (await client.sessions.create({ kind: 'echo', input: 1 })).events({ after: '0-0' }).next(),
+    ],
   ]
 
   test.each(calls)('a user without the right to %s gets an error that says so: %s', async (forbidden, what, call) => {

@@ -66,11 +66,13 @@ describe('a deadline', () => {
     using cleared = vi.spyOn(globalThis, 'clearInterval')
     const outcomes = [async () => 7, () => Promise.reject(new Error('no')), () => never]
     for (const [index, outcome] of outcomes.entries()) {
-      const deadlines = new Deadlines()
-      await deadlines.within(outcome(), index === 2 ? 30 : 600_000).catch(() => {})
-      const timer: unknown = set.mock.results[index]?.value
+      // Deadlines of other files in this process begin timers, too: its own is the one that this call begins.
+      const before = set.mock.results.length
+      const within = new Deadlines().within(outcome(), index === 2 ? 30 : 600_000)
+      const timer: unknown = set.mock.results[before]?.value
+      expect(timer).toBeDefined()
+      await within.catch(() => {})
       await waitUntil('its timer has ended', () => cleared.mock.calls.some(([one]) => one === timer))
     }
-    expect(set).toHaveBeenCalledTimes(3)
   })
 })
