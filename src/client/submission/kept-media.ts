@@ -22,14 +22,25 @@ import { blocksIn } from './attached.ts'
 
 /** With more bytes of media than this, a message would be too long: base64 takes a third more. The message names such media instead. */
 const heldBytesMax = policy.messageBytesMax * 0.7
-/** Smaller media stay in the message. */
+/** Smaller media stay in the message, unless they alone make it too long. */
 const smallBytes = 16_384
+/** Still smaller ones always do: the name of a blob is hardly shorter. */
+const tinyBytes = 1_024
 
 /** True for an input whose media are too long for a message. */
 export function hasLongMedia(input: unknown): boolean {
-  let bytes = 0
-  for (const block of blocksIn(input)) if (isMedium(block)) bytes += bytesOf(block) ?? 0
-  return bytes > heldBytesMax
+  return heldIn(input, Infinity) > heldBytesMax
+}
+
+/** How many bytes those media have together that have fewer than so many each. */
+function heldIn(input: unknown, below: number): number {
+  const sizes = blocksIn(input).map((block) => (isMedium(block) ? (bytesOf(block) ?? 0) : 0))
+  return sizes.reduce((sum, bytes) => (bytes < below ? sum + bytes : sum), 0)
+}
+
+/** Media with so many bytes or more do not stay in the message. */
+function longFrom(input: unknown): number {
+  return heldIn(input, smallBytes) > heldBytesMax ? tinyBytes : smallBytes
 }
 
 /** The input with long media as blobs of this session, which keeps them first. */
@@ -45,8 +56,9 @@ export async function withKeptMedia(input: unknown, sessionId: string, blobs: Bl
           : tooLong
     throw notKept(block, why)
   }
+  const least = longFrom(input)
   const kept = blocksIn(input).map((block) => {
-    const blob = longMedium(block)
+    const blob = longMedium(block, least)
     return blob === null ? block : keep(blob, block as MediaPart)
   })
   return withBlocks(input, await Promise.all(kept))
@@ -67,8 +79,9 @@ export interface NamedBlob {
 /** The first input of a session that does not exist yet, and its long media beside it, for the script that creates the session. */
 export function mediaAside(input: unknown): MediaAside {
   const blobs = new Map<string, NamedBlob>()
+  const least = longFrom(input)
   const kept = blocksIn(input).map((block) => {
-    const blob = longMedium(block)
+    const blob = longMedium(block, least)
     if (blob === null) return block
     const ref = blobRefOf(blob)
     if (ref.bytes > policy.blobBytesMax) throw notKept(block as MediaPart, tooLong)
@@ -81,6 +94,11 @@ export function mediaAside(input: unknown): MediaAside {
       'message_too_big',
       `the media of the first message have ${bytes} bytes; the limit is ${policy.firstBlobBytesMax}: send further media with messages of their own.`,
     )
+  if (blobs.size > policy.sessionBlobsMax)
+    throw new LimitError(
+      'message_too_big',
+      `the first message has ${blobs.size} media, and a session may keep ${policy.sessionBlobsMax}: send fewer, or larger ones.`,
+    )
   return { input: withBlocks(input, kept), blobs: [...blobs.values()] }
 }
 
@@ -92,8 +110,8 @@ function isMedium(block: unknown): block is MediaPart {
 }
 
 /** The bytes of a block that is to be kept; null if it stays as it is. */
-function longMedium(block: unknown): Blob | null {
-  if (!isMedium(block) || (bytesOf(block) ?? 0) < smallBytes) return null
+function longMedium(block: unknown, least: number): Blob | null {
+  if (!isMedium(block) || (bytesOf(block) ?? 0) < least) return null
   const bytes = heldBytes(block)
   if (bytes === null) return null
   const problem = mediaProblem([block])

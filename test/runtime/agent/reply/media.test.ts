@@ -146,3 +146,33 @@ test('the first message of a session may have media that are too long for a mess
     /the media of the first message have \d+ bytes; the limit is 33554432: send further media/,
   )
 })
+
+test('a message may have many small media that are too long for it together', async () => {
+  const pdf = Buffer.from('%PDF-1.7\n')
+  const model = recordedModel('scripted/eyes', () => say('seen'))
+  const { troupe, session } = await conversation(model)
+  await using _ = troupe
+  const input = Array.from({ length: 80 }, (_, fill) => ({
+    type: 'file',
+    data: Buffer.concat([pdf, Buffer.alloc(14_000, fill)]),
+  }))
+  const made = await troupe.create('agent', input)
+  await session.root.send(input)
+  for (const [one, run] of [
+    [made, 1],
+    [session, 2],
+  ] as const) {
+    expect(await one.result({ run, signal: AbortSignal.timeout(20_000) })).toEqual({
+      status: 'completed',
+      run,
+      value: { text: 'seen' },
+    })
+    const said = (await troupe.history(one.rootId)).findLast(({ type }) => type === 'user')
+    expect(JSON.stringify(said).match(/blob:[0-9a-f]{32}/g)).toHaveLength(80)
+  }
+  const tiny = Array.from({ length: 3_001 }, (_, at) => ({
+    type: 'file',
+    data: Buffer.concat([pdf, Buffer.alloc(1_100, `${at},`)]),
+  }))
+  await expect(troupe.create('agent', tiny)).rejects.toThrow('the first message has 3001 media')
+})
