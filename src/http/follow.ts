@@ -63,12 +63,14 @@ function checkAddress(address: string, given: string): void {
 }
 
 async function* oneConnection(options: FollowOptions, position: string | undefined): AsyncGenerator<string> {
-  const { fetch: send = fetch } = options
+  const { fetch: send = fetch, signal } = options
   const response = await send(requestOf(options, position))
   if (!response.ok) throw await problemIn(response)
   if (response.body === null) return
   let rest = ''
-  for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+  // The signal of the request may be forgotten once the answer has begun.
+  const texts = response.body.pipeThrough(new TextDecoderStream(), { ...(signal !== undefined && { signal }) })
+  for await (const piece of texts) {
     const blocks = (rest + piece).split('\n\n')
     rest = blocks.pop() ?? ''
     yield* blocks

@@ -63,6 +63,17 @@ test.each([
   },
 )
 
+test('a follower ends with its signal, also if its fetch does not know the signal', async () => {
+  const stop = new AbortController()
+  const deaf = async ({ url, headers }: Request) => {
+    const response = await fetch(url, { headers })
+    setImmediate(() => stop.abort())
+    return response
+  }
+  const options = { url: api.api.url, token, path: '/v1/events', fetch: deaf, signal: stop.signal }
+  expect(await followEvents(options).next()).toEqual({ done: true, value: undefined })
+})
+
 test('throws what the API refuses, with its code', async () => {
   const troupe = connectHttp({ url: api.api.url, token })
   const unknown = troupe.GET('/v1/sessions/{id}', { params: { path: { id: '0199f3a2-5c1e-7b04-9d68-3e0f7a21c000' } } })
