@@ -51,11 +51,13 @@ export class SessionCopy {
 
   /** Writes the whole copy. Returns what `appear` needs. */
   async write(): Promise<Omit<AppearOrder, 'event' | 'told'>> {
-    this.#checkKeys(await this.#store.blobs.list(this.#note.from))
+    // Once: a list that is read later may be of a session that was pruned meanwhile.
+    const blobs = await this.#store.blobs.list(this.#note.from)
+    this.#checkKeys(blobs)
     const workers: Copied[] = []
     for (const worker of this.#cut.workers) workers.push(await this.#worker(worker))
     await this.#session(workers)
-    await this.#blobs()
+    await this.#blobs(blobs)
     await this.#flush()
     return {
       sessionId: this.#ids.sessionId,
@@ -153,11 +155,11 @@ export class SessionCopy {
   }
 
   /** Blobs keep their names in the copy: these follow from what they hold. Nothing in the copy names a blob that was kept after the cut. */
-  async #blobs(): Promise<void> {
+  async #blobs(blobs: readonly BlobRef[]): Promise<void> {
     const base = `s:${this.#ids.sessionId}:blob`
     const index: string[] = []
     let sum = 0
-    for (const ref of await this.#store.blobs.list(this.#note.from)) {
+    for (const ref of blobs) {
       await this.#blob(`${base}:${ref.id}`, ref)
       index.push(ref.id, encodeBlobLine(ref))
       sum += ref.bytes

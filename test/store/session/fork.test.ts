@@ -4,6 +4,7 @@ import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import type { ForkStore } from '../../../src/store/fork/fork-store.ts'
 import { SessionCopy } from '../../../src/store/fork/session-copy.ts'
 import { Place } from '../support/place.ts'
+import { blobsOf, text } from '../support/session/blob-checks.ts'
 import { forked, live } from '../support/session/fork-checks.ts'
 
 class Died extends Error {}
@@ -63,6 +64,25 @@ describe('a fork', () => {
         expect(at).toBeLessThan(20)
       }
     }
+  })
+
+  test('a fork of a session that is pruned while its histories are read does not become a copy without its blobs', async () => {
+    await using place = await Place.open()
+    const { session } = await live(place)
+    await blobsOf(place).keep(session.id, text('a picture'))
+    const { forks } = place.sessions
+    const pruned = new Proxy(forks, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name, target)
+        if (name !== 'entries') return typeof member === 'function' ? member.bind(target) : member
+        return async (...args: Parameters<ForkStore['entries']>) => {
+          const entries = await forks.entries(...args)
+          await place.redis.del(...(await place.redis.keys(`${place.keys.tag}:s:${session.id}:blob*`)))
+          return entries
+        }
+      },
+    })
+    await expect(forkBy(pruned, session.id)).rejects.toMatchObject({ code: 'session_not_found' })
   })
 
   test('a fork holds no lease, queue or record of the session that it is made of', async () => {
