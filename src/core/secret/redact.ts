@@ -18,10 +18,7 @@ type Replacement = string | ((match: string, ...groups: string[]) => string)
 /** How keys of providers begin, as alternatives of a pattern. */
 export const keyPrefixes = 'sk|rk|xai|gsk|hf|pplx|ghp|gho|ghs|glpat|github_pat|xox[abps]'
 
-const passwordInAddress: readonly [RegExp, Replacement] = [
-  /(:\/\/[^\s/?#:@"'<>]{0,200}:)[^\s/?#"'<>]{1,500}@/g,
-  `$1${redacted}@`,
-]
+const passwordInAddress: readonly [RegExp, Replacement] = [/(:\/\/[^\s/?#:@"'<>]*:)[^\s/?#"'<>]+@/g, `$1${redacted}@`]
 
 /** A match also ends where the next key begins, so that a text of many beginnings is not read from each of them to its end. */
 const privateKey: readonly [RegExp, Replacement] = [

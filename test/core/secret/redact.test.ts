@@ -14,6 +14,8 @@ test.each([
   ['Authorization: Basic dXNlcjpwYXNz, again', 'Authorization: Basic [redacted], again'],
   ['cannot reach redis://u:hunter22@h:6379/0', 'cannot reach redis://u:[redacted]@h:6379/0'],
   ['postgres://u:p%40ss@h/db and mysql://v:w0rd@h', 'postgres://u:[redacted]@h/db and mysql://v:[redacted]@h'],
+  [`amqp://u:${'p'.repeat(501)}@h`, 'amqp://u:[redacted]@h'],
+  [`amqp://${'u'.repeat(201)}:w0rd@h`, `amqp://${'u'.repeat(201)}:[redacted]@h`],
   ['https://h/x?api_key=abcd1234&y=1', 'https://h/x?api_key=[redacted]&y=1'],
   ['{"password":"open sesame"}', '{"password":"[redacted]"}'],
   ['password=opensesame', 'password=[redacted]'],
