@@ -5,7 +5,7 @@ import { InputError } from '../../src/core/errors.ts'
 import type { ChatMessage } from '../../src/core/history/chat/chat-message.ts'
 import { encodeGivenHistory } from '../../src/core/history/given-history.ts'
 import { policy } from '../../src/core/policy.ts'
-import { readConversation, writeConversation } from '../../src/formats/formats.ts'
+import { formatNames, readConversation, writeConversation } from '../../src/formats/formats.ts'
 
 const png = 'iVBORw0KGgo='
 const said = (messages: readonly ChatMessage[]) =>
@@ -145,6 +145,11 @@ test('a time that no date can hold is not known, or is refused in a message of t
   expect(() => encodeGivenHistory([{ ...messages[0], at: 1.7e18 }])).toThrow(
     'message 0 has the time 1700000000000000000',
   )
+})
+
+test.each(formatNames)('a time that no date can hold is no reason to write nothing: %s', (format) => {
+  const messages = [{ type: 'user', id: 'm', at: 1e300, content: [{ type: 'text', text: 'x' }] }] as const
+  expect(() => writeConversation(messages, format)).not.toThrow()
 })
 
 test('a call that is null is refused with its place', () => {

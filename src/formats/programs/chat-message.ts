@@ -13,6 +13,7 @@ import type {
   ToolResultMessage,
   UserBlock,
 } from '../../core/history/chat/chat-message.ts'
+import { isTime } from '../../core/hours.ts'
 import type { Format, Losses } from '../format.ts'
 import { argumentsText } from '../parts/arguments.ts'
 import type { Foreign } from '../parts/foreign.ts'
@@ -182,8 +183,9 @@ export function readOutcome(outcome: Foreign, isOk: boolean, said: Said): void {
   else said.result(answers, 'error', errorOutput(outcome.field('error').text()))
 }
 
+/** A time that no date can hold is not known. */
 export function isoOf(at: number): string {
-  return new Date(at).toISOString().replace('Z', '+00:00')
+  return new Date(isTime(at) ? at : 0).toISOString().replace('Z', '+00:00')
 }
 
 function written(messages: readonly ChatMessage[], areBlocks: boolean): Json[] {

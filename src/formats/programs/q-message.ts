@@ -11,6 +11,7 @@ import type {
   ToolResultMessage,
   UserBlock,
 } from '../../core/history/chat/chat-message.ts'
+import { isTime } from '../../core/hours.ts'
 import type { Losses, Written } from '../format.ts'
 import { argumentsObject } from '../parts/arguments.ts'
 import type { Foreign } from '../parts/foreign.ts'
@@ -222,7 +223,7 @@ function writtenUser({ prompt, results }: Pending, folder: string, context: stri
         : prompt === null
           ? { ToolUseResults: { tool_use_results } }
           : { CancelledToolUses: { prompt: text, tool_use_results } },
-    timestamp: at === 0 ? null : new Date(at).toISOString(),
+    timestamp: at === 0 || !isTime(at) ? null : new Date(at).toISOString(),
     images: images.length === 0 ? null : images.map(writtenImage),
   }
 }
