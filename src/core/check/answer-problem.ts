@@ -1,4 +1,7 @@
-/** Duty: say why a value is no answer to an ask: it is none of the options, or does not fit the schema. */
+/**
+ * Duty: say why a value is no answer to an ask: it is none of the options, or does not fit the schema.
+ * A schema that zod cannot read (with `not` or `if`, as tools of other programs have them) is checked by whoever gets the answer.
+ */
 import { z } from 'zod'
 import type { AskBody } from '../worker/ask/ask.ts'
 import { fitTo } from './schema-problems.ts'
@@ -7,6 +10,16 @@ import { fitTo } from './schema-problems.ts'
 export function answerProblem({ options, schema }: Pick<AskBody, 'options' | 'schema'>, value: unknown): string | null {
   if (options !== undefined && !options.includes(value as string)) return `must be one of: ${options.join(', ')}`
   if (schema === undefined) return null
-  const fit = fitTo(z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]), value)
+  const read = readSchema(schema)
+  if (read === null) return null
+  const fit = fitTo(read, value)
   return fit.ok ? null : `does not fit its schema: ${fit.reasons.join('; ')}`
+}
+
+function readSchema(schema: NonNullable<AskBody['schema']>): z.ZodType | null {
+  try {
+    return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])
+  } catch {
+    return null
+  }
 }
