@@ -90,9 +90,23 @@ function wrap({ $defs, ...own }: JsonSchema, isNeeded: boolean): JsonSchema {
 function simplify({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: JsonSchema }): void {
   const { id: _id, ...described } = (zodSchema as unknown as Partial<z.ZodType>).meta?.() ?? {}
   for (const [name, value] of Object.entries(described)) jsonSchema[name] ??= value
+  keepFlags(zodSchema, jsonSchema)
   const { format, pattern, propertyNames } = jsonSchema
   if (zodSchema._zod.def.type === 'object') jsonSchema.additionalProperties ??= false
   if (format !== undefined && typeof pattern === 'string' && pattern.length > patternCharsMax) delete jsonSchema.pattern
   // Property names are always strings, and some providers do not know this keyword.
   if (JSON.stringify(propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames
+}
+
+/** A pattern of JSON Schema has no flags. Zod leaves them out, so that a value in other letters would be refused. */
+function keepFlags(zodSchema: z.core.$ZodTypes, jsonSchema: JsonSchema): void {
+  const { def } = zodSchema._zod
+  const patterns = [def, ...(def.checks ?? []).map((check) => check._zod.def)].map(
+    (part) => (part as { readonly pattern?: RegExp }).pattern,
+  )
+  for (const pattern of patterns) {
+    const kept = pattern?.flags.replace(/[^ims]/g, '')
+    if (pattern === undefined || !kept) continue
+    if (jsonSchema.pattern === pattern.source) jsonSchema.pattern = `(?${kept}:${pattern.source})`
+  }
 }

@@ -1,8 +1,10 @@
 /** Tools as a model sees them. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { answerProblem } from '../../../src/core/check/answer-problem.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
+import { toJsonSchema } from '../../../src/runtime/tool/input-form.ts'
 import { ToolRegistry } from '../../../src/runtime/tool/registry.ts'
 
 function toolOf(name: string, input?: z.ZodType) {
@@ -134,6 +136,11 @@ test('a wrapped schema that the model may leave out is not required', () => {
 
 test('a tool without a schema takes any properties from a model', () => {
   expect(schemaOf()).toEqual({ type: 'object', properties: {}, additionalProperties: true })
+})
+
+test('a pattern keeps its flags in JSON Schema, so that an answer in other letters fits', () => {
+  const schema = toJsonSchema(z.string().regex(/^yes$/i))
+  expect([answerProblem({ schema }, 'YES'), answerProblem({ schema }, 'no')]).toEqual([null, expect.any(String)])
 })
 
 test('a long pattern beside a format is left out; short patterns, and patterns without a format, stay', () => {
