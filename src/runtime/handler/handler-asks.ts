@@ -73,7 +73,7 @@ function answerForm({ options, schema }: AskOptions): Pick<AskBody, 'options' | 
 
 function answerSchema(schema: z.ZodType): Readonly<Record<string, unknown>> {
   try {
-    return toJsonSchema(schema)
+    return toJsonSchema(schema, 'ask')
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new InputError(`the schema of ask has no JSON Schema (${why}). Use only types that JSON can hold.`, { cause })

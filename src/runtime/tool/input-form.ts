@@ -54,9 +54,13 @@ function makeForm(tool: Tool): InputForm {
   }
 }
 
+/** Who reads the schema. A model's provider may refuse a request with a pattern that it cannot read; the answer to an ask is checked by this schema alone. */
+type Reader = 'model' | 'ask'
+
 /** Throws if JSON Schema has no form of a part of it. */
-export function toJsonSchema(schema: z.ZodType): JsonSchema {
-  const settings = { io: 'input', override: simplify } as const
+export function toJsonSchema(schema: z.ZodType, reader: Reader = 'model'): JsonSchema {
+  const override = (part: Converted) => simplify(part, reader)
+  const settings = { io: 'input', override } as const
   // zod 4.0 and 4.1 have no such method.
   const converted =
     typeof (schema as Partial<z.ZodType>).toJSONSchema === 'function'
@@ -87,10 +91,15 @@ function wrap({ $defs, ...own }: JsonSchema, isNeeded: boolean): JsonSchema {
   }
 }
 
-function simplify({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: JsonSchema }): void {
+interface Converted {
+  readonly zodSchema: z.core.$ZodTypes
+  readonly jsonSchema: JsonSchema
+}
+
+function simplify({ zodSchema, jsonSchema }: Converted, reader: Reader): void {
   const { id: _id, ...described } = (zodSchema as unknown as Partial<z.ZodType>).meta?.() ?? {}
   for (const [name, value] of Object.entries(described)) jsonSchema[name] ??= value
-  keepFlags(zodSchema, jsonSchema)
+  noteFlags(zodSchema, jsonSchema, reader)
   const { format, pattern, propertyNames } = jsonSchema
   if (zodSchema._zod.def.type === 'object') jsonSchema.additionalProperties ??= false
   if (format !== undefined && typeof pattern === 'string' && pattern.length > patternCharsMax) delete jsonSchema.pattern
@@ -98,15 +107,19 @@ function simplify({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; json
   if (JSON.stringify(propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames
 }
 
-/** A pattern of JSON Schema has no flags. Zod leaves them out, so that a value in other letters would be refused. */
-function keepFlags(zodSchema: z.core.$ZodTypes, jsonSchema: JsonSchema): void {
+/**
+ * A pattern of JSON Schema has no flags, and zod leaves them out: a right value would be refused. For an ask they become a part of the pattern, where
+ * that is possible. Else the pattern goes: what a model passes is checked by the schema of zod in any case.
+ */
+function noteFlags(zodSchema: z.core.$ZodTypes, jsonSchema: JsonSchema, reader: Reader): void {
   const { def } = zodSchema._zod
   const patterns = [def, ...(def.checks ?? []).map((check) => check._zod.def)].map(
     (part) => (part as { readonly pattern?: RegExp }).pattern,
   )
   for (const pattern of patterns) {
-    const kept = pattern?.flags.replace(/[^ims]/g, '')
-    if (pattern === undefined || !kept) continue
-    if (jsonSchema.pattern === pattern.source) jsonSchema.pattern = `(?${kept}:${pattern.source})`
+    const flags = pattern?.flags.replace(/[dgy]/g, '')
+    if (pattern === undefined || !flags || jsonSchema.pattern !== pattern.source) continue
+    if (reader === 'ask' && /^[ims]+$/.test(flags)) jsonSchema.pattern = `(?${flags}:${pattern.source})`
+    else delete jsonSchema.pattern
   }
 }

@@ -138,9 +138,13 @@ test('a tool without a schema takes any properties from a model', () => {
   expect(schemaOf()).toEqual({ type: 'object', properties: {}, additionalProperties: true })
 })
 
-test('a pattern keeps its flags in JSON Schema, so that an answer in other letters fits', () => {
-  const schema = toJsonSchema(z.string().regex(/^yes$/i))
+test('a pattern with flags is checked with them in an ask, and left out for a model, whose provider may not read it', () => {
+  const schema = toJsonSchema(z.string().regex(/^yes$/i), 'ask')
   expect([answerProblem({ schema }, 'YES'), answerProblem({ schema }, 'no')]).toEqual([null, expect.any(String)])
+  const letters = toJsonSchema(z.string().regex(/^\p{L}+$/u), 'ask')
+  expect(answerProblem({ schema: letters }, 'é')).toBeNull()
+  expect(toJsonSchema(z.string().regex(/^yes$/i))).toEqual({ type: 'string' })
+  expect(toJsonSchema(z.string().regex(/^yes$/g))).toEqual({ type: 'string', pattern: '^yes$' })
 })
 
 test('a long pattern beside a format is left out; short patterns, and patterns without a format, stay', () => {
