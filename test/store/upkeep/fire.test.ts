@@ -49,8 +49,7 @@ describe('a timer that is due', () => {
         dueInMs: null,
         wakeups: [],
         notices: [],
-        elsewhere: [],
-        opensGate: false,
+        follows: undefined,
       }),
     )
     expect(changed).toEqual({})
