@@ -40,10 +40,15 @@ interface Running {
   readonly since: number
 }
 
+type NewChild = (envFile: string, watcher: NodeWatcher) => ChildNode
+
+const newChildNode: NewChild = (envFile, watcher) => new ChildNode(envFile, watcher)
+
 export class ReloadedNode {
   readonly #settings: NodeSettings
   readonly #envFile: string
   readonly #watcher: NodeWatcher
+  readonly #newChild: NewChild
   readonly #children = new Set<ChildNode>()
   #watch: SourceWatch | undefined
   #running: Running | undefined
@@ -55,10 +60,12 @@ export class ReloadedNode {
   #isOver = false
   #said = ''
 
-  constructor(settings: NodeSettings, envFile: string, watcher: NodeWatcher) {
+  /** `newChild`: starts the process of one version; tests give another. */
+  constructor(settings: NodeSettings, envFile: string, watcher: NodeWatcher, newChild: NewChild = newChildNode) {
     this.#settings = settings
     this.#envFile = envFile
     this.#watcher = watcher
+    this.#newChild = newChild
   }
 
   /** The id of the node that works now. */
@@ -175,7 +182,7 @@ export class ReloadedNode {
   }
 
   #child(): ChildNode {
-    const child = new ChildNode(this.#envFile, this.#watcher)
+    const child = this.#newChild(this.#envFile, this.#watcher)
     this.#children.add(child)
     void child.ended.then(({ code, signal }) => {
       this.#children.delete(child)
