@@ -119,7 +119,9 @@ describe.concurrent('troupe demo', () => {
   })
 
   it('troupe demo says what to install without a Redis, and blames no folder', async () => {
-    const { code, stderr } = await cli.project.run(['demo', 'workers'], { env: { ...ownRedis, PATH: '/nowhere' } })
+    // In a folder of its own: another demo of the same folder may just be starting a Redis there, and would be waited for.
+    const folder = dirname(await cli.project.write('no-redis/f.txt', 'one\n'))
+    const { code, stderr } = await cli.project.run(['demo'], { cwd: folder, env: { ...ownRedis, PATH: '/nowhere' } })
     expect(code).toBe(69)
     expect(stderr).toMatch(/^troupe: There is no Redis: .+ install one with: .+\n$/)
   })
