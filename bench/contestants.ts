@@ -1,8 +1,8 @@
 /** Duty: the list of contestants, in the order of the report. */
 import type { Contestant } from './contestant.ts'
 import { flowTree } from './peers/flow-tree.ts'
-import { handwrittenAgent, handwrittenAgentFewSlots } from './peers/handwritten-agent.ts'
-import { handwrittenTree } from './peers/handwritten-tree.ts'
+import { handwrittenAgent, handwrittenAgentFewSlots, handwrittenAgentKept } from './peers/handwritten-agent.ts'
+import { handwrittenTree, handwrittenTreeKept } from './peers/handwritten-tree.ts'
 import { rawJob } from './peers/raw-job.ts'
 import { boundAgent, boundTree, troupeAgent, troupeTree } from './peers/troupe-runs.ts'
 
@@ -11,9 +11,11 @@ export const contestants: readonly Contestant[] = [
   troupeAgent,
   boundAgent,
   handwrittenAgent,
+  handwrittenAgentKept,
   handwrittenAgentFewSlots,
   troupeTree,
   boundTree,
   flowTree,
   handwrittenTree,
+  handwrittenTreeKept,
 ]

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { type Job, Queue, Worker } from 'bullmq'
+import type { Redis } from 'ioredis'
 import { type AgentMessage, agentAnswer, agentQuestion, replyOfModel, resultOfTool } from '../agent-script.ts'
 import { type Contestant, fewSlots, type OpenContestant, type Place, runsInFlight, slots } from '../contestant.ts'
 import {
@@ -16,7 +17,9 @@ import {
   plainConnection,
   waitersMax,
 } from './connections.ts'
+import type { History } from './history.ts'
 import { JsonHistory } from './json-history.ts'
+import { KeptRun, keptRunConnection } from './kept-run.ts'
 
 export const handwrittenAgent: Contestant = {
   id: 'agent-handwritten',
@@ -41,13 +44,37 @@ export const handwrittenAgentFewSlots: Contestant = {
   open: openTunedAgent,
 }
 
+/** The same agent, which owes its users what troupe owes them: see kept-run.ts. */
+export const handwrittenAgentKept: Contestant = {
+  id: 'agent-handwritten-kept',
+  name: 'the same agent with the duties of troupe',
+  unit: 'run',
+  inFlight: runsInFlight,
+  slots,
+  open: openKeptAgent,
+}
+
+type HistoryOf = (runId: string) => Promise<History>
+
 interface RunData {
   readonly runId: string
   readonly question: string
 }
 
 async function openHandwrittenAgent(place: Place): Promise<OpenContestant> {
-  const { redis, queue, worker, settings } = await openAgentQueue(place, slots, false)
+  const redis = plainConnection(place.redisUrl)
+  const history = (runId: string) => JsonHistory.read(redis, historyKey(place, runId))
+  return await openWaitingAgent(place, redis, history)
+}
+
+async function openKeptAgent(place: Place): Promise<OpenContestant> {
+  const redis = keptRunConnection(place.redisUrl)
+  return await openWaitingAgent(place, redis, (runId) => KeptRun.begin(redis, place.namespace, runId))
+}
+
+/** Its producers wait with `waitUntilFinished`, as BullMQ's documentation says. */
+async function openWaitingAgent(place: Place, redis: Redis, history: HistoryOf): Promise<OpenContestant> {
+  const { queue, worker, settings } = await openAgentQueue(place, slots, history)
   const events = await openQueueEvents('runs', settings.prefix, settings.connection)
   return {
     async perform() {
@@ -64,7 +91,9 @@ async function openHandwrittenAgent(place: Place): Promise<OpenContestant> {
 }
 
 async function openTunedAgent(place: Place): Promise<OpenContestant> {
-  const { redis, queue, worker, settings } = await openAgentQueue(place, fewSlots, true)
+  const redis = plainConnection(place.redisUrl)
+  const history = (runId: string) => JsonHistory.read(redis, historyKey(place, runId), true)
+  const { queue, worker, settings } = await openAgentQueue(place, fewSlots, history)
   const completions = await listenForCompletions('runs', settings.prefix, settings.connection)
   return {
     async perform() {
@@ -81,25 +110,29 @@ async function openTunedAgent(place: Place): Promise<OpenContestant> {
   }
 }
 
-async function openAgentQueue({ redisUrl, namespace }: Place, concurrency: number, trusted: boolean) {
+async function openAgentQueue({ redisUrl, namespace }: Place, concurrency: number, history: HistoryOf) {
   const settings = { prefix: namespace, connection: bullmqConnection(redisUrl) }
   const queue = new Queue<RunData, string>('runs', settings)
   queue.setMaxListeners(waitersMax)
-  const redis = plainConnection(redisUrl)
-  const history = (runId: string) => JsonHistory.read(redis, `${namespace}:history:${runId}`, trusted)
   const work = async ({ data }: Job<RunData, string>) => runAgent(await history(data.runId), data.question)
   const worker = new Worker<RunData, string>('runs', work, { ...settings, concurrency })
   await Promise.all([queue.waitUntilReady(), worker.waitUntilReady()])
-  return { redis, queue, worker, settings }
+  return { queue, worker, settings }
+}
+
+function historyKey({ namespace }: Place, runId: string): string {
+  return `${namespace}:history:${runId}`
 }
 
 /** The loop of every agent. It begins after the last recorded message. */
-async function runAgent(history: JsonHistory, question: string): Promise<string> {
+async function runAgent(history: History, question: string): Promise<string> {
   if (history.messages.length === 0) await history.append({ role: 'user', content: question })
   for (;;) {
     const last = history.messages.at(-1) as AgentMessage
-    if (last.role !== 'assistant') await history.append(replyOfModel(history.messages))
-    else if (last.toolCall !== undefined) await history.append(resultOfTool(last.toolCall))
+    if (last.role !== 'assistant') {
+      const reply = replyOfModel(history.messages)
+      await history.append(reply, 'toolCall' in reply ? undefined : 'endsRun')
+    } else if (last.toolCall !== undefined) await history.append(resultOfTool(last.toolCall))
     else return last.content
   }
 }

@@ -6,6 +6,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { type Job, Queue, WaitingChildrenError, Worker } from 'bullmq'
+import type { Redis } from 'ioredis'
 import {
   childAnswer,
   childQuestion,
@@ -23,7 +24,9 @@ import {
   plainConnection,
   waitersMax,
 } from './connections.ts'
+import type { History } from './history.ts'
 import { JsonHistory } from './json-history.ts'
+import { KeptRun, keptRunConnection } from './kept-run.ts'
 
 export const handwrittenTree: Contestant = {
   id: 'tree-handwritten',
@@ -34,19 +37,40 @@ export const handwrittenTree: Contestant = {
   open: openHandwrittenTree,
 }
 
+/** The same tree, which owes its users what troupe owes them: see kept-run.ts. */
+export const handwrittenTreeKept: Contestant = {
+  id: 'tree-handwritten-kept',
+  name: 'the same tree with the duties of troupe',
+  unit: 'tree',
+  inFlight: treesInFlight,
+  slots,
+  open: openKeptTree,
+}
+
+type HistoryOf = (runId: string) => Promise<History>
+
 interface WorkData {
   readonly runId: string
   readonly question: string
 }
 
-async function openHandwrittenTree({ redisUrl, namespace }: Place): Promise<OpenContestant> {
+async function openHandwrittenTree(place: Place): Promise<OpenContestant> {
+  const redis = plainConnection(place.redisUrl)
+  return await openTree(place, redis, (runId) => JsonHistory.read(redis, `${place.namespace}:history:${runId}`))
+}
+
+async function openKeptTree(place: Place): Promise<OpenContestant> {
+  const redis = keptRunConnection(place.redisUrl)
+  return await openTree(place, redis, (runId) => KeptRun.begin(redis, place.namespace, runId))
+}
+
+async function openTree({ redisUrl, namespace }: Place, redis: Redis, historyOf: HistoryOf): Promise<OpenContestant> {
   const connection = bullmqConnection(redisUrl)
   const settings = { prefix: namespace, connection }
-  const redis = plainConnection(redisUrl)
   const queue = new Queue<WorkData, string>('work', settings)
   queue.setMaxListeners(waitersMax)
   const work = async (job: Job<WorkData, string>, token?: string) => {
-    const history = await JsonHistory.read(redis, `${namespace}:history:${job.data.runId}`)
+    const history = await historyOf(job.data.runId)
     return job.name === 'child' ? answerAsChild(history, job.data) : delegate(job, token, history, queue)
   }
   const worker = new Worker('work', work, { ...settings, concurrency: slots })
@@ -67,17 +91,17 @@ async function openHandwrittenTree({ redisUrl, namespace }: Place): Promise<Open
   }
 }
 
-async function answerAsChild(history: JsonHistory, { question }: WorkData): Promise<string> {
+async function answerAsChild(history: History, { question }: WorkData): Promise<string> {
   if (history.messages.length === 0) await history.append({ role: 'user', content: question })
   const answer = childAnswer(question)
-  if (history.messages.length === 1) await history.append({ role: 'assistant', content: answer })
+  if (history.messages.length === 1) await history.append({ role: 'assistant', content: answer }, 'endsRun')
   return answer
 }
 
 async function delegate(
   job: Job<WorkData, string>,
   token: string | undefined,
-  history: JsonHistory,
+  history: History,
   queue: Queue<WorkData, string>,
 ): Promise<string> {
   if (history.messages.length === 0) await history.append({ role: 'user', content: job.data.question })
@@ -92,7 +116,7 @@ async function delegate(
   if (history.messages.length === 2) {
     await history.append({ role: 'tool', callId: 'spawn', content: JSON.stringify(answers) })
   }
-  if (history.messages.length === 3) await history.append({ role: 'assistant', content: answer })
+  if (history.messages.length === 3) await history.append({ role: 'assistant', content: answer }, 'endsRun')
   return answer
 }
 

@@ -4,8 +4,9 @@
  */
 import type { Redis } from 'ioredis'
 import type { AgentMessage } from '../agent-script.ts'
+import type { History } from './history.ts'
 
-export class JsonHistory {
+export class JsonHistory implements History {
   readonly #redis: Redis
   readonly #key: string
   readonly #trusted: boolean
