@@ -57,7 +57,7 @@ function readFlags(argv: readonly string[]): Flags | number {
 
 const helpText = `
 Examples:
-  npm run bench                                  everything, in about eight minutes
+  npm run bench                                  everything, in about nine minutes
   npm run bench -- --only P1,P4 --repeats 3      runs and trees against the bound, and what a run costs Redis
   npm run --silent bench -- --json               {"id":"P1a","value":…,"target":…,"ok":…}, a line per figure
 
