@@ -18,7 +18,7 @@ export function answerProblem({ options, schema }: Pick<AskBody, 'options' | 'sc
 
 function readSchema(schema: NonNullable<AskBody['schema']>): z.ZodType | null {
   try {
-    return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])
+    return z.fromJSONSchema(schema)
   } catch {
     return null
   }
