@@ -132,14 +132,17 @@ async function besideOthersKind(): Promise<void> {
   void [busy, node]
 }
 
-/** Gives two sessions work all the time, one of them with weight 3, and tells how many turns each gets. */
+/**
+ * Gives two sessions work all the time, one of them with weight 3, and tells how many turns each gets. One step spawns 500 children at most: each turn
+ * lasts so long that neither session runs out of them.
+ */
 async function weights(): Promise<void> {
   const place = at()
   const ended = { heavy: 0, light: 0 }
   const counted = (name: keyof typeof ended) =>
     defineWorker({
       async receive(_, self) {
-        await wait(60)
+        await wait(120)
         ended[name]++
         self.reply(null)
       },
