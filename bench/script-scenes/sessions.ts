@@ -23,6 +23,27 @@ async function recordKey({ redis }: Stage, id: string): Promise<string> {
   return String(key)
 }
 
+/** Puts so many further workers into a session by hand, since to spawn them would take minutes. Returns the tag of its keys. */
+async function putWorkers(
+  stage: Stage,
+  session: { readonly id: string; readonly rootId: string },
+  count: number,
+  status: 'queued' | 'idle',
+): Promise<string> {
+  const own = await recordKey(stage, session.rootId)
+  const [tag, root] = own.split(':w:') as [string, string]
+  const pipeline = stage.redis.pipeline()
+  for (let index = 0; index < count; index++) {
+    const id = `${root.slice(0, 24)}${index.toString(16).padStart(9, '0')}${root.slice(33)}`
+    const record = { schema: '8', depth: '1', status, kind: 'sink', path1: `${root}:1`, call: index + 1 }
+    pipeline.hset(`${tag}:w:${id}`, record).rpush(`${tag}:s:${session.id}:workers`, id)
+    if (status === 'queued') pipeline.zadd(`${tag}:run:default`, index + 10, id)
+  }
+  pipeline.hset(own, 'workers', String(count + 1))
+  await pipeline.exec()
+  return tag
+}
+
 export const sessionScenes: Readonly<Record<string, Scene>> = {
   cancel: {
     figure: 'a cancel of 500 children that wait',
@@ -107,34 +128,12 @@ export const sessionScenes: Readonly<Record<string, Scene>> = {
   paused: {
     figure: 'a pause and a resume of a session with 5 000 queued workers',
     node: { concurrency: 16 },
-    async act({ troupe, redis }) {
+    async act(stage) {
+      const { troupe, redis } = stage
       const made = await troupe.sessions.createMany(Array.from({ length: 16 }, () => ({ kind: 'busy', input: null })))
       await wait(500)
       const session = await troupe.sessions.create({ kind: 'sink', input: 1, limits, keepOpen: true })
-      const [own] = await redis.keys(`*:w:${session.rootId}`)
-      const tag = String(own).replace(/:w:.*/, '')
-      const root = String(own).split(':w:')[1]
-      const pipeline = redis.pipeline()
-      for (let index = 0; index < 5_000; index++) {
-        const id = `${String(root).slice(0, 24)}${index.toString(16).padStart(9, '0')}${String(root).slice(33)}`
-        pipeline.hset(
-          `${tag}:w:${id}`,
-          'schema',
-          '8',
-          'depth',
-          '1',
-          'status',
-          'queued',
-          'kind',
-          'sink',
-          'path1',
-          `${root}:1`,
-          'call',
-          index + 1,
-        )
-        pipeline.zadd(`${tag}:run:default`, index + 10, id).rpush(`${tag}:s:${session.id}:workers`, id)
-      }
-      await pipeline.exec()
+      const tag = await putWorkers(stage, session, 5_000, 'queued')
       await session.pause()
       for (const one of made) if (one.status === 'fulfilled') await one.value.cancel()
       await until(async () => (await redis.zcard(`${tag}:s:${session.id}:held`)) >= 5_000)
@@ -168,33 +167,10 @@ export const sessionScenes: Readonly<Record<string, Scene>> = {
   ended: {
     figure: 'a limit for a session that has ended and had 10 000 workers, and an audit of it',
     async act(stage) {
-      const { troupe, redis } = stage
+      const { troupe } = stage
       const session = await troupe.sessions.create({ kind: 'echo', input: 1, limits })
       await session.result()
-      const own = await recordKey(stage, session.rootId)
-      const [tag, root] = own.split(':w:') as [string, string]
-      const pipeline = redis.pipeline()
-      for (let index = 0; index < 10_000; index++) {
-        const id = `${root.slice(0, 24)}${index.toString(16).padStart(9, '0')}${root.slice(33)}`
-        pipeline.hset(
-          `${tag}:w:${id}`,
-          'schema',
-          '8',
-          'depth',
-          '1',
-          'status',
-          'idle',
-          'kind',
-          'sink',
-          'path1',
-          `${root}:1`,
-          'call',
-          index + 1,
-        )
-        pipeline.rpush(`${tag}:s:${session.id}:workers`, id)
-      }
-      pipeline.hset(own, 'workers', '10001')
-      await pipeline.exec()
+      await putWorkers(stage, session, 10_000, 'idle')
       await session.limit({ tokens: 5 }).catch(() => {})
       await troupe.audit()
     },

@@ -101,12 +101,6 @@ const mutants: readonly Mutant[] = [
     check: checks.aCountOfResultsBeforeTheEndQueuesTheParent,
   },
   {
-    guard: 'results that an ended run dropped are none that a later run waits for',
-    script: commitScript,
-    takenOut: 'line',
-    check: checks.resultsThatARunDroppedAreNotAwaited,
-  },
-  {
     guard: 'end-of-turn test of the results lane',
     script: commitScript,
     takenOut: 'line',

@@ -75,6 +75,7 @@ export interface Answered {
 }
 
 interface AnsweredAndTrusted extends Answered {
+  /** Ids of the other approvals that were approved because the answer trusts their tool. */
   readonly alsoApproved: readonly string[]
 }
 

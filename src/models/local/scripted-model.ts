@@ -2,6 +2,7 @@
  * Duty: a model that replies from a script, for tests and measurements. It loads nothing of the AI SDK.
  */
 
+import { beforeAbort } from '../../core/before-abort.ts'
 import { preview } from '../../core/check/preview.ts'
 import type { Model, ModelCall, ModelReply, ModelRequest } from '../../core/definition/model.ts'
 import { TerminalError } from '../../core/errors.ts'
@@ -85,16 +86,4 @@ function deliver(id: string, reply: ScriptedReply, call: ModelCall): ModelReply 
 
 function finishReasonOf(content: readonly AssistantBlock[]): 'tool-calls' | 'stop' {
   return content.some(({ type }) => type === 'tool-call') ? 'tool-calls' : 'stop'
-}
-
-async function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  // The reason is thrown unchanged, even if it is no Error, because the code that aborted expects it.
-  const abort = () => reject(signal.reason as Error)
-  signal.addEventListener('abort', abort, { once: true })
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
 }

@@ -283,7 +283,6 @@ export class HandlerSelf implements Self<unknown> {
       throw new TerminalError(`${this.kind} replied twice to one message: a run ends once.`)
     }
     const replyJson = resultJson(this.#context.definition, this.kind, value)
-    // The parent gets the reply, and the history has it.
     // The history of a child has its reply, and its parent gets it. It counts less than twice: a child may answer whatever reaches it with the largest value.
     this.#bounds.count('reply', replyJson, this.parentId === null ? 1 : 1.5)
     this.requests.replyJson = replyJson

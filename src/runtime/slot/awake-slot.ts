@@ -4,8 +4,8 @@
  * slot runs itself (inline-children.ts), which slots are free (slots.ts).
  * SLOT-1 The slot claims until the run queue is empty, its time is over, or the node drains. If a wake-up of another run queue found no free slot
  *    here, the slot goes to the queue that has been without a slot for longest. It goes with the end of its turn, but stays in its queue for 20 ms at
- *    least: no queue waits for longer than about a turn of another. Later the slot returns to the queue that it left: the wake-up for the rest of that queue may
- *    have reached a node that is full.
+ *    least: no queue waits for longer than about a turn of another. Later the slot returns to the queue that it left: the wake-up for the rest of
+ *    that queue may have reached a node that is full.
  * SLOT-2 A worker that was handed out for a repeated claim (NONCE-2) runs only if its lease can be renewed: it may be old.
  * SLOT-3 If a turn of the slot lasted, its wake-up is among the busy ones. The next claim that is answered, or leaving, takes it out.
  */

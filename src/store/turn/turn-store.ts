@@ -66,8 +66,10 @@ interface Waiting extends CommitArgs {
 const firstText = 2
 /** About how many bytes the fields of a commit take in the header. */
 const fieldsBytes = 400
-/** What a part of a commit costs Redis beside its texts, as the bytes that cost as much: commits that have many of them share no script. */
-const partBytes = { spawns: 400, sends: 1_000, asks: 500, withdraws: 500, timers: 250 } as const
+/** What the parts of a commit cost Redis beside their texts, as the bytes that cost as much: commits that have many of them share no script. */
+function partBytes({ spawns, sends, asks, withdraws, timers }: CommitRequest): number {
+  return 400 * spawns.length + 1_000 * sends.length + 500 * (asks.length + withdraws.length) + 250 * timers.length
+}
 
 const historyPage = 1_000
 
@@ -113,8 +115,7 @@ export class RedisTurnStore implements TurnStore {
 
   commit(request: CommitRequest): Promise<CommitAnswer> {
     const { fields, texts } = commitArgs(request, this.#o.policy)
-    let bytes = bytesOf(texts) + fieldsBytes
-    for (const [part, each] of Object.entries(partBytes)) bytes += each * request[part as keyof typeof partBytes].length
+    const bytes = bytesOf(texts) + fieldsBytes + partBytes(request)
     const answer = Promise.withResolvers<CommitAnswer>()
     const claimsIn = fields.claim || fields.inline ? request.pool : null
     this.#commits.add({ fields, texts, bytes, claimsIn, answer })

@@ -5,12 +5,13 @@ import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import { encodeInput } from '../../../src/core/worker/message/message.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
-import { blobKey, partitionKeys, workerKeys } from '../../../src/store/keys.ts'
+import { partitionKeys } from '../../../src/store/keys.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { commandsNaming } from '../../support/redis/watched-commands.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import { blame } from '../support/blame.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
@@ -21,11 +22,6 @@ const agent = defineWorker({
     return say(last?.role === 'user' && last.content[0]?.type === 'text' ? last.content[0].text : '')
   }),
 })
-
-/** Leaves a worker as if it had taken its node down again and again. */
-async function blame(troupe: TestTroupe, workerId: string): Promise<void> {
-  await troupe.redis.hset(workerKeys(troupe.tag, workerId).record, 'isolated', '3', 'crashes', '5')
-}
 
 test('no more letters are read than are asked for, since each may hold a large message', async () => {
   await using troupe = await TestTroupe.connect()
@@ -199,21 +195,6 @@ describe('a message that was put aside', () => {
     expect(await troupe.client.deadLetters()).toMatchObject([{ id, dismissed: true, redrivenAs: null }])
     expect(await troupe.client.sessions.list()).toHaveLength(2)
     expect((await troupe.client.audit()).findings).toEqual([])
-  })
-
-  test('a message that was put aside begins a new session with the media that its own keeps beside it', async () => {
-    await using troupe = await TestTroupe.connect()
-    const bytes = Buffer.alloc(800_000, 'a\n')
-    const session = await troupe.create('echo', [{ type: 'file', mediaType: 'text/plain', data: bytes }])
-    await blame(troupe, session.rootId)
-    await troupe.startNode({ echo })
-    await session.result()
-    const [made] = await troupe.client.redrive({ all: true, newSession: true })
-    const begun = made?.newSessionId ?? ''
-    const { value } = (await troupe.client.sessions.get(begun).result()) as { readonly value?: unknown }
-    const [{ url }] = value as [{ readonly url: string }]
-    expect(url).toMatch(/^blob:/)
-    expect(await troupe.redis.exists(blobKey(troupe.tag, begun, url.slice(5)))).toBe(1)
   })
 
   test('a message that was put aside begins a session of its kind even if its own was pruned', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { connectInternal } from '../../../src/client/client.ts'
 import type { Session } from '../../../src/client/session/session.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import { newId, partitionOfKey, rootIdOf, sessionIdOfRoot } from '../../../src/core/ids.ts'
+import { newId, rootIdOf, sessionIdOfRoot } from '../../../src/core/ids.ts'
 import { hardSessionLimits } from '../../../src/core/policy.ts'
 import { tagOf } from '../../../src/store/keys.ts'
 import { takeSnapshot } from '../../support/snapshot.ts'
@@ -198,22 +198,6 @@ describe('sessions.get and workers.get', () => {
     await expect(client.audit({ sessionId: id })).rejects.toMatchObject(session)
     await expect(client.workers.list({ sessionId: id })).rejects.toMatchObject(session)
     await expect(client.redrive({ workerId: rootIdOf(id) })).rejects.toMatchObject(worker)
-  })
-
-  test('a client looks whether a partition is new before it says that an id is not known', async () => {
-    await using troupe = await TestTroupe.connect()
-    const { client, redisUrl, namespace } = troupe
-    await troupe.create('nobody')
-    await using other = await connectInternal({ redisUrl, namespace })
-    await other.partitions.raise(8)
-    const key = Array.from({ length: 99 }, (_, number) => `key ${number}`).find((one) => partitionOfKey(one, 8) === 5)
-    const { id: sessionId } = await other.sessions.create({ kind: 'nobody', input: null, idempotencyKey: key })
-    const calls = [
-      client.asks.list({ sessionId }),
-      client.workers.list({ sessionId }),
-      client.audit({ sessionId }).then(({ findings }) => findings),
-    ]
-    expect(await Promise.all(calls)).toEqual([[], [expect.objectContaining({ id: rootIdOf(sessionId) })], []])
   })
 })
 

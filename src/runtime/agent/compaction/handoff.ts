@@ -4,6 +4,7 @@
  * HANDOFF-2 Whatever is no summary (an error, an empty or a cut reply, a call, a text that is longer than what it stands for) is an error here.
  * HANDOFF-3 It ends when its signal fires, even if the model ignores that.
  */
+import { beforeAbort } from '../../../core/before-abort.ts'
 import type { Model, ModelReply, PromptMessage } from '../../../core/definition/model.ts'
 import { TransientError, toRuntimeError } from '../../../core/errors.ts'
 import { replyProblem } from '../../../core/history/chat/chat-codec.ts'
@@ -69,18 +70,6 @@ export async function writeHandoff(
     }
   }
   throw new Error('unreachable')
-}
-
-/** Rejects when the signal fires, whatever the work does. */
-async function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const stop = () => reject(signal.reason as Error)
-  signal.addEventListener('abort', stop)
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
 }
 
 function accepted(model: Model, reply: ModelReply, charsBefore: number): Handoff {

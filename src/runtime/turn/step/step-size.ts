@@ -1,6 +1,7 @@
 /**
- * Duty: how much of Redis a step takes. Its parts are weighed by what they cost there. Its bytes count as parts, so parts and bytes share one limit. A commit holds no more than one `receive` may ask for (`stepPartsMax`): so it holds Redis for
- * less than 10 ms (docs/decisions/0044-what-one-commit-may-hold.md).
+ * Duty: how much of Redis a step takes. Its parts are weighed by what they cost there. Its bytes count as parts, so parts and bytes share one limit.
+ * A commit holds no more than one `receive` may ask for (`stepPartsMax`): so it holds Redis for less than 10 ms
+ * (docs/decisions/0044-what-one-commit-may-hold.md).
  */
 import { policy } from '../../../core/policy.ts'
 import type { Step } from './step.ts'

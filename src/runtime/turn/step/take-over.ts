@@ -1,6 +1,6 @@
 /**
- * Duty: note in the first entry that a turn records that the turn took its worker over: an earlier turn recorded nothing, because its node died or lost its
- * lease. So a history shows attempts and take-overs in their order.
+ * Duty: note in the first entry that a turn records that the turn took its worker over: an earlier turn recorded nothing, because its node died or
+ * lost its lease. So a history shows attempts and take-overs in their order.
  */
 import { withTakenOver } from '../../../core/history/entry.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'

@@ -4,7 +4,8 @@ KEYS[1] root      hash               KEYS[2] leases   zset               KEYS[3]
 KEYS[4] idem      string
 ARGV[1] sessionId     ARGV[2] note         json: who paused it, why and when                     ARGV[3] channel  of notices
 ARGV[4] event         ARGV[5] idemMs       how long the key of this call is known; 0: the call only asks again how many turns are left of a pause
-Returns {"ok", turns} | {"not_found"} | {"finished", state} | {"resumed"}: somebody ended the pause that is asked about, or that this call made when it was sent before. turns: how many of its running turns may still begin something
+Returns {"ok", turns} | {"not_found"} | {"finished", state} | {"resumed"}: somebody ended the pause that is asked about, or that this call made when it
+        was sent before. turns: how many of its running turns may still begin something
 Builds  T:w:<id> of workers that run; T:s:<session>:quiet.
 Events  session.paused of one that was not paused. Pausing a session that is paused is "ok", and writes nothing. A known key: the call is sent
         again, and must not undo a resume that came after it. ]]

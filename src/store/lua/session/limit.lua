@@ -44,9 +44,9 @@ local function leftSome(from)
   end
   return false, #ids == workersMost and from + workersMost -- guard: a limit looks at all workers, however many calls that takes
 end
-local isLeft, next = false, false
-if state ~= 'active' then isLeft, next = leftSome(header.from or 0) end
-if next then return { 'more', digits(next) } end
+local isLeft, further = false, false
+if state ~= 'active' then isLeft, further = leftSome(header.from or 0) end
+if further then return { 'more', digits(further) } end
 if state ~= 'active' and not isLeft then return { 'finished', state } end -- guard: a finished session takes no limit | a session that left detached workers takes a limit
 local before = caps or header.start -- guard: a limit that is not set anew stays
 local callsBefore, tokensBefore, toolCallsBefore = string.match(before, '^(%d+) (%d+) (%d+)$')

@@ -1,4 +1,5 @@
---[[ fire – posts due timers, ends asks that expire, brings back workers of sessions that were resumed, lets waiting runs begin at gates that open, and returns the notices that are to be sent.
+--[[ fire – posts due timers, ends asks that expire, brings back workers of sessions that were resumed, lets waiting runs begin at gates that open, and
+returns the notices that are to be sent.
 Why a script   a timer that is removed but not posted would be lost; one that is posted but not removed would fire twice.
 KEYS[1] timers    zset               KEYS[2] events   stream              KEYS[3] gates    zset
 ARGV[1] batch         ARGV[2] seed         ARGV[3] wakeupMs         ARGV[4] told

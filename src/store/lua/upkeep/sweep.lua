@@ -324,11 +324,11 @@ local function writeUnhosted(pool, id, kind)
 end
 
 -- Workers in queues of kinds that this node does not host: the nodes that hosted them may have left.
-local function healKindQueues(pool, hosts)
+local function healKindQueues(pool, hosted)
   local queued = queuedKinds(tag, pool)
   for index = 1, #queued do
     local kind = queued[index]
-    local mustGo = not hosts(kind) and (movedTo(pool, kind) or not isHosted(kind))
+    local mustGo = not hosted[kind] and (movedTo(pool, kind) or not isHosted(kind))
     local some = mustGo and firstIn(kindQueueKey(tag, pool, kind)) or {}
     for number = 1, #some do
       if not writeMoved(pool, some[number], kind) then writeUnhosted(pool, some[number], kind) end -- guard: a worker leaves the queue of its kind when nobody hosts it
@@ -336,12 +336,13 @@ local function healKindQueues(pool, hosts)
   end
 end
 
--- Says of a kind whether this node hosts it in a pool.
-local function hostsOf(pool)
+-- The kinds that this node hosts in a pool, by name.
+local function hostedIn(pool)
   local hosted = {}
   for kind in string.gmatch(pool.kinds, '%S+') do hosted[kind] = true end
-  return function(kind) return hosted[kind] end
+  return hosted
 end
+local function hasKind(hosted, kind) return hosted[kind] end
 
 -- Wake-ups for this node's free slots, by the wake-up rule, counting only workers that it can run. Workers that no live node can run leave the run
 -- queue: claims look only so far, and would never get past them.
@@ -354,9 +355,9 @@ for index = 1, #pools do
     redis.call('DEL', tag .. ':per-wake:' .. pool.name)
   end
   -- If this node has no free slot and a worker of this queue is late, one of its slots in another pool comes here next.
-  local hosts = hostsOf(pool)
-  healKindQueues(pool.name, hosts)
-  local queues = queuesOf(tag, pool.name, hosts)
+  local hosted = hostedIn(pool)
+  healKindQueues(pool.name, hosted)
+  local queues = queuesOf(tag, pool.name, hasKind, hosted)
   if pool.free > 0 or hasLate(queues) then
     local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool.name, digits(now), '+inf')
     -- It looks as far as claims do, and no further than there are slots for.
@@ -374,7 +375,7 @@ for index = 1, #pools do
         some = queues[at] and redis.call('ZRANGE', queues[at], 0, most - fit - 1) or {}
       elseif isDamaged then
         writeDamaged(tag, pool.name, { { id = id, key = queues[at] } })
-      elseif kind and hosts(kind) then -- guard: a sweep sends wake-ups for workers that its node can run
+      elseif kind and hosted[kind] then -- guard: a sweep sends wake-ups for workers that its node can run
         fit = fit + 1
         -- The wake-ups that are out may belong to slots of nodes that host other kinds and are never without work: those pass this worker over for ever.
         if isLate(id) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts

@@ -9,7 +9,7 @@ import type { Place } from '../place.ts'
 
 export type Check = (place: Place) => Promise<void>
 
-const resultOf = (child: HandTurn) =>
+export const resultOf = (child: HandTurn) =>
   encodeResult({ id: child.worker, name: child.assignment.name, kind: 'echo' }, child.assignment.call ?? 0, {
     status: 'completed',
     valueJson: '1',
@@ -105,25 +105,6 @@ export const aCountOfResultsBeforeTheEndQueuesTheParent: Check = async (place) =
     turn.record({ pendingCalls: [1, 2], end: { wait: 'results:2', next: null } }),
   )
   expect(asked.map(({ name }) => name)).not.toContain('lrange')
-  expect(await placeOf(place, root)).toBe('queued')
-}
-
-export const resultsThatARunDroppedAreNotAwaited: Check = async (place) => {
-  const { root } = await place.create()
-  const node = place.node()
-  const turn = await node.claim()
-  const spawn = (call: number, run: number) => place.child(root, call, `c${call}`, { run })
-  await turn.record({ inputsConsumed: 1, spawns: [spawn(1, 1)], pendingCalls: [1] })
-  const dropped = await node.claim()
-  await dropped.complete({ result: resultOf(dropped) })
-  await turn.record({ outcome: 'completed', open: false, pendingCount: 1 })
-  await place.post(root, 'for run 2')
-  await turn.record({ inputsConsumed: 1, spawns: [spawn(1, 2), spawn(2, 2)], pendingCalls: [1, 2] })
-  const children = [await node.claim(), await node.claim()] as const
-  await children[0].complete({ result: resultOf(children[0]) })
-  await turn.record({ pendingCalls: [1, 2], end: { wait: 'results:2', next: null } })
-  expect(await placeOf(place, root)).toBe('parked')
-  await children[1].complete({ result: resultOf(children[1]) })
   expect(await placeOf(place, root)).toBe('queued')
 }
 

@@ -1,11 +1,11 @@
-/** Like checks.ts, of what cancels have still to end. */
+/** Like checks.ts, of what cancels have still to end, and what an ended run leaves behind. */
 import { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import { waitUntil } from '../../../support/wait-until.ts'
 import type { Place } from '../place.ts'
 import { forked } from '../session/fork-checks.ts'
 import { cancelledEnd } from './cancel-scenes.ts'
-import type { Check } from './checks.ts'
+import { type Check, resultOf } from './checks.ts'
 
 const statusOf = async (place: Place, id: string) => (await place.record(id)).status
 
@@ -111,4 +111,23 @@ export const aCopyEndsWhatItsOriginalWasToEnd: Check = async (place) => {
   await place.node().upkeep.finishCancelled()
   const workers = await place.redis.lrange(place.sessionKeys(copy.id).workers, 0, -1)
   expect(await Promise.all(workers.map((id) => statusOf(place, id)))).toEqual(workers.map(() => 'terminal'))
+}
+
+export const resultsThatARunDroppedAreNotAwaited: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node()
+  const turn = await node.claim()
+  const spawn = (call: number, run: number) => place.child(root, call, `c${call}`, { run })
+  await turn.record({ inputsConsumed: 1, spawns: [spawn(1, 1)], pendingCalls: [1] })
+  const dropped = await node.claim()
+  await dropped.complete({ result: resultOf(dropped) })
+  await turn.record({ outcome: 'completed', open: false, pendingCount: 1 })
+  await place.post(root, 'for run 2')
+  await turn.record({ inputsConsumed: 1, spawns: [spawn(1, 2), spawn(2, 2)], pendingCalls: [1, 2] })
+  const children = [await node.claim(), await node.claim()] as const
+  await children[0].complete({ result: resultOf(children[0]) })
+  await turn.record({ pendingCalls: [1, 2], end: { wait: 'results:2', next: null } })
+  expect(await statusOf(place, root)).toBe('parked')
+  await children[1].complete({ result: resultOf(children[1]) })
+  expect(await statusOf(place, root)).toBe('queued')
 }

@@ -1,4 +1,4 @@
-/** Mutants of what cancels have still to end. */
+/** Mutants of what cancels have still to end, and of what an ended run leaves behind. */
 import {
   cancelScript,
   cancelWorkerScript,
@@ -11,6 +11,11 @@ import type { Mutant } from '../mutant.ts'
 import * as checks from './ending-checks.ts'
 
 const lines = [
+  [
+    'results that an ended run dropped are none that a later run waits for',
+    commitScript,
+    checks.resultsThatARunDroppedAreNotAwaited,
+  ],
   ['a cancel of a session looks at all of its workers', cancelScript, checks.aCancelOfASessionReachesAll],
   ['a cancel of a worker looks at all of its session', cancelWorkerScript, checks.aCancelOfAWorkerReachesAllBelowIt],
   ['a cancel of a run looks at its worker', cancelWorkerScript, checks.aCancelOfARunReachesItsWorker],

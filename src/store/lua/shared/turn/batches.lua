@@ -31,8 +31,8 @@ local function bytesOfCommits(texts)
   return bytes
 end
 
--- Claims the slots' next workers, unless the commits, or the claims before, have cost as much as one script may. A claim that meets an error (a key that may not be touched while its slot migrates) must not undo what was
--- written before: its slot finds nothing, and asks again when its next wake-up comes.
+-- Claims the slots' next workers, unless the commits, or the claims before, have cost as much as one script may. A claim that meets an error (a key that
+-- may not be touched while its slot migrates) must not undo what was written before: its slot finds nothing, and asks again when its next wake-up comes.
 local function writeClaims(tag, batch, texts)
   local bytes, bytesMost, looks, looksMost = bytesOfCommits(texts), 1048576, 0, 256
   for index = 1, #batch.claims do

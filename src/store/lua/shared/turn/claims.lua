@@ -244,7 +244,7 @@ end
 -- Plans to take the first queued worker that this node can run. Reads before it writes, also when it follows a commit in one script. A worker whose keys
 -- cannot be read or written is damaged: it must not keep others from running.
 local function planClaim(tag, claim)
-  local queues, hasOthers = queuesOf(tag, claim.pool, function(kind) return placeOfKind(claim, kind) end)
+  local queues, hasOthers = queuesOf(tag, claim.pool, placeOfKind, claim)
   local met = { unfit = hasOthers, looked = #queues - 1, gone = {}, damaged = {}, held = {}, foreign = {} } -- guard: a wake-up goes on to nodes that host the kinds of other queues
   for index = 1, #queues do
     local found = planFrom(tag, claim, queues[index], met)
@@ -277,6 +277,7 @@ end
 -- they cost no claim more until their sessions are resumed.
 local function writeMet(tag, pool, met)
   writeDamaged(tag, pool, met.damaged)
+  if #met.held + #met.gone + #met.foreign == 0 then return end
   local held, gone = {}, {}
   for index = 1, #met.held do
     local one = met.held[index]

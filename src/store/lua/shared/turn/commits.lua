@@ -287,7 +287,8 @@ local function writeTurnEnd(tag, turn, batch)
   else
     change(turn, 'status', hit == 'whole' and 'terminal' or (open or wait == 'retry') and 'parked' or 'idle')
   end
-  -- The conversation was closed between its last run and the end of this turn: `close` ends only a conversation that rests. Only `close` writes this mode: a root that was created as a job has none.
+  -- The conversation was closed between its last run and the end of this turn: `close` ends only a conversation that rests. Only `close` writes this
+  -- mode: a root that was created as a job has none.
   if record.mode == 'job' and not (again or outcome or hit or open) and wait == 'any' and not (record.cancel or record.ended) then -- guard: a closed conversation ends with the turn that it was closed in
     turn.ended = 'completed'
     change(turn, 'ended', turn.ended .. ' ' .. digits(timeOf(batch)))

@@ -33,7 +33,8 @@ local function readSpawn(commit, texts, sent, at, id, kind, pool, call)
   return spawn
 end
 
--- Reads the children. A field that a child leaves out has the value that it had for the child before. Types are compared here, since a call for each of 750 children costs more.
+-- Reads the children. A field that a child leaves out has the value that it had for the child before. Types are compared here, since a call for each
+-- of hundreds of children costs more.
 local function readSpawns(commit, texts)
   local all, spawns, kind, pool, call = listOf(commit, 'spawns'), {}, nil, nil, 0
   for index = 1, #all do
