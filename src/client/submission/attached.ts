@@ -56,7 +56,7 @@ function readBlock(block: unknown, index: number): unknown {
   }
   if (file !== undefined)
     throw new InputError(
-      `content[${index}] names a file. No input has a file read: pass the block that \`await attachment(path)\` makes, or the bytes in \`data\`.`,
+      `content[${index}] names a file. No input has a file read: a program passes the block that \`await attachment(path)\` makes, or the bytes in \`data\`; the command line takes --attach <path>.`,
     )
   const options = { ...(mediaType !== undefined && { mediaType }), ...(filename !== undefined && { filename }) }
   const read = mediaBlock(data as Uint8Array, options)
