@@ -116,7 +116,10 @@ end
 if #goneKinds > 0 then redis.pcall('HINCRBY', metaKey, 'kinds', 1) end -- guard: nodes learn that a kind was forgotten
 redis.call('HDEL', metaKey, 'formerAt')
 redis.call('HSET', metaKey, 'formerAt', digits(now))
+-- Of very many that nobody hosts since a moment, the next call notes the others.
+local notedMost = 1000
 for name in pairs(known) do
+  if #new >= 2 * notedMost then break end
   if not hosted[name] and not since[name] then new[#new + 1], new[#new + 2] = digits(now), name end
 end
 inParts('ZADD', new)
