@@ -11,8 +11,9 @@ export class BackgroundTasks {
     for (const note of spawned) if (note.detached) this.#tasks.set(note.id, note)
   }
 
+  /** A branch begins with the notes of its first conversation, whose tasks it does not have. */
   told(ids: readonly string[]): void {
-    for (const id of ids) this.#told.add(id)
+    for (const id of ids) if (this.#tasks.has(id)) this.#told.add(id)
   }
 
   /** The tasks in the order in which they were started. */

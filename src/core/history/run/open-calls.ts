@@ -5,10 +5,11 @@
  * OPEN-CALLS-2 Entries that cannot be read are passed over.
  * OPEN-CALLS-3 A `once` call that was started is never answered with "it did not finish", because a model that reads this would make
  *              the call again.
+ * OPEN-CALLS-4 If somebody let a failed run go on, the calls that it runs again are open until they are answered anew.
  */
 import { readChatMessage } from '../chat/chat-codec.ts'
 import { type Json, type ToolOutput, type ToolStatus, toolCallsOf } from '../chat/chat-message.ts'
-import { type Entry, entryJson } from '../entry.ts'
+import { type Entry, entryJson, type RetriedEntry } from '../entry.ts'
 
 export interface OpenCall {
   readonly toolCallId: string
@@ -30,7 +31,8 @@ const none: OpenCalls = { calls: [], run: 0, epoch: 0 }
 const runEnds: ReadonlySet<string> = new Set<Entry['type']>(['completed', 'failed', 'cancelled'])
 
 /** Reads the newest entries of a history, in order. Returns null if they do not reach back to the newest reply. */
-export function openCallsIn(newest: readonly Entry[]): OpenCalls | null {
+export function openCallsIn(all: readonly Entry[]): OpenCalls | null {
+  const newest = withoutTakenBack(all)
   const last = newest.findLastIndex((entry) => runEnds.has(entry.type) || callsOfReply(entry) !== null)
   const reply = newest[last]
   if (reply === undefined) return null
@@ -39,6 +41,22 @@ export function openCallsIn(newest: readonly Entry[]): OpenCalls | null {
   // A damaged number is read as 1: the entries that answer the calls must be readable.
   const epochs = since.map(({ epoch }) => wholeOr1(epoch))
   return { calls: since.reduce(openCallsAfter, []), run: wholeOr1(reply.run), epoch: Math.max(...epochs) }
+}
+
+/** A failed run that goes on has not ended, and nothing is known of the calls that it runs again (OPEN-CALLS-4). */
+function withoutTakenBack(entries: readonly Entry[]): readonly Entry[] {
+  let left: Entry[] = []
+  for (const entry of entries) {
+    if (entry.type === 'retried') left = left.filter((one) => !takesBack(entry, one))
+    left.push(entry)
+  }
+  return left
+}
+
+function takesBack({ run, reopened = [] }: RetriedEntry, entry: Entry): boolean {
+  if (entry.type === 'failed') return entry.run === run
+  const isOfCall = entry.type === 'toolResult' || entry.type === 'toolStarted' || entry.type === 'subCallStarted'
+  return isOfCall && reopened.includes(entry.toolCallId)
 }
 
 const wholeOr1 = (number: unknown) => (Number.isSafeInteger(number) ? (number as number) : 1)

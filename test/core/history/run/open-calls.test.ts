@@ -74,6 +74,23 @@ describe('openCallsIn', () => {
     }
   })
 
+  test('knows the calls that a retried run runs again, as the context container has them (OPEN-CALLS-4)', () => {
+    const started = make({ type: 'toolStarted', toolCallId: 'a', toolName: 'look' })
+    const failed = make({ type: 'failed', failure: { code: 'tool_failed' } })
+    const retried = make({ type: 'retried', reopened: ['a'] })
+    const step = make({ type: 'subCallStarted', toolCallId: 'a', id: 's1', toolName: 'pay' })
+    const before = [asked('a', 'b'), started, step, answered('b'), answered('a'), failed, retried]
+    for (const after of [[], [started], [step], [started, answered('a'), failed, retried], [answered('a')]]) {
+      const all = [...before, ...after]
+      const session = { sessionId: 's', workerId: 'w', name: 'n', kind: 'k', parentId: null, depth: 0 }
+      const container = new ContextContainer(session)
+      for (const entry of all) container.apply(entry)
+      expect(openCallsIn(all)?.calls).toEqual(openCallsOf(container))
+    }
+    expect(openCallsIn([...before, started])?.calls).toMatchObject([{ toolCallId: 'a', isStarted: true }])
+    expect(openCallsIn([failed, retried, started])).toBeNull()
+  })
+
   test('passes over unknown and unreadable entries (OPEN-CALLS-2)', () => {
     const strange = ['{', 'null', '7', '{"type":"later"}', '{"type":"assistant","content":7}'].map(decodeEntry)
     expect(openCallsIn([asked('a'), ...strange])).toMatchObject({ calls: [{ toolCallId: 'a' }], run: 2, epoch: 3 })
