@@ -93,4 +93,7 @@ redis.call('HSET', recordKey, 'gates', gatesText(closed, gates), 'status', 'park
 redis.call('HSET', recordKey, 'commit', header.token .. ':0:' .. (record.version or '0')) -- guard: a worker that waits at a gate keeps its epoch, and is no suspect
 if record.isolated then redis.call('HSET', recordKey, 'isolated', atStart.isolated) end -- guard: isolated starts of a run that waits at a gate count anew
 redis.call('ZREM', leasesKey, worker) -- guard: a run that waits at a gate holds no lease
+-- A run that was retried has begun before.
+local hasBegun = record.open == '1' or (record.attempt or atStart.attempt) ~= '0' -- guard: a retried run that waits at a gate gets a last step
+if awaitsLastStep(record) and not hasBegun then redis.call('HSET', recordKey, 'onCancel', digits(tonumber(record.run or atStart.run) - 1)) end -- guard: a run that waits at a gate before it begins gets no last step
 return { 'waits', opens == math.huge and 'none' or digits(math.max(0, opens - now)) }

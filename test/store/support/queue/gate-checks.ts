@@ -103,6 +103,34 @@ export const aRunThatWasCancelledFreesItsPlace: Check = async (place) => {
   expect(await holders(place, gate)).toEqual([ids[1]])
 }
 
+/** A worker whose kind has `onCancel` waits at a gate behind another one, and is cancelled; the purpose of the next claim, if there is one. */
+async function cancelledAtAGate(place: Place, begin?: (turn: HandTurn) => Promise<unknown>) {
+  const node = place.node({ slots: 8, withOnCancel: ['echo'] })
+  const [first] = await claimed(place, ['a'], node)
+  await enter(first as HandTurn, atOnce(1))
+  const { id } = await place.create()
+  let turn = await node.claim({ slot: '1' })
+  if (begin) {
+    await begin(turn)
+    await node.upkeep.fire()
+    turn = await node.claim({ slot: '1' })
+  }
+  expect(await enter(turn, atOnce(1))).toMatchObject({ kind: 'waits' })
+  await place.sessions.cancel(id, 'enough')
+  await node.upkeep.finishCancelled()
+  const answer = await node.ask({ slot: '2' })
+  return answer.kind === 'assigned' ? answer.assignment.purpose : answer.kind
+}
+
+export const aRunThatWaitsBeforeItBeginsGetsNoLastStep: Check = async (place) => {
+  expect(await cancelledAtAGate(place)).toBe('empty')
+}
+
+export const aRunThatBeganAndWaitsGetsALastStep: Check = async (place) => {
+  const timers = [{ id: 't1', ms: 0, valueJson: '1' }]
+  expect(await cancelledAtAGate(place, (turn) => turn.park('signals', { signalsOpen: 1, timers }))).toBe('cancelled')
+}
+
 export const aRunOfAKeyHoldsUpNoOther: Check = async (place) => {
   const [a, b, c] = (await claimed(place, ['a', 'b', 'c'])) as [HandTurn, HandTurn, HandTurn]
   expect(await enter(a, atOnce(1, 'acme'))).toEqual({ kind: 'in' })

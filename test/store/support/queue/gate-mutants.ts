@@ -162,6 +162,18 @@ export const gateMutants: readonly Mutant[] = [
     check: checks.whoWaitsHoldsNoLease,
   },
   {
+    guard: 'a run that waits at a gate before it begins gets no last step',
+    script: enterScript,
+    takenOut: { condition: 'false' },
+    check: checks.aRunThatWaitsBeforeItBeginsGetsNoLastStep,
+  },
+  {
+    guard: 'a retried run that waits at a gate gets a last step',
+    script: enterScript,
+    takenOut: { value: 'false' },
+    check: checks.aRunThatBeganAndWaitsGetsALastStep,
+  },
+  {
     guard: 'a run that waits at a gate is cancelled with a result for its parent',
     script: finishScript,
     takenOut: { operandAfter: 4 },
