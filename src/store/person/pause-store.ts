@@ -57,11 +57,15 @@ export class PauseStore {
   }
 
   /** Pauses all sessions of the partition; null resumes them. The first pause stands. */
-  async pauseAll(note: PauseNote | null): Promise<void> {
+  async pauseAll(note: PauseNote | null, digest: string = newId(0)): Promise<void> {
     await this.#caller.call(
       pauseAllScript,
-      { meta: this.#keys.meta },
-      { note: note === null ? '' : JSON.stringify(note), channel: this.#keys.cancelNotices },
+      { meta: this.#keys.meta, idem: this.#keys.idem(digest) },
+      {
+        note: note === null ? '' : JSON.stringify(note),
+        channel: this.#keys.cancelNotices,
+        idemMs: this.#policy.madeKeyMs,
+      },
       { deadlineMs: this.#deadlineMs },
     )
   }

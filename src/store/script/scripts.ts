@@ -164,7 +164,11 @@ export const resumeScript = defineScript({
   args: words('sessionId seed wakeupMs event idemMs'),
 })
 
-export const pauseAllScript = defineScript({ file: 'pause-all.lua', keys: words('meta'), args: words('note channel') })
+export const pauseAllScript = defineScript({
+  file: 'pause-all.lua',
+  keys: words('meta idem'),
+  args: words('note channel idemMs'),
+})
 
 export const cancelWorkerScript = defineScript({
   file: 'cancel-worker.lua',
@@ -201,15 +205,16 @@ export const closeScript = defineScript({
 
 export const limitScript = defineScript({
   file: 'limit.lua',
-  keys: words('root events'),
-  header: words('sessionId modelCalls tokens toolCalls start from'),
+  keys: words('root events idem'),
+  header: words('sessionId modelCalls tokens toolCalls start idemMs from'),
   args: words('event'),
 })
 
 export const approvalScript = defineScript({
   file: 'approval.lua',
-  keys: words('root events'),
-  args: words('sessionId policy tool start event'),
+  keys: words('root events idem'),
+  header: words('sessionId policy tool start idemMs'),
+  args: words('event'),
 })
 
 export const retryScript = defineScript({

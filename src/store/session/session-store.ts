@@ -3,7 +3,7 @@
  * Expected refusals are values; the client turns them into errors that name the id.
  */
 import { InvariantError } from '../../core/errors.ts'
-import { defaultPool, digestAsked, rootIdOf, unhostedPool } from '../../core/ids.ts'
+import { defaultPool, digestAsked, newId, rootIdOf, unhostedPool } from '../../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeAllowed, type Policy, type Spending } from '../../core/policy.ts'
 import type { Wakeup } from '../../core/ports/wake.ts'
 import {
@@ -248,9 +248,12 @@ export class SessionStore {
     sessionId: string,
     { modelCalls, tokens, toolCalls }: Partial<Spending>,
     event: string,
+    digest: string = newId(0),
   ): Promise<{ kind: 'ok'; caps: Spending } | { kind: 'not_found' } | { kind: 'finished'; state: string }> {
-    const keys = { root: rootKey(this.#keys.tag, sessionId), events: this.#keys.events }
-    const order = { sessionId, modelCalls, tokens, toolCalls, start: encodeAllowed(defaultSpending), event }
+    const { events, idem, tag } = this.#keys
+    const keys = { root: rootKey(tag, sessionId), events, idem: idem(digest) }
+    const start = encodeAllowed(defaultSpending)
+    const order = { sessionId, modelCalls, tokens, toolCalls, start, idemMs: this.#policy.madeKeyMs, event }
     let reply: Reply
     let from: number | undefined
     do {
@@ -267,12 +270,14 @@ export class SessionStore {
     sessionId: string,
     change: { readonly policy: ApprovalPolicy } | { readonly tool: string },
     event: string,
+    digest: string = newId(0),
   ): Promise<{ kind: 'ok'; approval: SessionApproval } | { kind: 'not_found' }> {
+    const { events, idem, tag } = this.#keys
     const { policy = '', tool = '' } = change as { readonly policy?: string; readonly tool?: string }
     const reply = await this.#caller.call(
       approvalScript,
-      { root: rootKey(this.#keys.tag, sessionId), events: this.#keys.events },
-      { sessionId, policy, tool, start: encodeApproval(defaultApproval), event },
+      { root: rootKey(tag, sessionId), events, idem: idem(digest) },
+      { sessionId, policy, tool, start: encodeApproval(defaultApproval), idemMs: this.#policy.madeKeyMs, event },
       { deadlineMs: this.#deadlineMs },
     )
     if (reply[0] === 'not_found') return { kind: 'not_found' }

@@ -13,10 +13,13 @@ test.each(Object.entries(claims))('%s', async (_, check) => {
 test('the policy is written once, and a session at its default has no field for it', async () => {
   await using place = await Place.open()
   const { id } = await place.create()
+  const known = { 'idem:x': 'ok | for 600s' }
   const set = (change: Parameters<typeof place.sessions.setApproval>[1]) =>
-    place.changed(() => place.sessions.setApproval(id, change, approvalEvent))
-  expect(await set({ policy: 'manual' })).toEqual({})
+    place.changed(() => place.sessions.setApproval(id, change, approvalEvent, 'x'))
+  expect(await set({ policy: 'manual' })).toEqual(known)
+  await place.redis.del(place.keys.idem('x'))
   expect(await set({ policy: 'auto' })).toEqual({
+    ...known,
     's:<one>': expect.objectContaining({ approval: 'auto wait 0' }),
     events: [['session.approvalChanged <one.root> {"policy":"auto"}']],
   })

@@ -6,7 +6,7 @@ import { Place } from '../support/place.ts'
 import { states } from '../support/turn/cancel-scenes.ts'
 
 describe('a pause', () => {
-  test('a pause marks the session and tells the nodes; a second one writes nothing, and the first reason stands', async () => {
+  test('a pause marks the session and tells the nodes; a second one writes nothing else, and the first reason stands', async () => {
     await using place = await Place.open()
     const session = await place.create()
     const changed = await place.changed(() => place.sessions.pauses.pause(session.id, pauseNote, false, 'x'))
@@ -15,7 +15,8 @@ describe('a pause', () => {
       's:<one>': expect.objectContaining({ paused: JSON.stringify(pauseNote) }),
       events: [['session.paused <one.root> {"why":"look first","by":"ada"}']],
     })
-    expect(await place.changed(() => place.sessions.pauses.pause(session.id, { ...pauseNote, by: 'bob' }))).toEqual({})
+    const second = () => place.sessions.pauses.pause(session.id, { ...pauseNote, by: 'bob' }, false, 'y')
+    expect(await place.changed(second)).toEqual({ 'idem:y': 'ok | for 600s' })
   })
 
   test('a pause does not touch other sessions, even those behind it in the run queue', async () => {
@@ -105,13 +106,14 @@ describe('a pause', () => {
     expect(await lines()).toHaveLength(3)
   })
 
-  test('a pause is gone after its resume, and a second resume writes nothing', async () => {
+  test('a pause is gone after its resume, and a second resume writes nothing else', async () => {
     await using place = await Place.open()
     const { session } = await withChildren(place)
     const before = await place.session(session.id)
     await place.sessions.pauses.pause(session.id, pauseNote)
     await place.sessions.pauses.resume(session.id, resumedEvent)
     expect(await place.session(session.id)).toEqual(before)
-    expect(await place.changed(() => place.sessions.pauses.resume(session.id, resumedEvent))).toEqual({})
+    const second = () => place.sessions.pauses.resume(session.id, resumedEvent, 'y')
+    expect(await place.changed(second)).toEqual({ 'idem:y': 'ok | for 600s' })
   })
 })

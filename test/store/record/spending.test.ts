@@ -89,8 +89,9 @@ describe('limit', () => {
   test('a limit is kept with the session, and comes in an event and with the next assignment', async () => {
     await using place = await Place.open()
     const { id } = await place.create({ limits: { modelCalls: 3 } })
-    const raise = () => place.sessions.limit(id, { modelCalls: 9 }, '[["session.limited",{"modelCalls":9}]]')
+    const raise = () => place.sessions.limit(id, { modelCalls: 9 }, '[["session.limited",{"modelCalls":9}]]', 'x')
     expect(await place.changed(raise)).toEqual({
+      'idem:x': 'ok | for 600s',
       's:<one>': { caps: encodeAllowed({ ...defaultSpending, modelCalls: 9 }) },
       events: [['session.limited <one.root> {"modelCalls":9}']],
     })

@@ -7,8 +7,8 @@ ARGV[4] event         ARGV[5] idemMs       how long the key of this call is know
 Returns {"ok", turns} | {"not_found"} | {"finished", state} | {"resumed"}: somebody ended the pause that is asked about, or that this call made when it
         was sent before. turns: how many of its running turns may still begin something
 Builds  T:w:<id> of workers that run; T:s:<session>:quiet.
-Events  session.paused of one that was not paused. Pausing a session that is paused is "ok", and writes nothing. A known key: the call is sent
-        again, and must not undo a resume that came after it. ]]
+Events  session.paused of one that was not paused. Pausing a session that is paused is "ok", and writes nothing but its key. A known key: the call is
+        sent again, and must not undo a resume that came after it. ]]
 local rootKey, leasesKey, eventsKey, idemKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local sessionId, note, channel, event, idemMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 
@@ -23,9 +23,9 @@ local quietKey = quietKeyOf(tag, sessionId)
 checkSort('zset', leasesKey)
 checkSort('set', quietKey)
 checkArguments(idemMs)
+if idemMs > 0 then redis.call('SET', idemKey, 'ok', 'PX', digits(idemMs)) end
 if not paused then
   redis.call('HSET', rootKey, 'paused', note)
-  if idemMs > 0 then redis.call('SET', idemKey, 'ok', 'PX', digits(idemMs)) end
   redis.call('PUBLISH', channel, sessionId)
   writeEvents(eventsKey, { sessionId, event })
 end

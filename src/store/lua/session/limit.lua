@@ -1,28 +1,33 @@
 --[[ limit – changes how much all agents of a session together may use.
 Why a script   a session that is pruned in the meantime must not come back as a record with only this field, and two callers that set one limit each must both count.
-KEYS[1] root      hash               KEYS[2] events   stream
+KEYS[1] root      hash               KEYS[2] events   stream             KEYS[3] idem     string
 ARGV[1] header    json:
   sessionId        id
   modelCalls       for its agents together; absent, here and below: unchanged
   tokens           for its agents together
   toolCalls        for its agents together
   start            the three defaults, as text, for a session without caps
+  idemMs           how long the key of this call is known
   from             where it looks on for a worker that goes on, in the list of the session; absent: it begins
 ARGV[2] event     json
 Returns {"ok", caps} | {"not_found"} | {"finished", state}: no worker of it goes on | {"more", from}: it was not found yet whether one does
 Builds  T:s:<session>:workers and :cancelled; T:w:<id> of its workers.
-Events  session.limited, in the words of the client. Where all are as they were, nothing is written.
+Events  session.limited, in the words of the client. Where all are as they were, only the key is written. A known key: the call
+        is sent again, and must not undo a change that came after it.
         Running agents learn of it with their next commit. ]]
-local rootKey, eventsKey = KEYS[1], KEYS[2]
+local rootKey, eventsKey, idemKey = KEYS[1], KEYS[2], KEYS[3]
 local header, event = readHeader(ARGV[1]), ARGV[2]
 
 checkTexts(header, 'sessionId', 'start')
+checkNumbers(header, 'idemMs')
+if header.idemMs == 0 then error('the header should have a number idemMs above 0', 0) end
 checkNumbersIfAny(header, 'modelCalls', 'tokens', 'toolCalls', 'from')
 checkLast(event)
 local sessionId = header.sessionId
 
 local kind, path, cancel, ended, workers, caps = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'workers', 'caps'))
 if not kind or path then return { 'not_found' } end -- guard: a session that is asked to limit has a root
+if readAnswer(idemKey, '^(ok)$') then return { 'ok', caps or header.start } end -- guard: a limit that is sent again undoes no later one
 local state = stateOf(cancel, ended)
 checkCount(rootKey, 'workers', workers)
 local tag = tagOf(rootKey)
@@ -53,6 +58,7 @@ local callsBefore, tokensBefore, toolCallsBefore = string.match(before, '^(%d+) 
 if not callsBefore then throwDamage('field caps of ' .. rootKey .. ' should be three numbers') end
 local function either(new, old) return new and digits(new) or old end
 local after = either(header.modelCalls, callsBefore) .. ' ' .. either(header.tokens, tokensBefore) .. ' ' .. either(header.toolCalls, toolCallsBefore)
+redis.call('SET', idemKey, 'ok', 'PX', digits(header.idemMs))
 if after == before then return { 'ok', after } end
 redis.call('HSET', rootKey, 'caps', after)
 writeEvents(eventsKey, { sessionId, event })

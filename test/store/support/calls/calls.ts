@@ -203,7 +203,7 @@ export const calls: readonly Call[] = [
   },
   {
     name: 'pause of all sessions',
-    prepare: async (place) => () => place.sessions.pauses.pauseAll({ at: 1 }),
+    prepare: async (place) => () => place.sessions.pauses.pauseAll({ at: 1 }, 'pause'),
   },
   {
     name: 'redrive',
@@ -263,14 +263,14 @@ export const calls: readonly Call[] = [
     name: 'approval',
     prepare: async (place) => {
       const { session } = await running(place)
-      return () => place.sessions.setApproval(session.id, { policy: 'auto' }, approvalEvent)
+      return () => place.sessions.setApproval(session.id, { policy: 'auto' }, approvalEvent, 'approval')
     },
   },
   {
     name: 'limit',
     prepare: async (place) => {
       const { session } = await running(place)
-      return () => place.sessions.limit(session.id, { tokens: 5 }, '[["session.limited",{"tokens":5}]]')
+      return () => place.sessions.limit(session.id, { tokens: 5 }, '[["session.limited",{"tokens":5}]]', 'limit')
     },
   },
   {

@@ -81,6 +81,15 @@ export const limitsAreRaisedOneByOne: Check = async (place) => {
   expect(spending).toEqual({ spent: null, allowed: { modelCalls: 7, tokens: 8, toolCalls: 9 } })
 }
 
+export const aLimitThatIsSentAgainUndoesNoLaterOne: Check = async (place) => {
+  const { id } = await agent(place)
+  await place.sessions.limit(id, { tokens: 8 }, '[]')
+  const sent = place.wire.last
+  await place.sessions.limit(id, { tokens: 9 }, '[]')
+  const changed = await place.changed(async () => expect((await place.wire.again(sent))[0]).toBe('ok'))
+  expect(changed).toEqual({})
+}
+
 export const aFinishedSessionIsNotRaised: Check = async (place) => {
   const { id, turn } = await agent(place)
   await turn.complete()

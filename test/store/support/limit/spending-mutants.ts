@@ -59,6 +59,12 @@ export const spendingMutants: readonly Mutant[] = [
     check: checks.limitsAreRaisedOneByOne,
   },
   {
+    guard: 'a limit that is sent again undoes no later one',
+    script: limitScript,
+    takenOut: 'line',
+    check: checks.aLimitThatIsSentAgainUndoesNoLaterOne,
+  },
+  {
     guard: 'a finished session takes no limit',
     script: limitScript,
     takenOut: 'line',

@@ -20,6 +20,15 @@ export const aSessionSaysWhoIsTrusted: Check = async (place) => {
   expect(await set({ tool: 'pa' })).toEqual(saying({ ...more, policy: 'readOnly', trusted: ['pa'] }))
 }
 
+export const trustThatIsSentAgainUndoesNoPolicy: Check = async (place) => {
+  const { id } = await place.create()
+  await place.sessions.setApproval(id, { tool: 'pay' }, approvalEvent)
+  const sent = place.wire.last
+  await place.sessions.setApproval(id, { policy: 'manual' }, approvalEvent)
+  const changed = await place.changed(async () => expect(await place.wire.again(sent)).toEqual(['ok', 'manual wait 0']))
+  expect(changed).toEqual({})
+}
+
 export const approvalsOfNoSessionAreNotSet: Check = async (place) => {
   const set = (id: string) => place.sessions.setApproval(id, { policy: 'auto' }, approvalEvent)
   expect(await place.changed(() => set(unknown))).toEqual({})

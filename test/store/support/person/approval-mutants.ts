@@ -11,6 +11,12 @@ export const approvalMutants: readonly Mutant[] = [
     check: checks.approvalsOfNoSessionAreNotSet,
   },
   {
+    guard: 'trust in a tool that is sent again undoes no later policy',
+    script: approvalScript,
+    takenOut: 'line',
+    check: checks.trustThatIsSentAgainUndoesNoPolicy,
+  },
+  {
     guard: 'a new policy takes all trust back',
     script: approvalScript,
     takenOut: { value: 'tools' },

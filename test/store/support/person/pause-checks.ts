@@ -99,7 +99,8 @@ export const aChildOfAPausedSessionIsGivenToNoSlot: Check = async (place) => {
 
 export const aPauseThatIsSentAgainUndoesNoResume: Check = async (place) => {
   const { session } = await withChildren(place)
-  await place.sessions.pauses.pause(session.id, pauseNote)
+  for (const by of ['bob', 'ada']) await place.sessions.pauses.pause(session.id, { ...pauseNote, by })
+  // The second call found a session that was paused before.
   const sent = place.wire.last
   await place.sessions.pauses.resume(session.id, resumedEvent)
   const changed = await place.changed(async () => expect(await place.wire.again(sent)).toEqual(['resumed']))
@@ -108,11 +109,19 @@ export const aPauseThatIsSentAgainUndoesNoResume: Check = async (place) => {
 
 export const aResumeThatIsSentAgainEndsNoLaterPause: Check = async (place) => {
   const { session } = await withChildren(place)
-  await place.sessions.pauses.pause(session.id, pauseNote)
+  // Somebody else has ended the pause before: the call finds nothing to do.
   await place.sessions.pauses.resume(session.id, resumedEvent)
   const sent = place.wire.last
   await place.sessions.pauses.pause(session.id, pauseNote)
   const changed = await place.changed(async () => expect((await place.wire.again(sent))[0]).toBe('ok'))
+  expect(changed).toEqual({})
+}
+
+export const aPauseOfAllThatIsSentAgainUndoesNoResume: Check = async (place) => {
+  await place.sessions.pauses.pauseAll(pauseNote)
+  const sent = place.wire.last
+  await place.sessions.pauses.pauseAll(null)
+  const changed = await place.changed(async () => expect(await place.wire.again(sent)).toEqual(['ok']))
   expect(changed).toEqual({})
 }
 

@@ -80,7 +80,7 @@ export const pauseMutants: readonly Mutant[] = [
     check: checks.aPauseThatIsSentAgainUndoesNoResume,
   },
   {
-    guard: 'a resume that is sent again ends no pause that came later',
+    guard: 'a resume that goes on, or is sent again, ends no pause that came later',
     script: resumeScript,
     takenOut: 'line',
     check: checks.aResumeThatIsSentAgainEndsNoLaterPause,
@@ -120,6 +120,12 @@ export const pauseMutants: readonly Mutant[] = [
     script: sweepScript,
     takenOut: 'line',
     check: checks.nodesLearnThatAllIsPaused,
+  },
+  {
+    guard: 'a pause of all sessions that is sent again undoes no resume',
+    script: pauseAllScript,
+    takenOut: 'line',
+    check: checks.aPauseOfAllThatIsSentAgainUndoesNoResume,
   },
   {
     guard: 'the first pause of all sessions stands',

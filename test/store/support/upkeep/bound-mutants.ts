@@ -77,7 +77,7 @@ export const boundMutants: readonly Mutant[] = [
     check: checks.aResumeBringsBackSomeAtATime,
   },
   {
-    guard: 'a resume that goes on ends no pause that came later',
+    guard: 'a resume that goes on, or is sent again, ends no pause that came later',
     script: resumeScript,
     takenOut: 'line',
     check: checks.aLaterPauseStands,
