@@ -67,9 +67,11 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
       if (turn.isRetaken) await turn.settled()
       continue
     }
-    if (agentTurn.compactor.isPending && (!journal.position.open || journal.container.owedOrder !== null)) {
-      // The answer is out, or somebody asked for the summary. A summary that is nearly there would otherwise be paid for again.
+    // If this turn did not wait for its summary, that would be paid for again. A turn that drains in the middle of a run does not wait.
+    if (agentTurn.compactor.isPending && !(journal.position.open && turn.isDraining)) {
       turn.flush()
+      if (waitsForMessages(wait)) await Promise.race([agentTurn.compactor.written, turn.steers.work.fired])
+      if (turn.steers.interrupts && waitsForMessages(wait)) continue
       await agentTurn.compactor.finish()
       if (agentTurn.isOver) return
     }
@@ -170,8 +172,9 @@ function withoutTools(agentTurn: AgentTurn, thrown: unknown): Pause | null {
   return modelFailed(agentTurn, error)
 }
 
-/** A model call and the tools it asked for count as two steps. */
-function sliceIsOver({ turn }: AgentTurn, steps: number): boolean {
+/** A model call and the tools it asked for count as two steps. A run goes on beyond its slice while a summary of its conversation is written. */
+function sliceIsOver({ turn, compactor, journal }: AgentTurn, steps: number): boolean {
+  if (compactor.isPending && journal.position.open && !turn.isDraining) return !turn.isOpen
   return !mayGoOn(turn, steps, 2 * turn.host.policy.turnSliceSteps)
 }
 

@@ -8,6 +8,7 @@ import { type RuntimeError, toRuntimeError } from '../../../core/errors.ts'
 import type { ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
 import type { RunMachine } from '../../../core/worker/run/lifecycle.ts'
 import { goOn } from '../../../core/worker/wait.ts'
+import { mayCall } from '../../turn/permit.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
 import { openCallsOf } from '../journal.ts'
 import { endByTool } from '../reply/terminal.ts'
@@ -23,12 +24,12 @@ import { beginAsk, takeAnswers, waitForAnswers } from './person/asked-calls.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
 export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pause | null> {
-  const { journal, inbox, retries } = agentTurn
+  const { journal, inbox, retries, turn } = agentTurn
   const { container, machine } = journal
   toTools(machine)
   if (!takeAnswers(agentTurn)) return null
   const tools = decidesCalls(agentTurn) ? await decideCalls(agentTurn, listed) : listed
-  if (agentTurn.isOver) return null
+  if (agentTurn.isOver || turn.steers.interrupts) return null
   // A call that started children, or asked, waits for them, even if the kind may not do so any more (DELEGATED-1, ASKED-1).
   const { pending } = container
   const isWaiting = (id: string) => pending.delegated.has(id) || pending.asked.has(id)
@@ -63,16 +64,17 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
     if (pending.started.has(one.call.toolCallId)) continue
     // The call was valid when it was recorded, but the kind has changed since.
     if (one.kind === 'invalid') journal.add([invalidResult(journal, one)])
+    else if (!mayCall(turn)) continue
     else if (tools.isAsk(one.call.toolName)) beginAsk(journal, one.call, one.input as AskInput)
     else if (tools.isDelegation(one.call.toolName)) await delegated.begin(one.call, one.input)
     if (agentTurn.isOver) return null
   }
   const ended = await runLocal(agentTurn, tools, tools.locals(calls, pending.started))
-  if (agentTurn.isOver || agentTurn.turn.steers.interrupts) return null
+  if (agentTurn.isOver || turn.steers.interrupts) return null
   if (ended === null || container.run.failure) return null
   if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended)
-  // A call that a pause kept from beginning is still open: the next turn begins it.
-  const isLeft = agentTurn.turn.pausing.isOn && container.pending.calls.some(({ toolCallId }) => open.has(toolCallId))
+  // A call that a pause or a drain kept from beginning is still open: the next turn begins it.
+  const isLeft = turn.isDraining && container.pending.calls.some(({ toolCallId: id }) => open.has(id) && !isWaiting(id))
   if (isLeft) return { for: goOn }
   const answers = waitForAnswers(journal)
   // An answer ends the wait for results too (WAIT-2).

@@ -1,7 +1,8 @@
 /**
  * Duty: compact the conversation of one agent during one turn: decide when, have the summary written beside the run, and record it.
  * Does not own: what the summary asks for (handoff.ts), what it does to a prompt (core/history/prompt/prompt-fold.ts).
- * COMPACT-1 The run goes on while the summary is written. A request waits for it only if the window is full.
+ * COMPACT-1 The run goes on while the summary is written. A request waits for it only if the window is full, and the end of a turn always, so that the
+ *           summary is paid for once.
  * COMPACT-2 What went wrong with a summary changes nothing but what was spent: an event says it, and this turn does not try again.
  * COMPACT-3 Calls that are open, children and asks are never in the part that a summary stands for: that part ends before a message, and what
  *           is open belongs to the newest reply. The task of the run is repeated word by word if its message is in that part.
@@ -131,6 +132,11 @@ export class Compactor {
   async finish(): Promise<boolean> {
     await this.#writing
     return this.#record()
+  }
+
+  /** Resolves when no summary is being written. */
+  get written(): Promise<void> {
+    return this.#writing ?? Promise.resolve()
   }
 
   /** A summary is being written, or is written and not recorded. */

@@ -158,6 +158,38 @@ describe('a prompt that is too long', () => {
   })
 })
 
+test('a run that waits keeps the summary that is being written, and pays for it once (COMPACT-1)', async () => {
+  const written = Promise.withResolvers<void>()
+  let replies = 0
+  const model = recordedModel('test/m', async (request) => {
+    if (!isHandoff(request)) {
+      const name = ++replies === 4 ? 'spawn_workers' : 'read'
+      const input = name === 'read' ? {} : { tasks: [{ kind: 'child', input: 'go' }] }
+      return replies === 6 ? say('Done.') : counted(call(name, input), replies === 3 || replies === 4 ? 900 : 100)
+    }
+    await written.promise
+    return counted(say('They read.'), 50)
+  })
+  const child = defineWorker({
+    receive(message, self) {
+      if (message.kind === 'input') self.after(5, null)
+      else self.reply('here')
+      written.resolve()
+    },
+  })
+  const tools = [tool('read', () => 'a line')]
+  const agent = defineWorker({ instructions: 'x', model, tools, spawns: ['child'], compaction: small })
+  const policy = { turnSliceSteps: 1 }
+  await using troupe = await TestTroupe.start({ workers: { agent, child }, policy })
+  const session = await troupe.create('agent', 'go')
+  expect(await session.result()).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+  expect(model.requests.filter(isHandoff)).toHaveLength(1)
+  const types = (await troupe.history(session.rootId)).map(({ type }) => type)
+  expect(types.filter((type) => type === 'compacted')).toHaveLength(1)
+  expect((await session.root.report()).usage).toMatchObject({ modelCalls: 7 })
+  expect((await troupe.client.audit({ sessionId: session.id })).findings).toEqual([])
+})
+
 test.each([
   [{ at: 2 }, /compaction\.at must be a number from 0\.1 to 0\.95, not 2/],
   [{ window: 10 }, /compaction\.window must be a whole number of tokens from 1000/],

@@ -138,6 +138,38 @@ describe('a message that interrupts', () => {
     },
   )
 
+  test('a message that interrupts while a call sends a message, or starts a child, keeps the calls behind it from beginning', async () => {
+    const created = Promise.withResolvers<Session>()
+    const spawn = call('spawn_workers', { tasks: [{ kind: 'child', input: 'go', detached: true }] }, 's')
+    const ask = call('ask_person', { question: 'May I?' }, 'q')
+    const model = recordedModel('test/m', async (_request, number) => {
+      const to = (await created.promise).rootId
+      return number === 1 ? together(call('send_message', { to, text: 'a' }, 'm'), spawn, ask) : say('Done.')
+    })
+    const child = defineWorker({ receive: (_message, self) => self.reply('here') })
+    const agent = defineWorker({ instructions, model, spawns: ['child'], asks: true })
+    const aroundTurns = (turns: TurnStore) =>
+      changedStore(turns, {
+        async commit(request) {
+          if (request.sends.length > 0) await messageOf(await created.promise, 'stop', 'interrupt')
+          return turns.commit(request)
+        },
+      })
+    await using troupe = await TestTroupe.start({ workers: { agent, child }, aroundTurns })
+    const session = await troupe.create('agent', 'go', { keepOpen: true })
+    created.resolve(session)
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+    const history = await troupe.history(session.rootId)
+    expect(history.filter(({ type }) => type === 'delegated' || type === 'asked')).toEqual([])
+    expect(history.filter(({ type }) => type === 'toolResult')).toMatchObject([
+      { toolCallId: 'm', status: 'ok' },
+      { toolCallId: 's', status: 'cancelled', output: { value: interrupted } },
+      { toolCallId: 'q', status: 'cancelled', output: { value: interrupted } },
+    ])
+    await session.idle({ signal: AbortSignal.timeout(15_000) })
+    await expectSound(troupe)
+  })
+
   test('a message that interrupts leaves the outcome of a call unknown that its tool is just asked about, and the run goes on', async () => {
     const [begun, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const hangs = new Promise<never>(() => {})

@@ -230,3 +230,41 @@ describe('a tool that fails', () => {
     expect(result).toMatchObject({ status: 'failed', failure: { message: 'the disk is gone', origin: 'tool' } })
   })
 })
+
+test.each(['a reply', 'a recipe'])(
+  'a node that drains begins no further call of %s: another node does (PERMIT-6)',
+  async (of) => {
+    const began: string[] = []
+    const first = Promise.withResolvers<void>()
+    const send = defineTool({
+      name: 'send',
+      description: 'Sends.',
+      effect: 'once',
+      approval: 'never',
+      async run(_, { toolCallId }) {
+        began.push(toolCallId)
+        if (began.length === 1) await first.promise
+        return 'sent'
+      },
+    })
+    const serial = ['a', 'b'].map((label) => ({ tool: 'send', label }))
+    const recipe = defineTool({ name: 'all', description: 'Sends.', recipe: () => ({ serial }) })
+    const calls = of === 'a reply' ? together(call('send', {}, 'a'), call('send', {}, 'b')) : call('all', {}, 'a')
+    const agent = defineWorker({
+      instructions: 'x',
+      model: recordedModel('test/m', [calls, say('done')]),
+      tools: [send, recipe],
+      limits: { toolsAtOnce: 1 },
+    })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent')
+    await waitUntil('the first call runs', () => began.length === 1)
+    const stopping = troupe.nodes[0]?.stop()
+    first.resolve()
+    await stopping
+    expect(began).toHaveLength(1)
+    await troupe.startNode({ agent })
+    expect(await session.result()).toMatchObject({ status: 'completed', value: { text: 'done' } })
+    expect(began).toHaveLength(2)
+  },
+)
