@@ -99,14 +99,19 @@ function isLast({ turn, journal }: AgentTurn, wait: Pause): boolean {
   return turn.assignment.isJob && !journal.position.open && wait.for.kind === 'any'
 }
 
-/** AGENT-4: an unforeseen error fails the run, because the next node would meet the same error. */
+/** AGENT-4: an unforeseen error fails the run, because the next node would meet the same error. If Redis does not answer, the run goes on elsewhere. */
 async function proceedOrFail(agentTurn: AgentTurn, steps: number): Promise<Pause | null> {
   try {
     return await proceed(agentTurn, steps)
   } catch (cause) {
     if (agentTurn.isOver) return null
-    const { journal, end, who } = agentTurn
+    const { journal, end, turn, who } = agentTurn
     const reason = cause instanceof Error ? cause.message : String(cause)
+    if (isOfStore(cause)) {
+      journal.log.warn('Redis did not answer; the worker goes on elsewhere when its lease has ended', { error: reason })
+      turn.abandon('unreachable')
+      return null
+    }
     const error = new InvariantError(`the turn of ${who} broke: ${reason}`, { cause })
     journal.log.error('a turn broke', { error: reason, stack: stackOf(cause)?.slice(0, stackCharsMax) })
     if (!journal.position.open) throw error
@@ -114,6 +119,11 @@ async function proceedOrFail(agentTurn: AgentTurn, steps: number): Promise<Pause
     end.fail(error, 'runtime', 1)
     return null
   }
+}
+
+function isOfStore(thrown: unknown): boolean {
+  const { code } = toRuntimeError(thrown)
+  return code === 'store_unavailable' || code === 'store_refused'
 }
 
 /** Does one thing more. Returns null when the turn goes on, or what the worker waits for when the turn ends. */

@@ -80,14 +80,23 @@ export class Retries {
   }
 
   /**
-   * If the provider asks for a longer wait than a run waits for its model, says until when. A run would otherwise be parked for as long as
-   * any server says. The author of a tool knows how long a wait makes sense.
+   * If the provider asks for a longer wait than a run waits for its model, or than is left of its time, says until when. A run would otherwise be
+   * parked for as long as any server says. The author of a tool knows how long a wait makes sense.
    */
   tooLate(error: RuntimeError, origin: 'model' | 'tool'): string | null {
     const { modelRetryMsMax } = this.#journal.turn.host.policy
     const asked = error instanceof TransientError ? error.retryAfterMs : undefined
-    if (origin === 'tool' || asked === undefined || !(asked > modelRetryMsMax)) return null
+    if (origin === 'tool' || asked === undefined || !(asked > Math.min(modelRetryMsMax, this.#leftMs))) return null
     return new Date(Math.min(Date.now() + asked, lastMoment)).toISOString()
+  }
+
+  /** How long the run may still take, by the limit of its kind. */
+  get #leftMs(): number {
+    const { runMs } = this.#definition.limits ?? {}
+    const { startedAt } = this.#journal.container.run
+    return runMs === undefined || startedAt === null
+      ? Number.POSITIVE_INFINITY
+      : Math.max(0, startedAt + runMs - Date.now())
   }
 
   #waitMs(error: RuntimeError, origin: 'model' | 'tool', attempt: number, settings = this.#settings): number {

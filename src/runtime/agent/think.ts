@@ -259,6 +259,13 @@ async function answerUnlessHeld(
   parts: StepParts,
 ): Promise<null> {
   if (await asksForMore(agentTurn, reply, entry, parts)) return null
+  const steers = agentTurn.turn.steers.isWaiting ? await readSteers(agentTurn) : []
+  if (agentTurn.isOver) return null
+  if (steers.length > 0) {
+    // They came while the hook looked at the answer.
+    recordSteers(agentTurn, steers, { entries: [entry], parts })
+    return null
+  }
   answer(agentTurn, reply, entry, parts)
   agentTurn.compactor.afterAnswer()
   return null
@@ -373,7 +380,7 @@ function withDate(retries: Retries, error: RuntimeError): RuntimeError {
   const until = retries.tooLate(error, 'model')
   if (until === null || !(error instanceof TransientError)) return error
   const { details, retryAfterMs } = error
-  const message = `${error.message} – it asks to be called again at ${until}, which is later than a run waits. Send the input again then.`
+  const message = `${error.message} – it asks to be called again at ${until}, which is later than this run waits. Send the input again then.`
   return new TransientError(message, {
     code: error.code as 'model_overloaded',
     details,

@@ -1,7 +1,9 @@
 /** Messages that come while an agent is busy: they steer the run in progress, or wait for the next run. */
 import { describe, expect, test } from 'vitest'
+import type { Session } from '../../../../src/client/session/session.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
+import { TransientError } from '../../../../src/core/errors.ts'
 import type { TurnStore } from '../../../../src/core/ports/ports.ts'
 import { call, type ScriptedReply, say } from '../../../../src/models/local/scripted-model.ts'
 import { expectSound, isParked, openAsks, pay, resultOf, tools } from '../../../support/approvals.ts'
@@ -127,6 +129,66 @@ describe('a message that steers', () => {
       await expectSound(troupe)
     },
   )
+
+  test('a message that comes while the hook stop looks at the answer lets the run go on in place of its end', async () => {
+    const { model } = gated([say('An answer.'), say('A better one.')])
+    const created = Promise.withResolvers<Session>()
+    const heard = Promise.withResolvers<void>()
+    let asked = 0
+    const stop = async () => {
+      if (++asked > 1) return null
+      await messageOf(await created.promise, 'shorter', 'steer')
+      await heard.promise
+      return null
+    }
+    const aroundTurns = (turns: TurnStore) =>
+      changedStore(turns, {
+        async renew(requests) {
+          const answer = await turns.renew(requests)
+          if (answer.steered?.size) setImmediate(heard.resolve)
+          return answer
+        },
+      })
+    const agent = defineWorker({ instructions, model, hooks: { stop } })
+    await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
+    const session = await troupe.create('agent', 'go')
+    created.resolve(session)
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'A better one.' } })
+    expect(shown(model.requests[1]?.messages)).toEqual(['user: go', 'assistant: An answer.', 'user: shorter'])
+    await expectSound(troupe)
+  })
+
+  test('a message that steers, and cannot be read because the store does not answer, fails no run: that goes on elsewhere', async () => {
+    const { model, open } = gated([say('lost'), say('Done.')], [1])
+    const heard = Promise.withResolvers<void>()
+    let reads = 0
+    const aroundTurns = (turns: TurnStore) =>
+      changedStore(turns, {
+        async renew(requests) {
+          const answer = await turns.renew(requests)
+          if (answer.steered?.size) setImmediate(heard.resolve)
+          return answer
+        },
+        async readInputs(worker, positions) {
+          if (++reads === 1) throw new TransientError('Redis cannot be reached.', { code: 'store_unavailable' })
+          return turns.readInputs(worker, positions)
+        },
+      })
+    const policy = { leaseMs: 1_500, leaseMarginMs: 100, renewEveryMs: 300 }
+    await using troupe = await TestTroupe.start({
+      workers: { agent: defineWorker({ instructions, model }) },
+      aroundTurns,
+      policy,
+    })
+    const session = await troupe.create('agent', 'go')
+    await isRunning(session, 'AwaitingLLMResponse')
+    await messageOf(session, 'and be quick', 'steer')
+    await heard.promise
+    open(1)
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'Done.' } })
+    expect(shown(model.requests.at(-1)?.messages)).toEqual(['user: go | and be quick'])
+    await expectSound(troupe)
+  })
 
   test('a message that steers is received once, in its run, even if the node of the run is gone', async () => {
     const { model } = gated([call('wait', {}, 'w'), say('Done.')])

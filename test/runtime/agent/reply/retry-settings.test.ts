@@ -97,3 +97,14 @@ test.each([
 test('a kind with both retries and retry.most is refused, because they say the same', () => {
   expect(() => defineWorker({ instructions: 'x', retries: 1, retry: { most: 2 } })).toThrow(/say the same/)
 })
+
+test('a provider that asks for a longer wait than is left of the run fails it at once, and the sentence says until when', async () => {
+  const model = recordedModel(
+    'test/m',
+    () => new TransientError('overloaded', { code: 'model_overloaded', retryAfterMs: 3_600_000 }),
+  )
+  const { troupe, result } = await runOnce({ instructions: 'x', model, limits: { runMs: 60_000 } })
+  await using _ = troupe
+  const message = expect.stringMatching(/asks to be called again at 20.*, which is later than this run waits/) as string
+  expect(result).toMatchObject({ status: 'failed', failure: { code: 'model_overloaded', message } })
+})
