@@ -211,14 +211,16 @@ export class FleetEvents {
     let count: number | undefined
     for (;;) {
       const from = follower.positions[partition] as string
+      const readBefore = this.#readTo[partition] as string
       const page = await this.#pageOf(keys, from, signal, count)
       if (page === undefined) return
       count = page.nextCount
       if (page.trimmed) yield* step(follower, partition, [trimmed(from)])
       yield* step(follower, partition, page.events)
       follower.positions[partition] = page.last
-      // Events that were read for all followers meanwhile were not kept for this one.
-      if (page.more || isEventBefore(page.last, this.#readTo[partition] as string)) continue
+      // Events that were read for all followers meanwhile were not kept for this one. But where Redis has lost its newest entries, no read gets that far.
+      const readNow = this.#readTo[partition] as string
+      if (page.more || (readNow !== readBefore && isEventBefore(page.last, readNow))) continue
       follower.behind.delete(partition)
       return
     }

@@ -75,3 +75,23 @@ test('a slow follower reads the stream itself when too many bytes wait for it, a
   expect(got).toEqual(Array.from({ length: 24 }, (_, index) => String(index + 1)))
   expect(readFrom).toContain(seen)
 })
+
+test('a follower that is behind asks no more for events that Redis has lost', async () => {
+  await add('first')
+  const kept = await add('kept')
+  const older = await redis.dumpBuffer(place.keys.events)
+  const lost = await add('lost')
+  const reading = fleet.follow({ after: lost })
+  const newest = next(reading)
+  const readsOf = (id: string) => readFrom.filter((one) => one === id).length
+  await waitUntil('they were read for all followers', () => readsOf(lost) > 1)
+  await redis.restore(place.keys.events, 0, older, 'REPLACE')
+  const follower = fleet.follow({ after: '0-0' })
+  expect([await next(follower), await next(follower)]).toEqual(['first', 'kept'])
+  const later = next(follower)
+  const looks = readsOf(lost)
+  await waitUntil('it looks some more times', () => readsOf(lost) > looks + 2)
+  expect(readsOf(kept)).toBeLessThan(3)
+  await add('later')
+  expect([await newest, await later]).toEqual(['later', 'later'])
+})
