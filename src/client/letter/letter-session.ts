@@ -1,13 +1,14 @@
 /**
  * Duty: begin a new session with the message of a dead letter, where the session of the letter takes no more messages.
- * LETTER-SESSION-1 The new session is like the old one: it has the same kind, name, mode, limits and permissions. If the old session was pruned, only
- * its kind is known.
+ * LETTER-SESSION-1 The new session is like the old one: it has the same kind, name, mode, limits and permissions, and says the same of approvals. If the
+ * old session was pruned, only its kind is known. A dry run begins no session, whose tools would act.
  * LETTER-SESSION-2 A letter begins one session, however often somebody asks within a day: its id is the idempotency key.
  * LETTER-SESSION-3 Media that the old session keeps beside the message come with it, unless that session was pruned.
  */
 import { InputError } from '../../core/errors.ts'
 import { isId, rootIdOf } from '../../core/ids.ts'
 import type { InspectStore } from '../../store/audit/inspect-store.ts'
+import { approvalOptionsOf } from '../submission/approval-options.ts'
 import { withBlobBytes } from '../submission/kept-media.ts'
 import type { CreateSession, Submission } from '../submission/submission.ts'
 import type { DeadLetter } from '../summaries.ts'
@@ -50,12 +51,17 @@ async function likeOf({ sessionId, workerId, evidence }: DeadLetter, store: Insp
   const [[row], session] = await Promise.all([readRows(store, [workerId]), store.session(sessionId)])
   if (row === undefined || session === null) return { kind: String(evidence.kind) }
   if (row.damage) throw row.damage
-  const { kind, name, limits, permissions } = row.record
+  const { kind, name, limits, permissions, copied } = row.record
+  if (copied === 'dry')
+    throw new InputError(
+      `session ${sessionId} of the dead letter is a dry run: the tools of a new session would act. Begin one with the session that it is a copy of.`,
+    )
   return {
     kind,
     name,
     keepOpen: session.session.mode === 'conversation',
     limits: { ...limits, ...session.session.allowed },
+    ...approvalOptionsOf(session.session.approval),
     permissions: permissions ?? undefined,
   }
 }

@@ -3,6 +3,7 @@
  * FORK-1 The session itself is not stopped, held up or changed: its turns go on, and commit as they would have.
  * FORK-2 Each message is in the copy once: it was received, or it waits in a mailbox.
  * FORK-3 Nobody sees a part of the copy. What an abandoned fork has written expires by itself.
+ * FORK-4 A copy of a dry run is a dry run, too: it goes on from what tools did not do.
  */
 import { checkOptions, keyRule, type Rules, yesOrNo } from '../../core/check/check-options.ts'
 import { ConflictError, InputError, LimitError, TransientError } from '../../core/errors.ts'
@@ -15,7 +16,10 @@ import { SessionCopy } from '../../store/fork/session-copy.ts'
 import type { Submission } from '../submission/submission.ts'
 
 export interface ForkSession {
-  /** Tools with effects are not run in the copy: their calls get a result that says so. Pure tools run. Default: false. */
+  /**
+   * Tools with effects are not run in the copy: their calls get a result that says so. Pure tools run. Default: false; a copy of a dry run is a dry run
+   * all the same.
+   */
   readonly dryRun?: boolean | undefined
   /** The same key within 24 h gives the same copy, also from another process. */
   readonly idempotencyKey?: string | undefined
@@ -26,7 +30,6 @@ const forkRules: Rules<ForkSession> = { dryRun: yesOrNo, idempotencyKey: keyRule
 /** Returns the id of the copy. */
 export async function forkSession(submission: Submission, sessionId: string, query: ForkSession): Promise<string> {
   checkOptions('session.fork', query, forkRules, InputError)
-  const isDryRun = query.dryRun ?? false
   const { forks, partition } = submission.store(sessionId, 'session')
   const key = keyOf(submission, sessionId, query)
   const known = key === undefined ? null : await forks.known(key)
@@ -40,6 +43,7 @@ export async function forkSession(submission: Submission, sessionId: string, que
       `session ${sessionId} is ${cut.state}: only a session that goes on is forked. troupe worker fork begins a conversation where one of its agents was.`,
     )
   if (cut.kind !== 'ok') throw notForked(sessionId, cut)
+  const isDryRun = query.dryRun === true || cut.workers[0]?.fields.copied === 'dry'
   const copy = new SessionCopy(forks, cut, copyId, { from: sessionId, at: Date.now(), isDryRun })
   const order = await copy.write()
   const more = { ...(isDryRun && { dryRun: true as const }), ...submission.by }

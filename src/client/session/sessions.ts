@@ -77,8 +77,8 @@ export interface Sessions {
     requests: readonly NoInfer<CreateOf<Given>>[],
   ): Promise<PromiseSettledResult<Session<Result>>[]>
   /**
-   * Another conversation with the kind, the permissions and the messages of this worker up to a position of its history; both go on. Calls that
-   * were open there have a result that says so. Facts, children and the mailbox stay with the first one.
+   * Another conversation with the kind, the permissions and the messages of this worker up to a position of its history, and with what its session says of
+   * approvals; both go on. Calls that were open there have a result that says so. Facts, children and the mailbox stay with the first one.
    */
   fork(this: void, worker: Worker, query?: ForkQuery): Promise<Session>
   /** The session with this id. Does not ask Redis. Throws if the id is malformed, or if the namespace lacks its partition. Then the client looks whether it is new: a later call may find it. */
@@ -188,7 +188,8 @@ export function sessionsOf(context: SessionsContext): Sessions {
     createMany,
     async fork(worker, query = {}) {
       checkOptions('sessions.fork', query, forkRules, InputError)
-      const { request: whole, configured } = await forkRequest(worker, query)
+      const summaryOf = (id: string) => new Session(id, sessionContext(id)).summary()
+      const { request: whole, configured } = await forkRequest(worker, query, summaryOf)
       const { input, ...request } = whole
       const ids = blobsNamedIn(request.history ?? [])
       if (ids.length === 0) return begin(whole, { configured })

@@ -8,6 +8,7 @@ import {
   defaultApproval,
   encodeApproval,
   nobodyAnswersWords,
+  type SessionApproval,
   type WhenNobodyAnswers,
 } from '../../core/worker/ask/session-approval.ts'
 
@@ -40,4 +41,9 @@ export function approvalText({ approval, whenNobodyAnswers, approvalMs }: Approv
     )
   const text = encodeApproval({ policy, whenNobodyAnswers: nobody, approvalMs: approvalMs ?? null, trusted: [] })
   return text === encodeApproval(defaultApproval) ? undefined : text
+}
+
+/** What a session says of approvals, for a new one that goes on with its work. Trust in tools was given to that session alone. */
+export function approvalOptionsOf({ policy, whenNobodyAnswers, approvalMs }: SessionApproval): ApprovalOptions {
+  return { approval: policy, whenNobodyAnswers, approvalMs: approvalMs ?? undefined }
 }

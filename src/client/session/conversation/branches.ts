@@ -1,12 +1,13 @@
 /**
  * Duty: what an agent knew at a position of its history, another conversation that goes on from there, and where two of them part.
  * BRANCH-1 Nothing of the first conversation is changed or stopped: a branch is a session of its own that begins with the same messages.
- * BRANCH-2 A branch may use no more than the worker that it comes from.
+ * BRANCH-2 A branch may use no more than the worker that it comes from, and its session says the same of approvals. A dry run has no branches, whose tools
+ *    would act.
  * BRANCH-3 A branch is configured as the worker was at that position.
  */
 import { anything, keyRule, type Rules } from '../../../core/check/check-options.ts'
 import { nameRule } from '../../../core/definition/worker-name.ts'
-import { InputError } from '../../../core/errors.ts'
+import { ConflictError, InputError } from '../../../core/errors.ts'
 import type { ChatMessage } from '../../../core/history/chat/chat-message.ts'
 import { ContextContainer } from '../../../core/history/context-container.ts'
 import { type RunMetadata, RunMetadataFold } from '../../../core/history/run/run-metadata.ts'
@@ -14,7 +15,8 @@ import { countingEntries, type PlacedEntry } from '../../../core/history/undone.
 import { parseId } from '../../../core/ids.ts'
 import { type Configuration, configurationAfter } from '../../../core/worker/message/configuration.ts'
 import { type ContextQuery, type HistoryQuery, positionRule } from '../../queries.ts'
-import type { WorkerReport } from '../../report.ts'
+import type { SessionSummary, WorkerReport } from '../../report.ts'
+import { approvalOptionsOf } from '../../submission/approval-options.ts'
 import type { CreateSession } from '../../submission/submission.ts'
 
 export interface ForkQuery extends ContextQuery {
@@ -101,9 +103,16 @@ export async function readEntries(worker: Pick<Conversing, 'history'>, last: num
 export async function forkRequest(
   worker: Conversing,
   { at, input, name, idempotencyKey }: ForkQuery,
+  summaryOf: (sessionId: string) => Promise<SessionSummary>,
 ): Promise<{ readonly request: CreateSession; readonly configured: Configuration | undefined }> {
   parseId(worker.id, 'worker')
   const report = await worker.report()
+  const { approval, forkedFrom } = await summaryOf(report.sessionId)
+  if (forkedFrom?.dryRun)
+    throw new ConflictError(
+      'transition_illegal',
+      `worker ${worker.id} is of a dry run: the tools of a branch would act. Begin the branch in session ${forkedFrom.sessionId}, which it is a copy of.`,
+    )
   const { container: context, configured } = await readContext(worker, at)
   const request = {
     kind: report.kind,
@@ -111,6 +120,7 @@ export async function forkRequest(
     keepOpen: true,
     history: context.history.messages.map((message, index) => ({ ...message, id: `m${index}` })),
     ...rightsOf(report),
+    ...approvalOptionsOf(approval),
     ...(input !== undefined && { input }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   }

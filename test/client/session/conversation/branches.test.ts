@@ -90,6 +90,26 @@ describe('sessions.fork', () => {
     expect(model.requests.map(({ tools }) => tools.length)).toEqual([0, 0])
   })
 
+  test('a branch says of approvals what its first session says, but trusts no tool (BRANCH-2)', async () => {
+    const { troupe, client } = await talked(1)
+    await using _ = troupe
+    const said = { approval: 'readOnly', whenNobodyAnswers: 'deny', approvalMs: 60_000 } as const
+    const session = await client.sessions.create({ kind: 'agent', input: 'question 1', keepOpen: true, ...said })
+    await session.result()
+    const policy = { policy: 'readOnly', whenNobodyAnswers: 'deny', approvalMs: 60_000, trusted: [] }
+    const branch = await client.sessions.fork(session.root)
+    expect((await branch.summary()).approval).toEqual(policy)
+  })
+
+  test('a dry run has no branches, and a copy of it is a dry run (BRANCH-2, FORK-4)', async () => {
+    const { troupe, session, client } = await talked(1)
+    await using _ = troupe
+    const dry = await session.fork({ dryRun: true })
+    await expect(client.sessions.fork(dry.root)).rejects.toThrow(`Begin the branch in session ${session.id}`)
+    expect((await (await dry.fork()).summary()).forkedFrom).toMatchObject({ sessionId: dry.id, dryRun: true })
+    expect((await (await session.fork()).summary()).forkedFrom).toMatchObject({ dryRun: false })
+  })
+
   test('a fork of a worker with an open call has a result for that call', async () => {
     const asks = Promise.withResolvers<void>()
     const model = recordedModel('test/m', (request) =>

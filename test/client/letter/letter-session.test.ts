@@ -1,4 +1,4 @@
-/** Media that stand beside a message which was put aside. */
+/** What a new session has of the session whose message was put aside. */
 import { expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { blobKey } from '../../../src/store/keys.ts'
@@ -20,4 +20,19 @@ test('a message that was put aside begins a new session with the media that its 
   const [{ url }] = value as [{ readonly url: string }]
   expect(url).toMatch(/^blob:/)
   expect(await troupe.redis.exists(blobKey(troupe.tag, begun, url.slice(5)))).toBe(1)
+})
+
+test('a message that was put aside begins a new session with the policy of its own, and none if its own is a dry run', async () => {
+  await using troupe = await TestTroupe.connect()
+  const said = { approval: 'readOnly', whenNobodyAnswers: 'fail' } as const
+  const session = await troupe.client.sessions.create({ kind: 'echo', input: 1, keepOpen: true, ...said })
+  const dry = await session.fork({ dryRun: true })
+  for (const { rootId } of [session, dry]) await blame(troupe, rootId)
+  await troupe.startNode({ echo })
+  for (const one of [session, dry]) await one.result({ run: 1 })
+  const redrive = (workerId: string) => troupe.client.redrive({ workerId, newSession: true })
+  const [made] = await redrive(session.rootId)
+  const begun = await troupe.client.sessions.get(made?.newSessionId ?? '').summary()
+  expect(begun.approval).toMatchObject({ policy: 'readOnly', whenNobodyAnswers: 'fail' })
+  expect(await redrive(dry.rootId)).toMatchObject([{ refusal: { message: expect.stringMatching(/is a dry run/) } }])
 })
