@@ -149,15 +149,9 @@ export class Troupe implements AsyncDisposable {
     })
     const learn = () => this.#look.learn()
     this.#fleet = new FleetEvents((tag) => connections.at(tag), places.all, deadlineMs, learn)
-    this.#submission = new Submission({
-      places,
-      learn,
-      namespace: this.#namespace,
-      waker,
-      policy: { ...defaultPolicy, ...options.policy },
-      deadlineMs,
-      actor: options.actor,
-    })
+    const caller = { learn, deadlineMs, actor: options.actor }
+    const policy = { ...defaultPolicy, ...options.policy }
+    this.#submission = new Submission({ places, namespace: this.#namespace, waker, policy, ...caller })
     const { stores } = this.#submission
     const [namespace, look, { actor }] = [this.#namespace, this.#look, options]
     this.asks = new Asks(asksOf(places, stores, deadlineMs), { waker, namespace, actor, look })
@@ -167,8 +161,7 @@ export class Troupe implements AsyncDisposable {
     this.webhooks = new Webhooks({
       store: new EndpointStore(places.all, deadlineMs),
       first: places.first,
-      learn,
-      actor: options.actor,
+      ...caller,
       allowPrivateAddresses: options.webhooks?.allowPrivateAddresses ?? false,
     })
     this.sessions = sessionsOf({

@@ -18,6 +18,7 @@ import { DeliveryQueue, type DeliveryRow } from '../../notify/delivery-queue.ts'
 import { checkWrittenAddress } from '../../notify/public-address.ts'
 import type { EndpointStore, StoredEndpoint } from '../../store/endpoint-store.ts'
 import type { OpenPlace } from '../../store/places.ts'
+import { guarded } from '../../store/redis/guarded.ts'
 import {
   type AddWebhook,
   addRules,
@@ -38,6 +39,8 @@ export interface WebhooksSettings {
   /** Looks whether there are more partitions by now: an endpoint listens in all of them. */
   readonly learn: () => Promise<void>
   readonly actor: string | undefined
+  /** How long a call may take while Redis is away. */
+  readonly deadlineMs: number
   readonly allowPrivateAddresses: boolean
 }
 
@@ -54,10 +57,16 @@ export class Webhooks {
     this.#o = settings
   }
 
-  get #queue(): DeliveryQueue {
-    const { redis, prefix } = this.#o.first
-    this.#opened ??= new DeliveryQueue(redis, prefix)
-    return this.#opened
+  /** BullMQ waits for Redis without an end. */
+  #ask<Answer>(doing: string, ask: (queue: DeliveryQueue) => Promise<Answer>): Promise<Answer> {
+    const { first, deadlineMs } = this.#o
+    this.#opened ??= new DeliveryQueue(first.redis, first.prefix)
+    const queue = this.#opened
+    return guarded(doing, () => ask(queue), deadlineMs)
+  }
+
+  #health(): ReturnType<DeliveryQueue['health']> {
+    return this.#ask('reading how endpoints do', (queue) => queue.health())
   }
 
   /** Registers an address. It gets notices of what happens from now on. The answer has its secret, which no other call shows. */
@@ -118,7 +127,7 @@ export class Webhooks {
   async list(): Promise<Webhook[]> {
     const endpoints = await this.#o.store.list()
     if (endpoints.length === 0) return []
-    const health = await this.#queue.health()
+    const health = await this.#health()
     return endpoints.map((endpoint) => webhookOf(endpoint, health.get(endpoint.id)))
   }
 
@@ -170,12 +179,14 @@ export class Webhooks {
     const endpoint = await this.#find(id)
     if (!endpoint.record.isEnabled) throw isDisabled(endpoint.id, 'test it')
     const at = await this.#o.store.now()
+    const type = 'webhook.test'
     const body = JSON.stringify({
-      type: 'webhook.test',
+      type,
       timestamp: new Date(at).toISOString(),
       data: { webhookId: endpoint.id, path: `/v1/webhooks/${endpoint.id}` },
     })
-    const deliveryId = await this.#queue.add(endpoint.id, `test-${at}`, { type: 'webhook.test', body })
+    const adding = (queue: DeliveryQueue) => queue.add(endpoint.id, `test-${at}`, { type, body })
+    const deliveryId = await this.#ask('adding a delivery', adding)
     return this.delivery(deliveryId)
   }
 
@@ -184,7 +195,8 @@ export class Webhooks {
     checkOptions('webhooks.deliveries', query, deliveriesRules, InputError)
     const { webhookId, state, limit = 50 } = query
     const id = webhookId === undefined ? undefined : parseId(webhookId, 'webhook')
-    const found = await this.#queue.list({ webhookId: id, state, limit })
+    const listing = (queue: DeliveryQueue) => queue.list({ webhookId: id, state, limit })
+    const found = await this.#ask('reading deliveries', listing)
     // Deliveries to an endpoint that was removed are still kept.
     if (found.length === 0 && id !== undefined) await this.#find(id)
     return found.map(withoutBody)
@@ -202,7 +214,7 @@ export class Webhooks {
       const { record } = await this.#find(webhookId)
       if (!record.isEnabled) throw isDisabled(webhookId, 'deliver it')
     }
-    await this.#queue.redeliver(id, state)
+    await this.#ask('sending a delivery again', (queue) => queue.redeliver(id, state))
     return withoutBody(await this.#findDelivery(id))
   }
 
@@ -212,13 +224,14 @@ export class Webhooks {
   }
 
   async #withHealth(endpoint: Pick<StoredEndpoint, 'id' | 'record'>): Promise<Webhook> {
-    return webhookOf(endpoint, (await this.#queue.health()).get(endpoint.id))
+    return webhookOf(endpoint, (await this.#health()).get(endpoint.id))
   }
 
   async #findDelivery(id: string): Promise<DeliveryRow> {
     if (typeof id !== 'string') throw new InputError('the id of a delivery must be a text.')
     // A delivery may go back to an earlier state while it is looked for: the second look finds it.
-    const found = (await this.#queue.get(id)) ?? (await this.#queue.get(id))
+    const looking = async (queue: DeliveryQueue) => (await queue.get(id)) ?? (await queue.get(id))
+    const found = await this.#ask('reading a delivery', looking)
     if (found !== null) return found
     throw new NotFoundError(
       'delivery_not_found',

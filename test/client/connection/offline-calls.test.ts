@@ -1,4 +1,4 @@
-/** Calls that a client gave up while Redis was away: nothing of them is left. */
+/** Calls of a client while Redis is away: each ends in time, and nothing is left of those that were given up. */
 import { expect, test } from 'vitest'
 import { connectInternal } from '../../../src/client/client.ts'
 import { newId } from '../../../src/core/ids.ts'
@@ -23,4 +23,14 @@ test('calls that were given up are not made when Redis is back, however many the
   const redis = openRedis(server.url)
   expect(await redis.info('commandstats')).not.toMatch(/^cmdstat_fcall:/m)
   redis.disconnect()
+})
+
+test('a look at deliveries ends in time while Redis stands still', async () => {
+  await using server = await RedisServer.start({ durability: 'none' })
+  await using client = await connectInternal({ redisUrl: server.url, namespace: newNamespace(), deadlineMs: 500 })
+  expect(await client.webhooks.deliveries()).toEqual([])
+  server.freeze()
+  const [list, one] = [client.webhooks.deliveries(), client.webhooks.delivery('x')]
+  for (const call of [list, one]) await expect(call).rejects.toMatchObject({ code: 'store_unavailable' })
+  server.thaw()
 })
