@@ -46,7 +46,7 @@ const names: Readonly<Record<string, string>> = {
   childKind: 'troupe.child.kind',
 }
 
-const failures = new Set(['failed', 'fenced', 'stale', 'unreachable', 'unfinished'])
+const failures = new Set(['failed', 'fenced', 'stale', 'unreachable', 'blocked', 'unfinished'])
 
 /** An attribute without a name here is left out. */
 export function spanAttributes(attributes: Attributes): OtelAttributes {

@@ -27,7 +27,7 @@ const state = of('gauge', 'namespace')
 
 export const metrics = {
   troupe_turns_total: counter(
-    'Turns that ended. outcome: ended, or why the node gave the turn up: fenced, stale, unreachable.',
+    'Turns that ended. outcome: ended; waits, at a gate of the kind; or why the node gave the turn up: fenced, stale, unreachable, blocked.',
     'kind',
     'outcome',
   ),
