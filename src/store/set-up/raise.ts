@@ -80,11 +80,12 @@ async function begin(first: Redis, meta: string, to: number): Promise<void> {
     )
 }
 
-/** A new partition is paused if all are. */
+/** A new partition is paused if all are, and only then: an earlier raise that stopped half way may have left a pause there. */
 async function prepare(first: Redis, { redis, keys }: OpenPlace, to: number): Promise<void> {
   const { meta } = partitionKeys(`${keys.tag.slice(0, keys.tag.lastIndexOf('.'))}.0}`)
   const note = await first.hget(meta, 'paused')
   await redis.hset(keys.meta, { schema: schemaVersion, partitions: to, ...(note === null ? {} : { paused: note }) })
+  if (note === null) await redis.hdel(keys.meta, 'paused')
 }
 
 /** Endpoints are told of the new partitions from the beginning. */

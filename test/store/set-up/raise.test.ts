@@ -91,6 +91,15 @@ test('a pause of all sessions and endpoints hold in new partitions too', async (
   }
 })
 
+test('a pause that ended after a raise had stopped half way holds no new partition', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { redis, namespace, client } = troupe
+  const { meta } = partitionKeys(tagOf(namespace, 1))
+  await redis.hset(meta, 'paused', '{}')
+  await client.partitions.raise(2)
+  expect(await redis.hget(meta, 'paused')).toBeNull()
+})
+
 test('the number of partitions never falls, and has a bound', async () => {
   await using troupe = await TestTroupe.connect({ partitions: 3 })
   await expect(troupe.client.partitions.raise(2)).rejects.toThrow(/has 3 partitions, and their number only grows/)
