@@ -220,7 +220,9 @@ export const approvalScript = defineScript({
 export const retryScript = defineScript({
   file: 'retry.lua',
   keys: words('root log signals inbox failure results dead redriven run events'),
-  header: words('sessionId version run runState calls steps entries caps letter seed wakeupMs'),
+  header: words(
+    'sessionId version run runState calls steps entries modelCalls tokens toolCalls start letter seed wakeupMs',
+  ),
   args: words('event mail texts'),
 })
 

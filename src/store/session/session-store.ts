@@ -64,7 +64,8 @@ export interface RetryOrder {
   readonly entries: readonly string[]
   /** The message that the run receives again; empty: none. */
   readonly mail: string
-  readonly caps?: Spending | undefined
+  /** What all agents of the session may use together; a limit that it leaves out stays as it is. */
+  readonly limits?: Partial<Spending> | undefined
   readonly letter?: string | undefined
   readonly event: string
 }
@@ -288,7 +289,7 @@ export class SessionStore {
     const { dead, redriven, events, tag } = this.#keys
     const { record: root, log, signals, inbox, failure } = workerKeys(tag, rootIdOf(sessionId))
     const { runResults: results } = sessionKeys(tag, sessionId)
-    const { version, run, runState, calls, steps, entries, mail, caps, letter, event } = order
+    const { version, run, runState, calls, steps, entries, mail, limits = {}, letter, event } = order
     const reply = await this.#caller.call(
       retryScript,
       { root, log, signals, inbox, failure, results, dead, redriven, run: this.#keys.run(defaultPool), events },
@@ -300,7 +301,10 @@ export class SessionStore {
         calls,
         steps: steps || undefined,
         entries: entries.length,
-        caps: caps && encodeAllowed(caps),
+        modelCalls: limits.modelCalls,
+        tokens: limits.tokens,
+        toolCalls: limits.toolCalls,
+        start: encodeAllowed(defaultSpending),
         letter,
         seed: newSeed(),
         wakeupMs: this.#policy.wakeupMs,

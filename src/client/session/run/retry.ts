@@ -14,7 +14,7 @@ import { type UnknownDecision, unknownDecisions } from '../../../core/history/ru
 import { rootIdOf } from '../../../core/ids.ts'
 import type { Spending } from '../../../core/policy.ts'
 import { sessionNotFound } from '../../../core/worker/refusal.ts'
-import type { InspectStore, SessionRow } from '../../../store/audit/inspect-store.ts'
+import type { InspectStore } from '../../../store/audit/inspect-store.ts'
 import type { RetryOrder } from '../../../store/session/session-store.ts'
 import type { WorkerRow } from '../../../store/worker/worker-rows.ts'
 import { checkSpending } from '../../submission/limits.ts'
@@ -62,10 +62,9 @@ export async function retrySession(
 ): Promise<Retried> {
   const limits = query.limits && checkSpending(query.limits)
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const session = await readSession(store, sessionId)
+    await checkFailed(store, sessionId)
     const { order, retried } = await orderOf(sessionId, store, query.unknown)
-    const caps = limits && { ...session.session.allowed, ...limits }
-    const answer = await submission.retry(sessionId, { ...order, caps })
+    const answer = await submission.retry(sessionId, { ...order, limits })
     switch (answer.kind) {
       case 'ok':
         return retried
@@ -87,17 +86,16 @@ export async function retrySession(
   )
 }
 
-async function readSession(store: InspectStore, sessionId: string): Promise<SessionRow> {
+async function checkFailed(store: InspectStore, sessionId: string): Promise<void> {
   const row = await store.session(sessionId)
   if (row === null) throw sessionNotFound(sessionId)
   const state = stateOf(row.session)
   const mayHaveFailed = state === 'failed' || (state === 'active' && row.session.mode === 'conversation')
   if (!mayHaveFailed) throw notFailed(sessionId, state)
-  return row
 }
 
 interface Ordered {
-  readonly order: Omit<RetryOrder, 'caps'>
+  readonly order: Omit<RetryOrder, 'limits'>
   readonly retried: Retried
 }
 
@@ -197,7 +195,7 @@ export type RetryOutlook =
 /** What `retrySession` would do now. Changes nothing. */
 export async function retryOutlook(sessionId: string, store: InspectStore): Promise<RetryOutlook> {
   try {
-    await readSession(store, sessionId)
+    await checkFailed(store, sessionId)
     const { retried } = await orderOf(sessionId, store, undefined)
     return { kind: 'step', ...retried }
   } catch (thrown) {

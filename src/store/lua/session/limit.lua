@@ -53,11 +53,7 @@ local isLeft, further = false, false
 if state ~= 'active' then isLeft, further = leftSome(header.from or 0) end
 if further then return { 'more', digits(further) } end
 if state ~= 'active' and not isLeft then return { 'finished', state } end -- guard: a finished session takes no limit | a session that left detached workers takes a limit
-local before = caps or header.start -- guard: a limit that is not set anew stays
-local callsBefore, tokensBefore, toolCallsBefore = string.match(before, '^(%d+) (%d+) (%d+)$')
-if not callsBefore then throwDamage('field caps of ' .. rootKey .. ' should be three numbers') end
-local function either(new, old) return new and digits(new) or old end
-local after = either(header.modelCalls, callsBefore) .. ' ' .. either(header.tokens, tokensBefore) .. ' ' .. either(header.toolCalls, toolCallsBefore)
+local after, before = capsWith(rootKey, caps, header.start, header)
 redis.call('SET', idemKey, 'ok', 'PX', digits(header.idemMs))
 if after == before then return { 'ok', after } end
 redis.call('HSET', rootKey, 'caps', after)

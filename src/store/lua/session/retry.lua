@@ -12,7 +12,10 @@ ARGV[1] header    json:
   calls            how many children the run has spawned
   steps            how many steps of a handler it has recorded; absent: none
   entries          how many of the texts are history entries
-  caps             for its agents together, "<model calls> <tokens>"; absent: unchanged
+  modelCalls       for its agents together; absent, here and below: unchanged
+  tokens           for its agents together
+  toolCalls        for its agents together
+  start            the three defaults, as text, for a session without caps
   letter           id of the dead letter with the message of the run, which was never received: the message goes back into the mailbox, and
                    the next run receives it; absent: the run goes on
   seed             names of new wake-ups begin with it; a call that is sent again is known by it
@@ -32,10 +35,10 @@ local header, event, mail = readHeader(ARGV[1]), ARGV[2], ARGV[3]
 local texts, cursor = ARGV, 4
 
 local tag = tagOf(rootKey)
-checkTexts(header, 'sessionId', 'version', 'runState', 'seed')
-checkTextsIfAny(header, 'caps', 'letter')
+checkTexts(header, 'sessionId', 'version', 'runState', 'start', 'seed')
+checkTextsIfAny(header, 'letter')
 checkNumbers(header, 'run', 'calls', 'entries', 'wakeupMs')
-checkNumbersIfAny(header, 'steps')
+checkNumbersIfAny(header, 'steps', 'modelCalls', 'tokens', 'toolCalls')
 checkLast(mail)
 if cursor + header.entries - 1 > #texts then error('the texts should be as many as the entries', 0) end
 local root = rootOf(header.sessionId)
@@ -71,6 +74,7 @@ if letter then
   if fields.worker ~= root or not fields.mail or string.find(disposition or '', '^%d') then return { 'no_letter' } end -- guard: a letter that was put back is not retried
   back = { at = at, mail = fields.mail, disposition = disposition, position = tonumber(record.inbox or atStart.inbox) + lengthOf(inboxKey) }
 end
+local caps = capsWith(rootKey, record.caps, header.start, header) -- guard: a retry changes only the limits that it sets
 
 local now, woke = nowMs(), newWakes()
 local changes = { 'wait', atStart.wait }
@@ -78,7 +82,7 @@ local function set(field, value)
   changes[#changes + 1] = field
   changes[#changes + 1] = value
 end
-if header.caps then set('caps', header.caps) end
+if caps ~= (record.caps or header.start) then set('caps', caps) end
 if back then
   redis.call('RPUSH', inboxKey, back.mail)
   if back.disposition then redis.call('ZREM', redrivenKey, letter .. ' ' .. back.disposition) end

@@ -1,5 +1,6 @@
 /** Short checks of retried sessions, which run against scripts without one guard. */
 import { expect } from 'vitest'
+import { defaultSpending } from '../../../../src/core/policy.ts'
 import type { RetryOrder } from '../../../../src/store/session/session-store.ts'
 import type { CreateOptions, Place } from '../place.ts'
 import type { Check } from '../turn/checks.ts'
@@ -105,6 +106,14 @@ export const aRetriedRunIsOpenAgain: Check = async (place) => {
   expect(retried.ended).toBeUndefined()
   expect(await place.redis.exists(place.workerKeys(root).failure)).toBe(0)
   expect((await node.claim()).assignment).toMatchObject({ run: 1, open: true, calls: 3, steps: 2, sessionId: id })
+}
+
+export const aRetryKeepsTheLimitsOfOthers: Check = async (place) => {
+  const { id, fail, retry, record } = await failed(place, { mode: 'conversation' })
+  await fail()
+  await place.sessions.limit(id, { tokens: 8 }, '[]')
+  expect(await retry({ limits: { modelCalls: 7 } })).toMatchObject({ kind: 'ok' })
+  expect(await record()).toMatchObject({ caps: `7 8 ${defaultSpending.toolCalls}` })
 }
 
 export const aRetriedRunHasNoResult: Check = async (place) => {

@@ -28,4 +28,10 @@ export const retryMutants: readonly Mutant[] = [
     takenOut: { value: "''" },
     check: checks.aRetriedRunIsOpenAgain,
   },
+  {
+    guard: 'a retry changes only the limits that it sets',
+    script: retryScript,
+    takenOut: { token: ['record.caps', 'nil'] },
+    check: checks.aRetryKeepsTheLimitsOfOthers,
+  },
 ]

@@ -39,3 +39,12 @@ local function spentWith(rootKey, tally, record, spent)
   if not callsSpent then throwDamage('field spent of ' .. rootKey .. ' should be two numbers, or three') end
   return spendingText(tonumber(callsSpent) + newCalls, tonumber(tokensSpent) + newTokens, (tonumber(toolCallsSpent) or 0) + newToolCalls)
 end
+
+-- What the agents of a session may use together when these limits are set, and what they might before. start: the defaults, for a session without caps.
+local function capsWith(rootKey, caps, start, new)
+  local before = caps or start -- guard: a limit that is not set anew stays
+  local calls, tokens, toolCalls = string.match(before, '^(%d+) (%d+) (%d+)$')
+  if not calls then throwDamage('field caps of ' .. rootKey .. ' should be three numbers') end
+  local function either(limit, old) return limit and digits(limit) or old end
+  return either(new.modelCalls, calls) .. ' ' .. either(new.tokens, tokens) .. ' ' .. either(new.toolCalls, toolCalls), before
+end
