@@ -107,19 +107,41 @@ function simplify({ zodSchema, jsonSchema }: Converted, reader: Reader): void {
   if (JSON.stringify(propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames
 }
 
-/**
- * A pattern of JSON Schema has no flags, and zod leaves them out: a right value would be refused. For an ask they become a part of the pattern, where
- * that is possible. Else the pattern goes: what a model passes is checked by the schema of zod in any case.
- */
+/** A pattern of JSON Schema has no flags, and zod leaves them out: a right value would be refused. It joins several patterns with `allOf`. */
 function noteFlags(zodSchema: z.core.$ZodTypes, jsonSchema: JsonSchema, reader: Reader): void {
   const { def } = zodSchema._zod
-  const patterns = [def, ...(def.checks ?? []).map((check) => check._zod.def)].map(
-    (part) => (part as { readonly pattern?: RegExp }).pattern,
+  const patterns = [def, ...(def.checks ?? []).map((check) => check._zod.def)].flatMap(
+    (part) => (part as { readonly pattern?: RegExp }).pattern ?? [],
   )
-  for (const pattern of patterns) {
-    const flags = pattern?.flags.replace(/[dgy]/g, '')
-    if (pattern === undefined || !flags || jsonSchema.pattern !== pattern.source) continue
-    if (reader === 'ask' && /^[ims]+$/.test(flags)) jsonSchema.pattern = `(?${flags}:${pattern.source})`
-    else delete jsonSchema.pattern
+  if (patterns.length === 0) return
+  const noted = (part: JsonSchema): JsonSchema => {
+    const pattern = patterns.find(({ source }) => source === part.pattern)
+    return pattern === undefined ? part : { ...part, pattern: textOf(pattern, reader) }
   }
+  const { pattern } = noted(jsonSchema)
+  if (pattern === undefined) delete jsonSchema.pattern
+  else jsonSchema.pattern = pattern
+  if (!Array.isArray(jsonSchema.allOf)) return
+  const parts = (jsonSchema.allOf as JsonSchema[]).map(noted).filter((part) => part.pattern !== undefined)
+  // Without a type, zod reads a schema of anything.
+  if (parts.length > 0) jsonSchema.allOf = reader === 'ask' ? parts.map((part) => ({ type: 'string', ...part })) : parts
+  else delete jsonSchema.allOf
+}
+
+/**
+ * The pattern without flags; undefined where no text means the same. For an ask they become a part of it. What a model passes is checked by the schema
+ * of zod in any case.
+ */
+function textOf({ source, flags }: RegExp, reader: Reader): string | undefined {
+  const meant = flags.replace(/[dgy]/g, '')
+  if (meant === '') return source
+  if (reader === 'model' || meant.includes('v')) return undefined
+  const others = meant.replace('u', '')
+  if (others !== meant && (others.includes('i') || !meansTheSameWithoutU(source))) return undefined
+  return others === '' ? source : `(?${others}:${source})`
+}
+
+/** Nothing in it stands for a character of two units, and no escape is one of the flag. */
+function meansTheSameWithoutU(source: string): boolean {
+  return /^[ -~]*$/.test(source) && !/\\[pPuDSW]|\[\^|\./.test(source.replaceAll('\\.', ''))
 }

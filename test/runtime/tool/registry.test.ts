@@ -147,6 +147,21 @@ test('a pattern with flags is checked with them in an ask, and left out for a mo
   expect(toJsonSchema(z.string().regex(/^yes$/g))).toEqual({ type: 'string', pattern: '^yes$' })
 })
 
+test('an ask checks several patterns, and one whose flag `u` changes nothing', () => {
+  for (const [form, right, wrong] of [
+    [z.string().startsWith('a').endsWith('z'), 'a to z', 'a to y'],
+    [z.string().regex(/^a/).regex(/Z$/i), 'az', 'zz'],
+    [z.string().regex(/^\d{4}\.\d{2}$/u), '2026.11', '2026x11'],
+  ] as const) {
+    const schema = toJsonSchema(form, 'ask')
+    expect([answerProblem({ schema }, right), answerProblem({ schema }, wrong)]).toEqual([null, expect.any(String)])
+  }
+  // One character of two units.
+  expect(answerProblem({ schema: toJsonSchema(z.string().regex(/^.$/u), 'ask') }, '🙂')).toBeNull()
+  const { allOf } = toJsonSchema(z.string().regex(/^a/).regex(/Z$/i).regex(/b/))
+  expect(allOf).toEqual([{ pattern: '^a' }, { pattern: 'b' }])
+})
+
 test('a long pattern beside a format is left out; short patterns, and patterns without a format, stay', () => {
   const long = `^${'a'.repeat(200)}$`
   const { properties } = schemaOf(
