@@ -1,6 +1,7 @@
 /**
  * Duty: follow a stream of the HTTP API over fetch, which can send a token, as EventSource cannot.
  * HTTP-FOLLOW-1 After a broken connection it resumes behind the last event, or where the stream began: each later stored event comes once.
+ * HTTP-FOLLOW-2 A `limit` in the query bounds the events of all its connections together.
  */
 import { type HttpOptions, HttpProblem, problemIn } from './client.ts'
 
@@ -21,6 +22,7 @@ export interface StreamedEvent {
 }
 
 const waitMs = [200, 500, 1_000, 2_000] as const
+const limitIn = /(?<=[?&]limit=)\d+/
 
 /**
  * Ends with the stream: after the event that ends a session, or when the signal fires. Throws an HttpProblem if the API refuses, and a TypeError if no
@@ -30,19 +32,23 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Stre
   const { signal } = options
   checkAddress(requestOf(options, options.after).url, options.url)
   let position = options.after
+  let left = Number(limitIn.exec(options.path)?.[0] ?? Number.POSITIVE_INFINITY)
   const isOver = () => signal?.aborted === true
   for (let attempt = 0; !isOver(); attempt++) {
     try {
-      for await (const block of oneConnection(options, position)) {
+      const path = options.path.replace(limitIn, String(left))
+      for await (const block of oneConnection({ ...options, path }, position)) {
         position = fieldIn(block, 'id') ?? position
         const event = eventIn(block)
         if (event === undefined) continue
         attempt = 0
+        // The API does not count entries of histories.
+        if (event.type !== 'history.entry') left--
         yield event
       }
       return
     } catch (error) {
-      if (isOver()) return
+      if (isOver() || left === 0) return
       if (error instanceof HttpProblem && error.status < 500 && error.status !== 429) throw error
       await pause(waitMs[Math.min(attempt, waitMs.length - 1)] as number, signal)
     }

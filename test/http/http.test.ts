@@ -63,6 +63,26 @@ test.each([
   },
 )
 
+test('a limit of a stream holds over a broken connection (HTTP-FOLLOW-2)', async () => {
+  const headers = { authorization: `Bearer ${token}` }
+  const { body } = await api.post('/v1/sessions', { kind: 'echo', input: 1 }, { ...headers, prefer: 'wait=60' })
+  let connections = 0
+  const breaking = async (request: Request) => {
+    const response = await fetch(request)
+    if (connections++ > 0) return response
+    const blocks = (await response.text()).split(/(?<=\n\n)/)
+    const start = (out: ReadableStreamDefaultController) =>
+      out.enqueue(new TextEncoder().encode(blocks.slice(0, -1).join('')))
+    return new Response(new ReadableStream({ start, pull: (out) => out.error(new TypeError('the wire broke')) }))
+  }
+  const path = `/v1/sessions/${body.sessionId}/events?after=0-0&transient=false&limit=3`
+  const types = await Array.fromAsync(
+    followEvents({ url: api.api.url, token, path, fetch: breaking }),
+    ({ type }) => type,
+  )
+  expect([types, connections]).toEqual([['session.created', 'run.started', 'run.completed'], 2])
+})
+
 test('a follower ends with its signal, also if its fetch does not know the signal', async () => {
   const stop = new AbortController()
   const deaf = async ({ url, headers }: Request) => {
