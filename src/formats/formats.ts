@@ -5,8 +5,8 @@
  */
 import { didYouMean } from '../core/check/closest.ts'
 import { InputError } from '../core/errors.ts'
-import type { ChatMessage } from '../core/history/chat/chat-message.ts'
-import { blobIdOf, isMediaPart, mediaLabel } from '../core/history/chat/media.ts'
+import type { ChatMessage, ToolResultMessage, UserMessage } from '../core/history/chat/chat-message.ts'
+import { isBlob, mediaLabel } from '../core/history/chat/media.ts'
 import { pairedMessages, type Repairs } from '../core/history/paired.ts'
 import type { Format, Written } from './format.ts'
 import { featureNames, features, marksOf } from './parts/features.ts'
@@ -111,19 +111,42 @@ export function writeConversation(
   const { messages: paired, repairs } = pairedMessages([...given])
   const messages = paired.map(withoutBlobs)
   const text = format.write(messages, written)
-  const warnings = [...repairWarnings(repairs), ...lossWarnings(format, messages)]
+  const warnings = [...repairWarnings(repairs), ...lossWarnings(format, messages), ...blobWarnings(paired)]
   if ('lines' in text) return { text: text.lines.map((line) => `${JSON.stringify(line)}\n`).join(''), warnings }
   return { text: `${JSON.stringify(text.json, null, text.isCompact ? undefined : 2)}\n`, warnings }
 }
 
 /** A blob stays with its session: what goes elsewhere says what it was. */
 function withoutBlobs(message: ChatMessage): ChatMessage {
-  if (message.type !== 'user' || !message.content.some((block) => isMediaPart(block) && blobIdOf(block) !== null))
-    return message
+  if (message.type === 'toolResult') return withoutRest(message)
+  if (!hasMediaBlob(message)) return message
   const content = message.content.map((block) =>
-    block.type !== 'text' && blobIdOf(block) !== null ? chatText(`[${mediaLabel(block)}]`) : block,
+    block.type !== 'text' && isBlob(block) ? chatText(`[${mediaLabel(block)}]`) : block,
   )
   return { ...message, content }
+}
+
+function withoutRest({ blob, ...result }: ToolResultMessage): ToolResultMessage {
+  if (blob === undefined) return result
+  const { type, value } = result.output
+  const begin = typeof value === 'string' ? value : JSON.stringify(value)
+  const text = `${begin}\n[The rest of this result stayed with the session that the conversation was exported from.]`
+  return { ...result, output: { type: type === 'error-text' ? type : 'text', value: text } }
+}
+
+function hasMediaBlob(message: ChatMessage): message is UserMessage {
+  return message.type === 'user' && message.content.some(isBlob)
+}
+
+function blobWarnings(messages: readonly ChatMessage[]): string[] {
+  const media = messages.filter(hasMediaBlob).flatMap(({ content }) => content.filter(isBlob)).length
+  const results = messages.filter((message) => message.type === 'toolResult' && message.blob !== undefined).length
+  return [
+    ...(media > 0 ? [`media that were too long for their message: ${media}. Only what they were is written.`] : []),
+    ...(results > 0
+      ? [`results that were too long for the conversation: ${results}. Their beginnings are written.`]
+      : []),
+  ]
 }
 
 const chatText = (text: string) => ({ type: 'text', text }) as const

@@ -169,3 +169,30 @@ test('the state machine of the design reads how each call was decided: one that 
   const statuses = [...text.matchAll(/"approval_status": "(\w+)"/g)].map(([, status]) => status)
   expect(statuses).toEqual(['Approved', 'Denied', 'Approved', 'Pending', 'Denied'])
 })
+
+test('what is kept beside a conversation stays with its session: the text says so, and a warning', () => {
+  const [id, at] = ['x', 1]
+  const call = { type: 'tool-call', toolCallId: 'c', toolName: 'look', input: {} } as const
+  const image = { type: 'image', mediaType: 'image/png', url: `blob:${'0'.repeat(32)}`, bytes: 9 } as const
+  const said: ChatMessage[] = [
+    { type: 'user', id, at, content: [image] },
+    {
+      type: 'assistant',
+      id,
+      at,
+      model: 'a/b',
+      content: [call],
+      finishReason: 'tool-calls',
+      usage: { calls: 1 } as never,
+    },
+    {
+      ...{ type: 'toolResult', id, at, toolCallId: 'c', toolName: 'look', status: 'ok' },
+      output: { type: 'text', value: 'begin' },
+      blob: { id: '0'.repeat(32), mediaType: 'text/plain', bytes: 9 },
+    },
+  ]
+  const { text, warnings } = writeConversation(said, 'troupe')
+  expect(text).not.toMatch(/blob|0{32}/)
+  expect(text).toMatch(/\[image \(image\/png.*begin\\n\[The rest of this result stayed/s)
+  expect(warnings).toEqual([expect.stringMatching(/^media .*: 1\./), expect.stringMatching(/^results .*: 1\./)])
+})

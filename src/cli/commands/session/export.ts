@@ -32,7 +32,7 @@ export function addExportCommand(group: Command): void {
         .option('--force', 'write over a file or a row that exists')
         .option('--folder <path>', 'the folder that the conversation belongs to, in formats that name one'),
     examples: [
-      ['troupe session export 0199… > conversation.jsonl', "troupe's own format, which loses nothing"],
+      ['troupe session export 0199… > conversation.jsonl', "troupe's own format"],
       ['troupe session export 0199… --format anthropic', 'for another program; stderr says what it cannot carry'],
     ],
   })
