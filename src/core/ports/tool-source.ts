@@ -7,8 +7,8 @@ import type { Tool } from '../definition/tool/define-tool.ts'
 
 export interface ToolSource {
   /**
-   * A rejection fails the attempt, like an error of the model: it is retried, or fails the run. The turn waits for the answer without a time
-   * limit of its own.
+   * A rejection fails the attempt, like an error of the model: it is retried, or fails the run. It answers or rejects within the time, and when the signal
+   * fires.
    */
-  tools(): Promise<readonly Tool[]>
+  tools(signal: AbortSignal, timeoutMs: number): Promise<readonly Tool[]>
 }

@@ -162,7 +162,7 @@ function iterateNow(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | nu
 async function openTools(agentTurn: AgentTurn): Promise<Pause | null> {
   let tools: AgentTools
   try {
-    tools = await agentTurn.kind.toolbox.open()
+    tools = await agentTurn.kind.toolbox.open(agentTurn.turn)
   } catch (thrown) {
     return agentTurn.isOver ? null : withoutTools(agentTurn, thrown)
   }

@@ -23,8 +23,8 @@ export type Resolution = Tool | { readonly refuse: string } | null | undefined
 
 export interface ToolResolver {
   /**
-   * The tools that the model is told of. Asked once in each turn. While they are the same, return the same array. An error fails the attempt, like one
-   * of the model.
+   * The tools that the model is told of. Asked once in each turn. While they are the same, return the same array. It may take 30 s. An error fails the
+   * attempt, like one of the model.
    */
   availableTools(): readonly Tool[] | Promise<readonly Tool[]>
   /**

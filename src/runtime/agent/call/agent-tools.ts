@@ -15,7 +15,7 @@ import { isResolver, listedTools } from '../../../core/definition/agent/tool-res
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import type { ToolSpec } from '../../../core/definition/model.ts'
 import { type ApprovalContext, isTool, type Tool } from '../../../core/definition/tool/define-tool.ts'
-import { ConfigError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
+import { ConfigError, TerminalError, TimeoutError, toRuntimeError } from '../../../core/errors.ts'
 import type { Json, ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { ToolSource } from '../../../core/ports/tool-source.ts'
@@ -25,6 +25,7 @@ import type { SessionApproval } from '../../../core/worker/ask/session-approval.
 import { runUserPart } from '../../node/user-code.ts'
 import { checkArguments, isUnreadable, readArguments } from '../../tool/arguments.ts'
 import { inputFormOf } from '../../tool/input-form.ts'
+import { limited } from '../../tool/limited.ts'
 import { invalidArgumentsText, smallerText, unknownToolText } from '../../tool/messages.ts'
 import { ToolRegistry } from '../../tool/registry.ts'
 import type { Turn } from '../../turn/turn.ts'
@@ -61,9 +62,9 @@ export class Toolbox {
     this.#opened = { list, tools: new AgentTools(definition, list) }
   }
 
-  /** Asks the source. While it returns the same array, the result is the same object. */
-  async open(): Promise<AgentTools> {
-    const list = await this.#source.tools()
+  /** Asks the source, for as long as a hook may take. While it returns the same array, the result is the same object. */
+  async open({ signal, host }: Pick<Turn, 'signal' | 'host'>): Promise<AgentTools> {
+    const list = await this.#source.tools(signal, host.policy.hookMs)
     if (list !== this.#opened.list) this.#opened = { list, tools: new AgentTools(this.#definition, list) }
     return this.#opened.tools
   }
@@ -84,8 +85,16 @@ function sourceOf({ tools }: AgentDefinition): ToolSource {
     return { tools: async () => list }
   }
   return {
-    async tools() {
-      const list: unknown = await runUserPart('availableTools', () => tools.availableTools())
+    async tools(signal, timeoutMs) {
+      const what = 'availableTools'
+      const ask = async (): Promise<unknown> => runUserPart(what, () => tools.availableTools())
+      const end = await limited({ signal, timeoutMs, what }, async (_signal, started) => {
+        started()
+        return (await Promise.allSettled([ask()]))[0]
+      })
+      if (end.kind !== 'ended') throw new TimeoutError(`${what} did not finish within ${timeoutMs} ms.`)
+      if (end.value.status === 'rejected') throw end.value.reason
+      const list = end.value.value
       if (Array.isArray(list) && list.every(isTool)) return list
       throw new ConfigError(`availableTools must return a list of tools, made with defineTool, not ${preview(list)}.`)
     },

@@ -35,11 +35,11 @@ export async function configure(agentTurn: AgentTurn, mail: Mail, order: Configu
   return { for: goOn }
 }
 
-async function problemOf({ kind, parts }: AgentTurn, after: Configuration): Promise<string | null> {
+async function problemOf({ kind, parts, turn }: AgentTurn, after: Configuration): Promise<string | null> {
   try {
     checkSettings(after.settings)
     openModel(definitionWith(kind.written, after), parts)
-    const known = after.tools === undefined ? [] : (await kind.toolbox.open()).ownNames
+    const known = after.tools === undefined ? [] : (await kind.toolbox.open(turn)).ownNames
     const unknown = (after.tools ?? []).filter((name) => !known.includes(name))
     if (unknown.length === 0) return null
     return `its kind has no tool ${unknown.map((name) => JSON.stringify(name)).join(', ')}; it has ${known.join(', ') || 'none'}.`

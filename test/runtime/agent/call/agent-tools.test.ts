@@ -100,12 +100,13 @@ test('a started call whose arguments cannot be read keeps the text that the mode
 
 describe('a source of tools', () => {
   const definition = defineWorker({ instructions: 'x', tools })
+  const within = { signal: new AbortController().signal, host: { policy: { hookMs: 1_000 } } } as never
 
   test('a source of tools is asked each time the toolbox is opened, and may answer later (AGENT-TOOLS-2)', async () => {
     const [first, second] = [tools.slice(0, 1), tools.slice(1, 2)]
     const lists = [first, first, second]
     const toolbox = new Toolbox(definition, { tools: () => Promise.resolve(lists.shift() ?? []) })
-    const opened = [await toolbox.open(), await toolbox.open(), await toolbox.open()] as const
+    const opened = [await toolbox.open(within), await toolbox.open(within), await toolbox.open(within)] as const
     const turn = { assignment: { permissions: {} }, host: { describeKind: () => '' } } as never
     expect(opened.map((agent) => agent.specs(turn).map(({ name }) => name))).toEqual([
       ['tool_0'],
@@ -117,6 +118,6 @@ describe('a source of tools', () => {
 
   test('a source of tools is the list of the definition by default', async () => {
     const toolbox = new Toolbox(definition)
-    expect(await toolbox.open()).toBe(await toolbox.open())
+    expect(await toolbox.open(within)).toBe(await toolbox.open(within))
   })
 })

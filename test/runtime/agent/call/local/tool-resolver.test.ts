@@ -169,6 +169,15 @@ describe('a resolver of tools', () => {
     expect(result).toMatchObject({ status: 'failed', failure: { message: expect.stringMatching(message) } })
   })
 
+  test('a resolver that never says which tools there are fails the attempt when its time is over', async () => {
+    const model = scripted(say('never'))
+    const tools: ToolResolver = { availableTools: () => new Promise(() => {}), resolve: () => null }
+    const clerk = defineWorker({ instructions: 'x', model, tools, retry: { most: 0 } })
+    await using troupe = await TestTroupe.start({ workers: { clerk }, policy: { hookMs: 30 } })
+    const message = expect.stringMatching(/availableTools did not finish within 30 ms/)
+    expect(await troupe.run('clerk')).toMatchObject({ status: 'failed', failure: { message } })
+  })
+
   test('a resolver of tools must have its functions', () => {
     for (const tools of [{ availableTools: () => [] }, { resolve: () => null }, { availableTools: 1, resolve: 2 }])
       expect(() => defineWorker({ instructions: 'x', tools: tools as never })).toThrow(ConfigError)
