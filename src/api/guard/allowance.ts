@@ -3,6 +3,8 @@
  * ALLOWANCE-1 What is counted is what sessions may spend, and not what they have spent: whatever they do later, they cannot spend more than was counted.
  * ALLOWANCE-2 It is counted in Redis, so that it holds over servers. A request that is repeated under its key counts once. A request that fails later
  * counts too.
+ * ALLOWANCE-3 What was counted for a session is never less than the highest limit that it got: a lowered limit gives nothing back. So a limit that is lowered
+ * while it is being raised needs no count of its own.
  */
 import { randomUUID } from 'node:crypto'
 import { Troupe } from '../../client/client.ts'
