@@ -25,8 +25,12 @@ const setWriters = ['add', 'delete', 'clear'] as const
 /** Makes this very value read-only, and returns it. */
 export function readOnly<T>(value: T): T {
   const open: object[] = []
+  // Those that were frozen before, by this walk or by code of users, which may have frozen them without their insides.
+  const seen = new Set<object>()
   const note = (member: unknown) => {
-    if (typeof member === 'object' && member !== null && !Object.isFrozen(member)) open.push(member)
+    if (typeof member !== 'object' || member === null || seen.has(member)) return
+    if (Object.isFrozen(member)) seen.add(member)
+    open.push(member)
   }
   note(value)
   for (let holder = open.pop(); holder !== undefined; holder = open.pop()) {
@@ -53,8 +57,9 @@ function isPlain(value: object): boolean {
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
 }
 
-/** Frozen too: so that a second walk passes over it. */
+/** Frozen too: so that a second walk passes over it. One that somebody else froze takes no other methods, and keeps its own. */
 function refuseWrites(holder: object, writers: readonly string[], type: string): void {
+  if (Object.isFrozen(holder)) return
   for (const name of writers) {
     const refuse = () => {
       throw new TypeError(`Cannot call ${name} of a read-only ${type}`)

@@ -31,6 +31,9 @@ const writes: readonly [string, unknown, (value: Any) => unknown][] = [
   ['a length', [2, 1], (value) => (value.length = 0)],
   ['a set of a Map', { map: new Map([['a', 1]]) }, (value) => value.map.set('a', 2)],
   ['a clear of a Map', new Map([['a', 1]]), (value) => value.clear()],
+  ['a field within a frozen object', Object.freeze({ list: [{ n: 1 }] }), (value) => (value.list[0].n = 2)],
+  ['a push within a frozen list', { list: Object.freeze([[1]]) }, (value) => value.list[0].push(2)],
+  ['a field within a frozen Map', Object.freeze(new Map([['a', { n: 1 }]])), (value) => (value.get('a').n = 2)],
   ['a field within a Map', new Map([['a', { n: 1 }]]), (value) => (value.get('a').n = 2)],
   ['an add of a Set', new Set([1]), (value) => value.add(2)],
   ['a delete of a Set', new Set([1]), (value) => value.delete(1)],
@@ -82,6 +85,8 @@ describe('a value that is made read-only', () => {
   test('a read-only value may contain itself, or be nested deeper than the stack allows', () => {
     const circle: { self?: unknown } = {}
     circle.self = circle
+    const map = new Map()
+    expect(readOnly([map, map])).toEqual([map, map])
     expect(Object.isFrozen(readOnly(circle))).toBe(true)
     let deep: unknown = []
     for (let level = 0; level < 100_000; level++) deep = [deep]
