@@ -17,13 +17,23 @@ checkSort('zset', gatesKey)
 local standing = standingOf(tag, run)
 local woke = newWakes()
 if says == 'in' and standing == 'waits' then
-  local field = readFields(recordKey, 'gates', 'pool', 'path1')
-  local session = sessionOf(run.worker, field[3])
-  checkSort('hash', rootKeyOf(tag, session))
-  writeWokenRecord(tag, { id = run.worker, session = session, pool = field[2] or atStart.pool, kind = run.kind }, now, woke)
-  redis.call('HSET', recordKey, 'gates', gatesText('in', readGates(field[1])), 'wait', atStart.wait) -- guard: a guest that may begin is in progress
+  local field = readFields(recordKey, 'gates', 'pool', 'path1', 'commit')
+  local session, gates = sessionOf(run.worker, field[3]), readGates(field[1])
+  local one = { id = run.worker, session = session, pool = field[2] or atStart.pool, kind = run.kind, gates = gates, recordKey = recordKey }
+  if readFields(rootKeyOf(tag, session), 'paused')[1] then -- guard: a guest of a paused session takes no place
+    -- It asks anew as another guest: a late word about this one is not about that one.
+    local commit, version = string.match(field[4] or '0::0:0', '^(.*:)(%d+)$')
+    if not version then throwDamage('field commit of ' .. recordKey .. ' should end with the number of commits') end
+    writePassedOver(tag, one, now, woke)
+    redis.call('HSET', recordKey, 'commit', commit .. digits(version + 1)) -- guard: a guest that was passed over asks under another name
+    redis.call('ZADD', gatesKey, digits(now), guest)
+    standing = 'out'
+  else
+    writeWokenRecord(tag, one, now, woke)
+    redis.call('HSET', recordKey, 'gates', gatesText('in', gates), 'wait', atStart.wait) -- guard: a guest that may begin is in progress
+    standing = 'in'
+  end
   redis.call('HDEL', recordKey, 'gateNumbers')
-  standing = 'in'
 end
 if says == 'out' and standing == 'out' then redis.call('ZREM', gatesKey, guest) end -- guard: a guest is reported until the first partition knows that it is over
 if standing == 'in' or standing == 'waits' then redis.call('ZADD', gatesKey, digits(now + gateLookMs), guest) end

@@ -131,6 +131,20 @@ export const aRunThatBeganAndWaitsGetsALastStep: Check = async (place) => {
   expect(await cancelledAtAGate(place, (turn) => turn.park('signals', { signalsOpen: 1, timers }))).toBe('cancelled')
 }
 
+export const aRunOfAPausedSessionTakesNoPlace: Check = async (place) => {
+  const { gate, turns, ids } = await crowd(place, 1, ['a', 'b', 'c'])
+  const paused = turns[1]?.assignment.sessionId ?? ''
+  await place.sessions.pauses.pause(paused, { at: 1 })
+  await turns[0]?.complete()
+  await open(place)
+  expect(await holders(place, gate)).toEqual(ids.slice(2))
+  expect(await waiters(place, gate)).toEqual([])
+  expect((await place.node().claim()).worker).toBe(ids[2])
+  await place.sessions.pauses.resume(paused, '[["session.resumed",{}]]')
+  const again = await place.node().claim()
+  expect([again.worker, (await enter(again, gate)).kind]).toEqual([ids[1], 'waits'])
+}
+
 export const aRunOfAKeyHoldsUpNoOther: Check = async (place) => {
   const [a, b, c] = (await claimed(place, ['a', 'b', 'c'])) as [HandTurn, HandTurn, HandTurn]
   expect(await enter(a, atOnce(1, 'acme'))).toEqual({ kind: 'in' })

@@ -107,6 +107,12 @@ export const gateMutants: readonly Mutant[] = [
     check: checks.aGateThatHasGoneStillLimits,
   },
   {
+    guard: 'a run of a paused session takes no place at a gate',
+    script: fireScript,
+    takenOut: { condition: 'false' },
+    check: checks.aRunOfAPausedSessionTakesNoPlace,
+  },
+  {
     guard: 'token check of enter',
     script: enterScript,
     takenOut: { condition: 'false' },

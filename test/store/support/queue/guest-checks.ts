@@ -107,6 +107,27 @@ export const aGuestThatIsCancelledBeforeItBeginsFreesItsPlace: Check = async (ho
   expect((await turnAt('b', gate)).kind).toBe('in')
 }
 
+export const aGuestOfAPausedSessionTakesNoPlace: Check = async (home) => {
+  const { other, turnAt, fire } = partitionsOf(home)
+  const gate = atOnce(1)
+  const [a, b, c] = [await turnAt('a', gate), await turnAt('b', gate), await turnAt('c', gate)]
+  const { sessionId } = b.turn.assignment
+  await other.sessions.pauses.pause(sessionId, { at: 1 })
+  await a.turn.complete()
+  for (const place of [other, home, home, home, home]) await fire(place)
+  expect(await holders(home, gate)).toEqual([guestOf(c.turn, gate)])
+  const node = b.turn.node
+  const next = await node.claim({ slot: 'd' })
+  expect(next.worker).toBe(c.turn.worker)
+  await other.sessions.pauses.resume(sessionId, '[["session.resumed",{}]]')
+  const again = await node.claim({ slot: 'e' })
+  expect([again.worker, (await enter(again, gate)).kind]).toEqual([b.turn.worker, 'waits'])
+  // That it was passed over is told late.
+  const late = { guest: guestOf(b.turn, gate), standing: 'out', ancestors: undefined, at: undefined }
+  await home.caller.call(hostScript, { gates: gatesKey(home.keys.tag) }, late, { deadlineMs: 5_000 })
+  expect(await waiters(home, gate)).toEqual([guestOf(again, gate)])
+}
+
 export const aGuestThatIsSaidToBeInTooLateLeaves: Check = async (home) => {
   const { turnAt, fire } = partitionsOf(home)
   const gate = atOnce(1)

@@ -101,6 +101,18 @@ export const guestMutants: readonly Mutant[] = [
     check: checks.aGuestThatAsksAgainKeepsItsTurn,
   },
   {
+    guard: 'a guest of a paused session takes no place',
+    script: guestScript,
+    takenOut: { condition: 'false' },
+    check: checks.aGuestOfAPausedSessionTakesNoPlace,
+  },
+  {
+    guard: 'a guest that was passed over asks under another name',
+    script: guestScript,
+    takenOut: 'line',
+    check: checks.aGuestOfAPausedSessionTakesNoPlace,
+  },
+  {
     guard: 'a guest is reported until the first partition knows that it is over',
     script: guestScript,
     takenOut: 'line',

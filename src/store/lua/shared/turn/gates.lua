@@ -184,8 +184,14 @@ local function readWaiting(tag, id, sort, gateId)
   local gates = readGates(field[3] or nil)
   if field[1] ~= 'parked' or field[2] ~= 'gate' or not gates or gates.state ~= sort or gates[sort] ~= gateId then return nil end -- guard: a run that waits at a gate no longer leaves its queue
   local session = sessionOf(id, field[6])
-  checkSort('hash', rootKeyOf(tag, session))
-  return { id = id, session = session, pool = field[5] or atStart.pool, kind = field[4], gates = gates, recordKey = recordKey }
+  local isPaused = readFields(rootKeyOf(tag, session), 'paused')[1] and true
+  return { id = id, session = session, pool = field[5] or atStart.pool, kind = field[4], gates = gates, recordKey = recordKey, isPaused = isPaused }
+end
+
+-- A run of a paused session takes no place that others wait for. It leaves its gate, the next claim keeps it for its resume, and then it asks anew.
+local function writePassedOver(tag, one, now, woke)
+  writeWokenRecord(tag, one, now, woke)
+  redis.call('HSET', one.recordKey, 'gates', gatesText('out', one.gates), 'wait', atStart.wait)
 end
 
 -- Removes runs that are in progress by the set of the gate, and not by their records: Redis lost some of its past, or another program wrote here. It
@@ -206,7 +212,7 @@ local function healPlaces(tag, key, gateId, now)
 end
 
 -- Lets workers begin that may, in the order in which they came, and notes when a sweep looks again. A worker that must wait at the other gate of its
--- kind goes there, with its place in the order. Returns how many workers began.
+-- kind goes there, with its place in the order. Returns how many workers it has queued.
 local function writeAdmitted(tag, gate, now, woke)
   local looksMost = 32
   local kind, sort, gateId = string.match(gate, '^(%S+):(%l+):(%S+)$')
@@ -230,6 +236,10 @@ local function writeAdmitted(tag, gate, now, woke)
     if fine then
       redis.call('ZREM', key .. ':waiting', waiting[index])
       left = left + 1
+      if one and one.isPaused then -- guard: a run of a paused session takes no place at a gate
+        writePassedOver(tag, one, now, woke)
+        began, one = began + 1, nil
+      end
       if one and elsewhere then bringNumbersBack(key, gateKey(tag, elsewhere)) end -- guard: a gate that has gone limits those that wait at the other one
       local otherOpens = elsewhere and opensNext(gateKey(tag, elsewhere), now) or 0
       if one and otherOpens > 0 then
