@@ -31,7 +31,13 @@ import {
   redoing,
   undoing,
 } from './session/conversation/amend.ts'
-import { type ConversationDiff, contextOf, diffOf, metadataOf } from './session/conversation/branches.ts'
+import {
+  type ConversationDiff,
+  contextOf,
+  conversationOf,
+  diffOf,
+  metadataOf,
+} from './session/conversation/branches.ts'
 import {
   type Compacted,
   type CompactQuery,
@@ -171,8 +177,7 @@ export class Worker {
    * count.
    */
   async diff(other: Worker): Promise<ConversationDiff> {
-    const [left, right] = [await this.context(), await other.context()]
-    return diffOf(left.history.messages, right.history.messages)
+    return diffOf(await conversationOf(this), await conversationOf(other))
   }
 
   /**

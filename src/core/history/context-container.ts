@@ -331,6 +331,9 @@ export class ContextContainer {
   }
 
   #replied(message: AssistantMessage): void {
+    // The model took all of the prompt. Further inputs stand behind its results.
+    this.#leftOut = null
+    this.#blocksBefore = 0
     noteReply(this.#run, message)
     this.#calls = new ReplyCalls(message)
   }
@@ -381,9 +384,7 @@ export class ContextContainer {
     const { code, hasReplied, isSteered } = this.#leftOut
     this.#leftOut = null
     if (hasReplied) this.history.leaveOutResults(leftOutNote('results', code))
-    // All inputs since the last reply stand behind its results.
-    const kept = hasReplied ? 0 : this.#blocksBefore
-    if (!hasReplied || isSteered) this.history.leaveOutInput(kept, leftOutNote('input', code))
+    if (!hasReplied || isSteered) this.history.leaveOutInput(this.#blocksBefore, leftOutNote('input', code))
   }
 
   #begin(number: number): void {

@@ -28,7 +28,7 @@ export function saidIn(entries: Iterable<Entry>): ChatMessage[] {
 }
 
 /** Only calls of the newest reply are run again. */
-function takeBack(said: ChatMessage[], reopened: ReadonlySet<string>): void {
+export function takeBack(said: ChatMessage[], reopened: ReadonlySet<string>): void {
   for (let index = said.length - 1; index >= 0; index--) {
     const message = said[index] as ChatMessage
     if (message.type === 'assistant') return

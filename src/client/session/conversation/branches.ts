@@ -8,6 +8,7 @@
 import { anything, keyRule, type Rules } from '../../../core/check/check-options.ts'
 import { nameRule } from '../../../core/definition/worker-name.ts'
 import { ConflictError, InputError } from '../../../core/errors.ts'
+import { branchMessages } from '../../../core/history/branch-messages.ts'
 import type { ChatMessage } from '../../../core/history/chat/chat-message.ts'
 import { ContextContainer } from '../../../core/history/context-container.ts'
 import { type RunMetadata, RunMetadataFold } from '../../../core/history/run/run-metadata.ts'
@@ -57,11 +58,19 @@ export async function contextOf(worker: Conversing, at: number | undefined): Pro
   return (await readContext(worker, at)).container
 }
 
-/** `configured`: what somebody had set for it then; undefined: nothing. */
-async function readContext(
-  worker: Conversing,
-  at: number | undefined,
-): Promise<{ readonly container: ContextContainer; readonly configured: Configuration | undefined }> {
+/** The messages with which a branch at the end of its history would begin. */
+export async function conversationOf(worker: Conversing): Promise<readonly ChatMessage[]> {
+  return (await readContext(worker, undefined)).messages
+}
+
+interface Known {
+  readonly container: ContextContainer
+  readonly messages: readonly ChatMessage[]
+  /** What somebody had set for it then; undefined: nothing. */
+  readonly configured: Configuration | undefined
+}
+
+async function readContext(worker: Conversing, at: number | undefined): Promise<Known> {
   const report = await worker.report()
   const { sessionId, id: workerId, name, kind, parentId, depth } = report
   const last = report.historyLength - 1
@@ -69,13 +78,15 @@ async function readContext(
     throw new InputError(`at: the history of worker ${workerId} ends at position ${last}, not ${at}.`)
   const container = new ContextContainer({ sessionId, workerId, name, kind, parentId, depth })
   const items = await readEntries(worker, at ?? last)
-  for (const { entry } of countingEntries(items)) container.apply(entry)
+  const entries = countingEntries(items).map(({ entry }) => entry)
+  for (const entry of entries) container.apply(entry)
   if (container.history.isEmpty && report.usage.modelCalls === undefined)
     throw new InputError(
       `worker ${workerId} of kind ${kind} has no conversation: it is no agent, or has received nothing.`,
     )
   const set = items.findLast(({ entry }) => entry.type === 'configured')?.entry
-  return { container, configured: set?.type === 'configured' ? configurationAfter(null, set) : undefined }
+  const configured = set?.type === 'configured' ? configurationAfter(null, set) : undefined
+  return { container, messages: branchMessages(entries), configured }
 }
 
 /** What the runs of this worker left behind. */
@@ -113,12 +124,12 @@ export async function forkRequest(
       'transition_illegal',
       `worker ${worker.id} is of a dry run: the tools of a branch would act. Begin the branch in session ${forkedFrom.sessionId}, which it is a copy of.`,
     )
-  const { container: context, configured } = await readContext(worker, at)
+  const { messages, configured } = await readContext(worker, at)
   const request = {
     kind: report.kind,
     name: name ?? report.name,
     keepOpen: true,
-    history: context.history.messages.map((message, index) => ({ ...message, id: `m${index}` })),
+    history: messages.map((message, index) => ({ ...message, id: `m${index}` })),
     ...rightsOf(report),
     ...approvalOptionsOf(approval),
     ...(input !== undefined && { input }),

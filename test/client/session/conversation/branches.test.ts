@@ -2,6 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../../../src/core/definition/model.ts'
+import { TerminalError } from '../../../../src/core/errors.ts'
+import type { Json } from '../../../../src/core/history/chat/chat-message.ts'
 import { call, say } from '../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { tool } from '../../../support/provider/run-agent.ts'
@@ -108,6 +110,39 @@ describe('sessions.fork', () => {
     await expect(client.sessions.fork(dry.root)).rejects.toThrow(`Begin the branch in session ${session.id}`)
     expect((await (await dry.fork()).summary()).forkedFrom).toMatchObject({ sessionId: dry.id, dryRun: true })
     expect((await (await session.fork()).summary()).forkedFrom).toMatchObject({ dryRun: false })
+  })
+
+  test('the prompt of a branch is that of its conversation after retries, and with inputs that were changed or refused (BRANCH-MESSAGES-1)', async () => {
+    let looks = 0
+    const look = tool('look', () => {
+      if (++looks === 1) throw new TerminalError('not yet')
+      return 'seen'
+    })
+    const model = recordedModel('test/m', (request) =>
+      lastText(request).includes('please') ? call('look') : say('answered'),
+    )
+    const prompt = (input: Json) =>
+      input === 'a bad one'
+        ? ({ do: 'abort', reason: 'it is bad' } as const)
+        : ({ do: 'transform', input: String(input).replace('4711', '####') } as const)
+    const agent = defineWorker({ instructions: 'x', model, tools: [look], hooks: { prompt } })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent', 'my code is 4711', { keepOpen: true })
+    await session.result({ run: 1 })
+    await session.root.send('a bad one')
+    await session.result({ run: 2 })
+    await session.root.send('please look')
+    expect(await session.result({ run: 3 })).toMatchObject({ status: 'failed' })
+    await session.retry()
+    expect(await session.result({ run: 3 })).toMatchObject({ status: 'completed' })
+    const branch = await troupe.client.sessions.fork(session.root, { input: 'and now?' })
+    await branch.result({ run: 1 })
+    await session.root.send('and now?')
+    await session.result({ run: 4 })
+    const [ofBranch, ofSession] = model.requests.slice(-2).map(({ messages }) => messages)
+    expect(ofBranch).toEqual(ofSession)
+    expect(JSON.stringify(ofBranch)).toMatch(/####.*left out.*please look.*seen/)
+    expect(await session.root.diff(branch.root)).toMatchObject({ left: [], right: [] })
   })
 
   test('a fork of a worker with an open call has a result for that call', async () => {
