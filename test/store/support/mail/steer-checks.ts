@@ -34,6 +34,16 @@ export const aRunThatHasNotBegunIsNotInProgress: Check = async (place) => {
   expect(await field('steered')).toBe('1 2')
 }
 
+export const aRunThatMustWaitIsNotInProgress: Check = async (place) => {
+  const { root } = await place.create()
+  const turn = await place.node().claim()
+  const spawns = [1, 2].map((call) => place.child(root, call, `c${call}`))
+  await turn.park('results:2', { spawns, pendingCalls: [1, 2], childrenAtOnce: 1 })
+  const [, second] = spawns
+  const steer = { kind: 'ok', position: 1, steers: false }
+  expect(await place.post(second?.id ?? '', 'now', undefined, 'steer')).toMatchObject(steer)
+}
+
 export const aRestrictedInputSteersNoRun: Check = async (place) => {
   const { turn, other, root } = await sender(place, 'tools a b')
   await place.post(other.root, 'go')

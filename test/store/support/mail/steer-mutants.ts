@@ -17,6 +17,12 @@ export const steerMutants: readonly Mutant[] = [
     check: checks.aRunThatHasNotBegunIsNotInProgress,
   },
   {
+    guard: 'a run that waits at a gate or for a sibling is not in progress',
+    script: postScript,
+    takenOut: { value: 'false' },
+    check: checks.aRunThatMustWaitIsNotInProgress,
+  },
+  {
     guard: 'an input of a restricted sender steers no run',
     script: commitScript,
     takenOut: { operandAfter: 2 },
