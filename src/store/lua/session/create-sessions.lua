@@ -13,7 +13,7 @@ ARGV[1] header    json:
     limits         "<workers> <children> <depth> <mailbox>"; absent: the defaults
     permissions    of the root, a line for each; absent: nothing is restricted
     configured     settings of its root, if that is an agent, json; absent: those of its kind
-    caps           for its agents together, "<model calls> <tokens>"; absent: the defaults
+    caps           for its agents together, "<model calls> <tokens> <tool calls>"; absent: the defaults
     approval       "<policy> <when nobody answers> <ms>"; absent: the default
     turnShare      "<weight> <priority>" of its turns; absent: the default
     notify         where its result goes when it ends; absent: nowhere

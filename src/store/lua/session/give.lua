@@ -8,7 +8,7 @@ ARGV[1] header    json:
 Returns {"ok"}: the request is counted, now or before
         | {"over", number, given, ms}: which of the four would be exceeded, how much of it was given, and in how many ms there is room
 Builds  nothing.
-Events  none: it is about no session. Writes nothing unless it returns "ok". ]]
+Events  none: it is about no session. Unless it returns "ok" it writes only that what was given ahead of a clock that was set back was given now. ]]
 local givenKey, requestKey = KEYS[1], KEYS[2]
 local header = readHeader(ARGV[1])
 
@@ -35,16 +35,30 @@ if redis.call('EXISTS', requestKey) == 1 then return { 'ok' } end -- guard: the 
 local now, kept = nowMs(), 61
 local minute = math.floor(now / 60000)
 local minutes, byMinute, sums, old = {}, {}, { 0, 0, 0, 0 }, {}
-local fields = redis.call('HGETALL', givenKey)
+local fields, isAhead = redis.call('HGETALL', givenKey), false
 for index = 1, #fields, 2 do
   local at, four = tonumber(fields[index]), fourIn(fields[index + 1])
   if not isWhole(at) or not four then throwDamage('field ' .. fields[index] .. ' of ' .. givenKey .. ' should be a minute with four numbers') end
   if at + kept <= minute then -- guard: an allowance given more than an hour ago no longer counts
     old[#old + 1] = fields[index]
   else
-    minutes[#minutes + 1], byMinute[at] = at, four
-    for which = 1, 4 do sums[which] = sums[which] + four[which] end
+    if at > minute then -- guard: an allowance given ahead of the clock counts as given now
+      old[#old + 1] = fields[index]
+      at, isAhead = minute, true
+    end
+    if not byMinute[at] then minutes[#minutes + 1], byMinute[at] = at, { 0, 0, 0, 0 } end
+    for which = 1, 4 do
+      byMinute[at][which] = byMinute[at][which] + four[which]
+      sums[which] = sums[which] + four[which]
+    end
   end
+end
+-- What is given in this minute; what is too old goes.
+local function writeGiven(given)
+  for which = 1, 4 do given[which] = digits(given[which]) end
+  redis.call('HSET', givenKey, digits(minute), table.concat(given, ' '))
+  if #old > 0 then redis.call('HDEL', givenKey, unpack(old)) end
+  redis.call('PEXPIRE', givenKey, kept * 60000)
 end
 table.sort(minutes)
 for which = 1, 4 do
@@ -55,14 +69,13 @@ for which = 1, 4 do
       if over <= 0 then break end
       over, ms = over - byMinute[minutes[index]][which], (minutes[index] + kept) * 60000 - now
     end
+    if isAhead then writeGiven(byMinute[minute]) end
     return { 'over', which, digits(sums[which]), ms }
   end
 end
 
 local own = byMinute[minute] or { 0, 0, 0, 0 }
-for which = 1, 4 do own[which] = digits(own[which] + more[which]) end
-redis.call('HSET', givenKey, digits(minute), table.concat(own, ' '))
-if #old > 0 then redis.call('HDEL', givenKey, unpack(old)) end
-redis.call('PEXPIRE', givenKey, kept * 60000)
+for which = 1, 4 do own[which] = own[which] + more[which] end
+writeGiven(own)
 redis.call('SET', requestKey, '', 'PX', digits(header.knownMs))
 return { 'ok' }

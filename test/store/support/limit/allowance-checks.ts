@@ -52,3 +52,16 @@ export const whatWasGivenMoreThanAnHourAgoCountsNoMore: Check = async (place) =>
   expect(await give(place, 'another')).toEqual({ kind: 'ok' })
   expect(Object.keys(await place.redis.hgetall(given))).toHaveLength(1)
 }
+
+export const whatWasGivenAheadOfTheClockWasGivenNow: Check = async (place) => {
+  const { given } = allowanceKeys(place.keys.tag, 'shop')
+  await give(place, 'one')
+  const [[minute, four] = []] = Object.entries(await place.redis.hgetall(given))
+  await place.redis.del(given)
+  await place.redis.hset(given, String(Number(minute) + 600), String(four))
+  const over = await give(place, 'another')
+  expect(over).toMatchObject({ kind: 'over', given: 100 })
+  expect(over.kind === 'over' && over.roomMs).toBeLessThanOrEqual(61 * 60_000)
+  const [[written = ''] = [], ...others] = Object.entries(await place.redis.hgetall(given))
+  expect([Number(written) - Number(minute) <= 1, others]).toEqual([true, []])
+}

@@ -17,6 +17,12 @@ export const allowanceMutants: readonly Mutant[] = [
     check: checks.whatWasGivenMoreThanAnHourAgoCountsNoMore,
   },
   {
+    guard: 'an allowance given ahead of the clock counts as given now',
+    script: giveScript,
+    takenOut: { condition: 'false' },
+    check: checks.whatWasGivenAheadOfTheClockWasGivenNow,
+  },
+  {
     guard: 'a token gives no more than it may',
     script: giveScript,
     takenOut: { condition: 'false' },
