@@ -135,7 +135,7 @@ const redisTexts = {
     const todo = 'see what is wrong with `redis-cli --cluster check`: partitions there stand still'
     if (slotsMissing > 0) return { what: `${cluster} has no server for ${count(slotsMissing, 'slot')}`, todo }
     if (doubting.length > 0) return { what: `${cluster} is broken, says ${doubting.join(', ')}`, todo }
-    return { what: `${cluster} has a server for each slot` }
+    return { what: `each slot belongs to a server in ${cluster}` }
   },
   cluster_partitions: ({ partitions, primaries, used }) => ({
     what: `${count(partitions, 'partition')} at ${used} of ${count(primaries, 'primary server')}`,

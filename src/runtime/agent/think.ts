@@ -115,13 +115,14 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   return replied(agentTurn, tools, reply, steers)
 }
 
-/** The same for the same prompt. */
-function requestKey({ turn, journal, compactor }: AgentTurn, number: number): string {
-  const { blanks, steers } = journal.container.run
+/** The same for the same prompt, also in a later turn: it follows from the history. */
+function requestKey({ turn, journal }: AgentTurn, number: number): string {
+  const { run, size } = journal.container
+  const { blanks, steers } = run
   const again = [
     ...(steers > 0 ? [`s${steers}`] : []),
     ...(blanks > 0 ? [blanks] : []),
-    ...(compactor.overflows > 0 ? [`c${compactor.overflows}`] : []),
+    ...(size.restarts > 0 ? [`c${size.restarts}`] : []),
   ]
   return [`${turn.assignment.workerId}/${journal.position.run}/${number}`, ...again].join('.')
 }

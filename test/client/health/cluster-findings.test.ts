@@ -43,7 +43,7 @@ const saying = (more: Partial<ServerFacts>) => ({ facts: { ...facts, ...more } }
 
 test('a cluster whose servers are all well is one finding (CLUSTER-FINDING-1)', () => {
   expect(found({}).map(({ level, what }) => `${level} ${what}`)).toEqual([
-    'ok the cluster of 3 primary servers and 3 replicas has a server for each slot',
+    'ok each slot belongs to a server in the cluster of 3 primary servers and 3 replicas',
     'ok 3 partitions at 3 of 3 primary servers',
     'ok each of 6 servers: Redis 8.6.3 answers',
     'ok each of 6 servers: it never evicts keys (maxmemory-policy noeviction)',

@@ -12,6 +12,12 @@ export class ContextSize {
   #tokens = 0
   /** Messages that are not in the sum yet. */
   #since: ChatMessage[] = []
+  #restarts = 0
+
+  /** How often the prompt has become another one, and not only longer. The same for the same history. */
+  get restarts(): number {
+    return this.#restarts
+  }
 
   /** Instructions and tools are included as soon as a provider has counted them. */
   get tokens(): number {
@@ -34,5 +40,6 @@ export class ContextSize {
   restart(prompt: readonly PromptMessage[]): void {
     this.#tokens = promptTokens(prompt)
     this.#since = []
+    this.#restarts++
   }
 }

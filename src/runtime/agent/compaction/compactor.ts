@@ -84,11 +84,6 @@ export class Compactor {
     this.#compaction = compaction
   }
 
-  /** How often in this turn a prompt was too long: each time, the next request of the same reply is another one. */
-  get overflows(): number {
-    return this.#overflows
-  }
-
   /** Called before a request. Returns a promise only if the request has to wait for the summary. */
   beforeRequest(): Promise<boolean> | null {
     this.#record()

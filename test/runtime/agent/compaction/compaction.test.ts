@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { CompactionSettings } from '../../../../src/core/definition/agent/compaction-settings.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../../../src/core/definition/model.ts'
-import { ConfigError, TerminalError } from '../../../../src/core/errors.ts'
+import { ConfigError, TerminalError, TransientError } from '../../../../src/core/errors.ts'
 import { call, type ScriptedReply, say } from '../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { tool } from '../../../support/provider/run-agent.ts'
@@ -124,6 +124,32 @@ describe('a prompt that is too long', () => {
     expect(textOf(last)).toMatch(/Files 1 to 3 hold nothing\..*\[The task in progress, word by word\]\\nFind the key\./)
     const keys = requests.map(({ idempotencyKey }) => idempotencyKey)
     expect(new Set(keys).size).toBe(keys.length)
+  })
+
+  test('a request behind a summary keeps its key in a later turn, and no other prompt has that key', async () => {
+    let isBusy = true
+    const model = recordedModel('test/m', (request) => {
+      if (isHandoff(request)) return say('Files 1 to 3 hold nothing.')
+      if (request.messages.length > 8) throw new TerminalError('prompt is too long', { code: 'context_overflow' })
+      const hasSummary = textOf(request).includes('hold nothing')
+      if (hasSummary && isBusy) {
+        isBusy = false
+        throw new TransientError('busy', { code: 'model_overloaded', retryAfterMs: 1 })
+      }
+      return hasSummary ? say('Nothing was found.') : call('read')
+    })
+    const agent = defineWorker({
+      instructions: 'x',
+      model,
+      tools: [tool('read', () => 'a line')],
+      compaction: { keep: 2 },
+    })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    expect(await troupe.run('agent', 'Find the key.')).toMatchObject({ status: 'completed' })
+    const requests = model.requests.filter((request) => !isHandoff(request))
+    const prompts = Map.groupBy(requests, ({ idempotencyKey }) => idempotencyKey)
+    expect([...prompts.values()].map((same) => new Set(same.map(textOf)).size)).toEqual([...prompts].map(() => 1))
+    expect(requests.at(-1)?.idempotencyKey).toBe(requests.at(-2)?.idempotencyKey)
   })
 
   test('a prompt that is too long fails its run if its kind does not compact', async () => {
