@@ -81,7 +81,7 @@ async function dev(flags: DevFlags): Promise<void> {
   using interrupt = new Interrupt(() => report.tell(endingText), lastDrainMs + commandEndMsMax)
   onSuddenEnd({ tell: (line) => report.tell(line) })
   await using redis = await interrupt.orThrow(demoRedis(config, () => {}, interrupt.signal))
-  const settings = settingsOf(config, redis.url)
+  const settings = settingsOf(config, redis.url, flags)
   await using troupe = await interrupt.orThrow(connectTo({ ...config, redisUrl: redis.url }, 'create'))
   await using node = new ReloadedNode(settings, file, {
     onChange: report.changed,
@@ -94,7 +94,7 @@ async function dev(flags: DevFlags): Promise<void> {
     report.unwatched,
   )
   await using served = await interrupt.orThrow(
-    startDevApi({ ...apiSettings(settings), port: config.port, page: flags.page ? undefined : false }),
+    startDevApi({ ...apiSettings(config, redis.url), port: config.port, page: flags.page ? undefined : false }),
   )
   await interrupt.orThrow(node.reload())
   node.watch(watch)
@@ -164,12 +164,15 @@ async function devConfig(flags: DevFlags, file: string): Promise<Config> {
   return config.redisUrl === folderRedisUrl ? { ...config, redisUrl: undefined } : config
 }
 
-function settingsOf(config: Config, redisUrl: string): NodeSettings {
-  const { namespace, partitions, concurrency, logLevel, model, webhooks, workers = workersFolderDefault } = config
-  return { redisUrl, namespace, partitions, concurrency, logLevel, model, webhooks, workers }
+function settingsOf(
+  { namespace, partitions, workers = workersFolderDefault }: Config,
+  redisUrl: string,
+  { model, prices, concurrency, logLevel }: DevFlags,
+): NodeSettings {
+  return { redisUrl, namespace, partitions, workers, flags: { model, prices, concurrency, logLevel } }
 }
 
-function apiSettings({ redisUrl, namespace, partitions, webhooks }: NodeSettings) {
+function apiSettings({ namespace, partitions, webhooks }: Config, redisUrl: string) {
   return { redisUrl, namespace, partitions, webhooks }
 }
 

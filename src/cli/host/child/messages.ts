@@ -1,14 +1,13 @@
 /** What a process with a node and its parent say to each other. Each message is plain JSON. */
-import type { Config } from '../../../config.ts'
+import type { Config, ConfigFlags } from '../../../config.ts'
 import type { DefinitionFacts } from '../../view/definition-facts.ts'
 import type { LogRecord } from '../../view/lines/log-line.ts'
 
-export type NodeSettings = Pick<
-  Config,
-  'namespace' | 'partitions' | 'concurrency' | 'logLevel' | 'model' | 'webhooks'
-> & {
+export type NodeSettings = Pick<Config, 'namespace' | 'partitions'> & {
   readonly redisUrl: string
   readonly workers: string
+  /** What options of the command say. The environment says the rest in each process anew, because .env may have changed. */
+  readonly flags: Pick<ConfigFlags, 'model' | 'prices' | 'concurrency' | 'logLevel'>
 }
 
 export interface LoadedKind extends DefinitionFacts {

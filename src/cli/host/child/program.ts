@@ -7,7 +7,7 @@
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { TroupeNode } from '../../../compose.ts'
-import { readConfig } from '../../../config.ts'
+import { type Config, readConfig } from '../../../config.ts'
 import type { WorkerDefinition } from '../../../core/definition/define-worker.ts'
 import type { ModelSettings } from '../../../core/definition/model.ts'
 import { toComplaint } from '../../exit-code.ts'
@@ -25,6 +25,7 @@ const ours = new URL('../../../', import.meta.url).href
 const sources = new Set<string>()
 interface LoadedHere {
   readonly settings: NodeSettings
+  readonly config: Config
   readonly kinds: ReadonlyMap<string, WorkerDefinition>
   readonly models: ModelSettings
 }
@@ -55,12 +56,13 @@ async function load(settings: NodeSettings): Promise<void> {
   noteSources()
   const { readWorkers, unusableKinds } = await import('../../../compose.ts')
   const { kinds, broken, skipped } = await readWorkers(settings.workers)
-  const { modelSettings } = readConfig({ model: settings.model })
+  const config = readConfig(settings.flags)
+  const { modelSettings } = config
   // Named, because the parent shows which kinds run on it: the node need not.
   const models = { ...modelSettings, default: modelSettings.default ?? offlineId }
   const unusable = await unusableKinds(kinds, models)
   for (const kind of unusable.keys()) kinds.delete(kind)
-  loaded = { settings, kinds, models }
+  loaded = { settings, config, kinds, models }
   const problems = [...problemsOf(broken, 'load'), ...problemsOf(unusable, 'use')]
   tell({ type: 'loaded', kinds: [...kinds].map(loadedKind), problems, skipped, sources: [...sources] })
 }
@@ -105,10 +107,11 @@ async function start(): Promise<void> {
   await starting
 }
 
-async function startWith({ settings, kinds, models }: LoadedHere): Promise<void> {
+async function startWith({ settings, config, kinds, models }: LoadedHere): Promise<void> {
   const { startNode } = await import('../../../compose.ts')
-  const logger = await lineLogger(settings.logLevel, (record) => tell({ type: 'log', record: plain(record) }))
-  node = await startNode({ ...nodeOptions({ ...settings, modelSettings: models }), workers: kinds, logger })
+  const logger = await lineLogger(config.logLevel, (record) => tell({ type: 'log', record: plain(record) }))
+  const options = nodeOptions({ ...config, ...settings, modelSettings: models })
+  node = await startNode({ ...options, workers: kinds, logger })
   tell({ type: 'started', nodeId: node.id })
 }
 

@@ -19,6 +19,9 @@ export default defineWorker({ description: 'Greets.', receive(message, self) {
 const costly = `import { defineWorker } from 'troupe'
 export default defineWorker({ instructions: 'Think.', model: 'openai/gpt-5' })`
 
+const plain = `import { defineWorker } from 'troupe'
+export default defineWorker({ instructions: 'Think.' })`
+
 const namespace = newNamespace()
 let project: Project
 let troupe: Troupe
@@ -28,11 +31,14 @@ beforeAll(async () => {
     {
       'workers/greeter.ts': greeter,
       'workers/costly.ts': costly,
+      'workers/plain.ts': plain,
+      '.env': 'TROUPE_MODEL=offline/rules',
       'lib/greeting.ts': `export const greeting = 'hello'`,
     },
     { TROUPE_REDIS_URL: inject('redisUrl'), TROUPE_NAMESPACE: namespace },
   )
-  dev = project.start(['dev', '--json'])
+  const prices = await project.write('prices.json', '{"offline/rules":{"input":1000000,"output":0}}')
+  dev = project.start(['dev', '--json', '--prices', prices])
   await dev.saw('"type":"ready"', 'stdout')
   troupe = await connect({ redisUrl: inject('redisUrl'), namespace })
 })
@@ -54,7 +60,10 @@ function times(type: string, number: number): Promise<boolean> {
 test('troupe dev says which kinds run, and which variable a kind lacks', () => {
   expect(happened('loaded')).toMatchObject([
     {
-      kinds: [{ kind: 'greeter', sort: 'handler', description: 'Greets.' }],
+      kinds: [
+        { kind: 'greeter', sort: 'handler', description: 'Greets.' },
+        { kind: 'plain', sort: 'agent', model: 'offline/rules' },
+      ],
       problems: [{ kind: 'costly', at: 'use', message: expect.stringContaining('set OPENAI_API_KEY') as string }],
     },
   ])
@@ -87,10 +96,20 @@ test('troupe dev reloads changed files under a living session, and keeps the run
   await dev.saw('{"type":"output","line":"asked for Edsger"}', 'stdout')
 })
 
-test('a key in .env and a new worker file are enough: the kinds run without a restart', async () => {
-  await project.write('.env', 'OPENAI_API_KEY=sk-0123456789abcdef')
+test('the node of troupe dev counts with the prices of --prices', async () => {
+  const session = await troupe.sessions.create({ kind: 'plain', input: 'Think.' })
+  await session.result()
+  expect((await session.report()).session.usage.costMicroUsd).toBeGreaterThan(0)
+})
+
+test('a key and another model in .env and a new worker file are enough: the kinds run without a restart', async () => {
+  await project.write('.env', 'OPENAI_API_KEY=sk-0123456789abcdef\nTROUPE_MODEL=openai/gpt-5-mini')
   await times('loaded', 3)
-  expect(happened('loaded').at(-1)).toMatchObject({ files: ['.env'], problems: [] })
+  expect(happened('loaded').at(-1)).toMatchObject({
+    files: ['.env'],
+    kinds: [{ kind: 'costly' }, { kind: 'greeter' }, { kind: 'plain', model: 'openai/gpt-5-mini' }],
+    problems: [],
+  })
   await project.write('workers/echo.ts', greeter.replace('greeting +', ''))
   await times('loaded', 4)
   const session = await troupe.sessions.create({ kind: 'echo', input: 'x' })
