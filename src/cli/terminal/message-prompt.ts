@@ -2,6 +2,7 @@
  * Duty: the messages that a person types, one line each: at a prompt on a terminal, or from a pipe.
  * TYPED-1 Between two prompts the terminal is as it was, so that Ctrl+C is a signal like in any other command.
  * TYPED-2 The prompt is on stderr, because stdout is data.
+ * TYPED-3 Where stdin was read to its end before, such as by `-`, nobody types any more: that is its end here, too.
  */
 import { createInterface, type Interface } from 'node:readline'
 import { canDraw } from './output.ts'
@@ -13,6 +14,11 @@ type Typed =
   | { readonly kind: 'interrupt' }
 
 const promptText = '> '
+
+/** A reader of a stream that has ended already would wait for its end for ever. */
+export function hasEnded(stdin: Pick<NodeJS.ReadStream, 'readableEnded' | 'destroyed'>): boolean {
+  return stdin.readableEnded || stdin.destroyed
+}
 
 export class MessagePrompt implements Disposable {
   readonly #stdin: NodeJS.ReadStream
@@ -34,6 +40,7 @@ export class MessagePrompt implements Disposable {
   async next(signal: AbortSignal, text = promptText): Promise<Typed> {
     for (;;) {
       if (signal.aborted) return { kind: 'interrupt' }
+      if (this.#pipe === undefined && hasEnded(this.#stdin)) return { kind: 'end' }
       const typed = await (this.isShown ? this.#ask(signal, text) : this.#read(signal))
       if (typed.kind !== 'line' || typed.text.trim() !== '') return typed
     }

@@ -8,6 +8,7 @@ import { createInterface, type Interface, type Key } from 'node:readline'
 import { Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { DrawnLines } from './drawn-lines.ts'
+import { hasEnded } from './message-prompt.ts'
 import { canDraw, write } from './output.ts'
 import { breakText, textWidth } from './text-width.ts'
 
@@ -57,7 +58,7 @@ export class StandingPrompt implements Disposable {
 
   /** Whether a person can type here. */
   static isPossible(stdin: NodeJS.ReadStream = process.stdin, stream: NodeJS.WriteStream = process.stderr): boolean {
-    return stdin.isTTY && canDraw(stream)
+    return stdin.isTTY && !hasEnded(stdin) && canDraw(stream)
   }
 
   /** The text that is typed and not entered. */
