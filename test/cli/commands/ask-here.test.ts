@@ -8,7 +8,17 @@ import type { RawEvent } from '../../../src/core/event/event.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const id = '0199f3a2-5c1e-8b04-9d68-3e0f7a21c000'
-const ask = { id, kind: 'approval', question: 'May pay run?', options: null, workerKind: 'clerk', workerName: 'clerk' }
+const ask = {
+  id,
+  workerId: 'w',
+  askedAt: 1,
+  schema: null,
+  kind: 'approval',
+  question: 'May pay run?',
+  options: null,
+  workerKind: 'clerk',
+  workerName: 'clerk',
+}
 const approval = {
   ...ask,
   tool: 'pay',
@@ -22,16 +32,22 @@ const approval = {
 /** A terminal at which somebody types these lines, one at each prompt. */
 function scene(
   typed: readonly string[],
-  { kind = 'approval', isJson = false, refuse = false, firstLook = undefined as Promise<Ask[]> | undefined } = {},
+  {
+    kind = 'approval',
+    schema = null as object | null,
+    isJson = false,
+    refuse = false,
+    firstLook = undefined as Promise<Ask[]> | undefined,
+  } = {},
 ) {
   const said: string[] = []
   const did: unknown[] = []
-  let isOpen = true
+  let state = 'open'
   let looks = 0
   const lines = [...typed]
   const act = (what: unknown) => {
     did.push(what)
-    isOpen = false
+    state = 'answered'
     return refuse ? Promise.reject(new ConflictError('ask_answered', 'answered by bob')) : Promise.resolve({})
   }
   const next = (signal: AbortSignal) => {
@@ -48,12 +64,12 @@ function scene(
         get: () => Promise.resolve(approval as unknown as Approval),
         decide: (_id: string, choice: unknown) => act(choice),
       },
-      asks: { answer: (_id: string, value: unknown) => act(value) },
+      asks: { answer: (_id: string, value: unknown) => act(value), get: () => Promise.resolve({ state }) },
     },
     session: {
-      asks: () => {
-        const found = looks++ === 0 ? firstLook : undefined
-        return found ?? Promise.resolve(isOpen ? [{ ...ask, kind } as unknown as Ask] : [])
+      asks: (query: { readonly kind: string }) => {
+        const found = looks++ < 2 ? firstLook : undefined
+        return found ?? Promise.resolve(state === 'open' && query.kind === kind ? [{ ...ask, kind, schema }] : [])
       },
     },
     view: {
@@ -65,8 +81,8 @@ function scene(
     prompt: { isShown: true, next, forgetTyped: () => {}, [Symbol.dispose]: () => {} },
   }
   const here = new AskHere(options as unknown as AskHereOptions)
-  const note = (type: string) => here.note({ type, details: { id } } as unknown as RawEvent)
-  return { here, said, did, note }
+  const note = (type: string) => here.note({ type, workerId: 'w', details: { id } } as unknown as RawEvent)
+  return { here, said, did, note, withdraw: () => (state = 'withdrawn') }
 }
 
 test.each([
@@ -97,6 +113,19 @@ test('a question is answered with what the person types', async () => {
   expect(did).toEqual([{ ok: true }])
 })
 
+test.each([
+  ['5', { type: 'number' }, 5],
+  ['true', { type: 'boolean' }, true],
+  ['5', { type: 'string' }, '5'],
+  ['five', { type: 'number' }, 'five'],
+])('%j for the schema %j is the answer %j', async (typed, schema, value) => {
+  const { here, said, did, note } = scene([typed], { kind: 'question', schema })
+  using _ = here
+  note('ask.opened')
+  await waitUntil('it is answered', () => said.includes('<resume>'))
+  expect(did).toEqual([value])
+})
+
 test('an answer that came too late is reported, and the person is not asked again', async () => {
   const { here, said, did, note } = scene(['y', 'y'], { refuse: true })
   using _ = here
@@ -125,6 +154,20 @@ test('a prompt ends when somebody else answers (HERE-2)', async () => {
   await waitUntil('the person is asked', () => said.some((line) => line.includes('wants to call')))
   note('ask.answered')
   await waitUntil('it says so', () => said.join('\n').includes('was answered elsewhere'))
+  expect(did).toEqual([])
+})
+
+test('a prompt ends when its ask is withdrawn, as by an interrupt, which no event names (HERE-2)', async () => {
+  const { here, said, did, note, withdraw } = scene([])
+  using _ = here
+  note('ask.opened')
+  await waitUntil('the person is asked', () => said.some((line) => line.includes('wants to call')))
+  note('message.accepted')
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(said).not.toContain('<resume>')
+  withdraw()
+  note('message.consumed')
+  await waitUntil('it says so', () => said.join('\n').includes('or is over'))
   expect(did).toEqual([])
 })
 

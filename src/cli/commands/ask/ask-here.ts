@@ -1,7 +1,7 @@
 /**
  * Duty: ask the person at the terminal of `troupe run` what its session asks: may this tool call run, and the questions of workers.
  * HERE-1 One ask at a time, the oldest first. While a person reads it, nothing is drawn below it.
- * HERE-2 Somebody else may answer first, elsewhere. Then this prompt ends, and says so.
+ * HERE-2 Somebody else may answer first, elsewhere, or the ask may be withdrawn. Then this prompt ends, and says so.
  * HERE-3 Nothing is decided by a key pressed before the ask was shown, nor by an empty line.
  */
 
@@ -13,7 +13,6 @@ import type { Session } from '../../../client/session/session.ts'
 import { ConflictError } from '../../../core/errors.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import { toComplaint } from '../../exit-code.ts'
-import { parseInput } from '../../input.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import type { Interrupt } from '../../terminal/interrupt.ts'
 import { InterruptKeys } from '../../terminal/interrupt-keys.ts'
@@ -22,6 +21,7 @@ import { safe } from '../../terminal/output.ts'
 import type { SessionView } from '../../terminal/session-view.ts'
 import { argumentLines, callerText } from '../approval/approval-text.ts'
 import { waiter } from './ask-text.ts'
+import { oldestAsk, typedAnswer } from './person-asks.ts'
 import { decide, decisionHelp, decisionOf } from './typed-decision.ts'
 
 export interface AskHereOptions {
@@ -35,12 +35,16 @@ export interface AskHereOptions {
   readonly prompt?: Pick<MessagePrompt, 'isShown' | 'next' | 'forgetTyped'> & Disposable
 }
 
+/** `over` is aborted when the ask has ended elsewhere. */
+interface ShownAsk extends Pick<Ask, 'id' | 'workerId'> {
+  readonly over: AbortController
+}
+
 export class AskHere implements Disposable {
   readonly #o: AskHereOptions
   readonly #prompt: NonNullable<AskHereOptions['prompt']>
   readonly #over = new AbortController()
-  /** Ended with the ask that is shown. */
-  #shown: { readonly id: string; readonly answeredElsewhere: AbortController } | undefined
+  #shown: ShownAsk | undefined
   #keys: InterruptKeys | undefined
   #isAsking = false
   #mayBeMore = false
@@ -58,11 +62,13 @@ export class AskHere implements Disposable {
   }
 
   /** Called for each event of the session. */
-  readonly note = ({ type, details }: RawEvent): void => {
+  readonly note = ({ type, workerId, details }: RawEvent): void => {
     if (!this.isPossible) return
+    const shown = this.#shown
     if (type === 'ask.opened') void this.#askAll()
-    if ((type === 'ask.answered' || type === 'ask.expired') && details.id === this.#shown?.id)
-      this.#shown?.answeredElsewhere.abort()
+    else if ((type === 'ask.answered' || type === 'ask.expired') && details.id === shown?.id) shown?.over.abort()
+    // An interrupt and the end of its run withdraw an ask without an event of its own.
+    else if (workerId === shown?.workerId) void this.#lookAt(shown)
   };
 
   [Symbol.dispose](): void {
@@ -75,6 +81,11 @@ export class AskHere implements Disposable {
 
   readonly #stop = (): void => this.#over.abort()
 
+  async #lookAt({ id, over }: ShownAsk): Promise<void> {
+    const ask = await this.#o.troupe.asks.get(id).catch(() => undefined)
+    if (ask !== undefined && ask.state !== 'open') over.abort()
+  }
+
   async #askAll(): Promise<void> {
     this.#mayBeMore = true
     if (this.#isAsking) return
@@ -82,8 +93,7 @@ export class AskHere implements Disposable {
     try {
       while (this.#mayBeMore && !this.#over.signal.aborted) {
         this.#mayBeMore = false
-        const open = await this.#o.session.asks({ limit: 20 })
-        const next = open.find(({ kind }) => kind !== 'signal')
+        const next = await oldestAsk(this.#o.session)
         if (next !== undefined) this.#mayBeMore = await this.#ask(next)
       }
     } catch (thrown) {
@@ -96,14 +106,14 @@ export class AskHere implements Disposable {
   /** False: the person has left. */
   async #ask(ask: Ask): Promise<boolean> {
     const { view } = this.#o
-    const answeredElsewhere = new AbortController()
-    this.#shown = { id: ask.id, answeredElsewhere }
+    const over = new AbortController()
+    this.#shown = { id: ask.id, workerId: ask.workerId, over }
     // HERE-1, and the prompt reads the terminal by itself.
     view.end()
     this.#keys?.[Symbol.dispose]()
     this.#keys = undefined
     try {
-      const signal = AbortSignal.any([this.#over.signal, answeredElsewhere.signal])
+      const signal = AbortSignal.any([this.#over.signal, over.signal])
       const isApproval = ask.kind === 'approval'
       const approval = isApproval ? await this.#o.troupe.approvals.get(ask.id) : null
       for (const line of approval === null ? questionLines(ask) : approvalLines(approval)) view.tell(line)
@@ -124,7 +134,7 @@ export class AskHere implements Disposable {
       const typed = await this.#prompt.next(signal, approval === null ? 'Answer: ' : promptOf(approval))
       if (typed.kind !== 'line') return this.#left(ask, typed.kind, signal)
       try {
-        if (approval === null) await troupe.asks.answer(ask.id, parseInput(typed.text.trim(), undefined, 'the answer'))
+        if (approval === null) await troupe.asks.answer(ask.id, await typedAnswer(ask, typed.text.trim()))
         else if (!(await this.#decide(approval, typed.text.trim()))) continue
         return true
       } catch (thrown) {

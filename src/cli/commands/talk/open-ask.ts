@@ -1,7 +1,8 @@
 /**
  * Duty: what a session asks a person while they may type anything: the oldest ask is shown, and a line that answers it is taken as the answer.
  * OPEN-ASK-1 A line that was begun before the ask was shown is no answer. Nor is, for an approval, any line but y, n, t, e and ?.
- * OPEN-ASK-2 Somebody else may answer first. Then the next ask is shown.
+ * OPEN-ASK-2 Somebody else may answer first, or the ask may be withdrawn. Then the next ask is shown.
+ * OPEN-ASK-3 An ask takes one line as its answer: the next line is no answer to it.
  */
 import type { Troupe } from '../../../client/client.ts'
 import type { Approval } from '../../../client/person/approvals.ts'
@@ -9,10 +10,10 @@ import type { Ask } from '../../../client/person/asks.ts'
 import type { Session } from '../../../client/session/session.ts'
 import type { EventType, RawEvent } from '../../../core/event/event.ts'
 import { toComplaint } from '../../exit-code.ts'
-import { parseInput } from '../../input.ts'
 import { safe } from '../../terminal/output.ts'
 import type { StandingPrompt } from '../../terminal/standing-prompt.ts'
 import { approvalLines, promptOf, questionLines } from '../ask/ask-here.ts'
+import { oldestAsk, typedAnswer } from '../ask/person-asks.ts'
 import { decide, decisionHelp, decisionOf } from '../ask/typed-decision.ts'
 
 /** Events after which asks may be over, because their run has ended. */
@@ -36,6 +37,8 @@ export class OpenAsk {
   readonly #prompt: StandingPrompt
   readonly #onChange: () => void
   #shown: Shown | undefined
+  /** The ask that was answered here last. A look that began before that may still find it. */
+  #answered: string | undefined
   #looking: Promise<void> = Promise.resolve()
 
   /** `onChange`: another ask is shown, or none. */
@@ -53,10 +56,12 @@ export class OpenAsk {
   }
 
   /** Called for each event of the session. */
-  note({ type, details }: RawEvent): void {
+  note({ type, workerId, details }: RawEvent): void {
     const isOver = type === 'ask.answered' || type === 'ask.expired'
+    // An interrupt withdraws an ask without an event of its own.
+    const mayBeWithdrawn = runEnds.has(type) || workerId === this.#shown?.ask.workerId
     if (isOver && details.id === this.#shown?.ask.id) this.#shown = undefined
-    if (type === 'ask.opened' || isOver || runEnds.has(type)) this.look()
+    if (type === 'ask.opened' || isOver || mayBeWithdrawn) this.look()
   }
 
   /** Shows the oldest open ask, unless one is shown. */
@@ -79,13 +84,22 @@ export class OpenAsk {
       return shown.approval === null ? await this.#answer(shown.ask, text) : await this.#decide(shown.approval, text)
     } catch (thrown) {
       this.#tell(thrown)
+      this.look()
       return true
     }
   }
 
-  async #answer({ id }: Ask, text: string): Promise<boolean> {
-    await this.#troupe.asks.answer(id, parseInput(text, undefined, 'the answer'))
+  async #answer(ask: Ask, text: string): Promise<boolean> {
+    await this.#troupe.asks.answer(ask.id, await typedAnswer(ask, text))
+    this.#isAnswered(ask)
     return true
+  }
+
+  #isAnswered({ id }: Pick<Ask, 'id'>): void {
+    this.#answered = id
+    if (this.#shown?.ask.id === id) this.#shown = undefined
+    this.#onChange()
+    this.look()
   }
 
   async #decide(approval: Approval, text: string): Promise<boolean> {
@@ -101,16 +115,16 @@ export class OpenAsk {
     } finally {
       if (decision === 'edit') this.#prompt.stand()
     }
+    this.#isAnswered(approval)
     return true
   }
 
   async #look(): Promise<void> {
-    const open = (await this.#session.asks({ limit: 20 })).filter(({ kind }) => kind !== 'signal')
-    // An ask of a run that was cancelled is over without an event of its own.
-    if (open.some(({ id }) => id === this.#shown?.ask.id)) return
+    const ask = await oldestAsk(this.#session)
+    // The oldest stays the oldest for as long as it is open.
+    if (ask !== undefined && ask.id === this.#shown?.ask.id) return
     this.#shown = undefined
-    const [ask] = open
-    if (ask === undefined) {
+    if (ask === undefined || ask.id === this.#answered) {
       this.#onChange()
       return
     }
