@@ -8,13 +8,21 @@ import { readFileSync } from 'node:fs'
 
 type Signal = 'SIGINT' | 'SIGTSTP' | 'SIGQUIT'
 
-/** An arrow begins with the character of Esc, and arrives in one piece. */
 const signalOf: ReadonlyMap<string, Signal> = new Map([
-  ['\u001b', 'SIGINT'],
   ['\u0003', 'SIGINT'],
   ['\u001a', 'SIGTSTP'],
   ['\u001c', 'SIGQUIT'],
 ])
+
+/**
+ * The signal of the first key that has one. While code keeps this process busy, several keys arrive in one piece. An arrow begins with the character of
+ * Esc, too, so that Esc counts only where nothing else is in the piece.
+ */
+function signalIn(data: Buffer): Signal | undefined {
+  const text = data.toString('latin1')
+  if (/^\u001b+$/.test(text)) return 'SIGINT'
+  return signalOf.get(/[\u0003\u001a\u001c]/.exec(text)?.[0] ?? '')
+}
 
 type Terminal = Pick<NodeJS.ReadStream, 'isTTY' | 'setRawMode' | 'on' | 'off' | 'resume' | 'pause' | 'unshift'>
 
@@ -49,7 +57,7 @@ export class InterruptKeys implements Disposable {
   }
 
   readonly #onData = (data: Buffer): void => {
-    const signal = signalOf.get(data.toString('latin1'))
+    const signal = signalIn(data)
     if (signal === undefined) {
       this.#typed.push(data)
       return

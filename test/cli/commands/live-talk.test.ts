@@ -71,6 +71,31 @@ test('Esc cancels the run, and Ctrl+C while nothing runs leaves the conversation
   await terminal.showsLine(/stays open/)
 })
 
+test('Ctrl+C while the conversation closes ends the wait for its last answer (LIVE-TALK-2)', async () => {
+  await using talk = await talkWith(patient)
+  const { terminal } = talk
+  vi.spyOn(process, 'kill').mockImplementation(() => process.emit('SIGINT', 'SIGINT') || true)
+  // A node that stands still cancels nothing.
+  vi.spyOn(Worker.prototype, 'cancelRun').mockResolvedValue(true)
+  terminal.type('wait\r')
+  await terminal.showsLine(/^talker {2}waiting/)
+  terminal.type('/quit\r')
+  await terminal.showsLine(/closing; what waits gets its answer first/)
+  terminal.type('\u0003')
+  await terminal.showsLine(/cancelling this answer/)
+  terminal.type('\u0003')
+  expect(await talk.ended).toBe(130)
+  await terminal.showsLine(/closes once what waits has its answer/)
+})
+
+test('Ctrl+C before the conversation begins is a signal (LIVE-TALK-2)', () => {
+  const terminal = new TypedTerminal()
+  using _ = new LiveTalk({ stdin: terminal.stdin, stream: terminal.screen.stream })
+  const signals = vi.spyOn(process, 'kill').mockReturnValue(true)
+  terminal.type('\u0003')
+  expect(signals.mock.calls).toEqual([[process.pid, 'SIGINT']])
+})
+
 test('a line that is typed before Ctrl+D at the same moment is a message, and gets its answer (LIVE-TALK-1)', async () => {
   await using talk = await talkWith(patient)
   const { terminal, answers } = talk
@@ -100,6 +125,21 @@ test('Esc at the moment when an answer has ended leaves the conversation as it i
   await expect.poll(() => cancels.mock.settledResults, { timeout: 60_000 }).toMatchObject([{ value: false }])
   terminal.type('still here?\r')
   await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['heard hello', 'heard still here?'])
+})
+
+test('the line behind an answer is a message (OPEN-ASK-3)', async () => {
+  const asker = defineWorker({
+    receive(message, self) {
+      if (message.kind === 'input' && message.value === 'ask') self.ask('Ship it?')
+      else self.reply(`${message.kind} ${String(message.kind === 'answer' && message.value)}`)
+    },
+  })
+  await using talk = await talkWith(asker)
+  const { terminal, answers } = talk
+  terminal.type('ask\r')
+  await terminal.showsLine(/asks: Ship it\?/)
+  terminal.type('yes\rmore\r')
+  await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['answer yes', 'input false'])
 })
 
 test('a line that the person began before a call was shown decides nothing (OPEN-ASK-1)', async () => {

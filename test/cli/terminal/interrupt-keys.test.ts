@@ -27,6 +27,9 @@ describe('while a command works', () => {
     ['Esc', '\u001b', 'SIGINT'],
     ['Ctrl+C', '\u0003', 'SIGINT'],
     ['Ctrl+\\', '\u001c', 'SIGQUIT'],
+    ['Ctrl+C, pressed three times while the process was busy,', '\u0003\u0003\u0003', 'SIGINT'],
+    ['Ctrl+C behind an arrow and a letter', '\u001b[Ax\u0003', 'SIGINT'],
+    ['Esc, pressed twice while the process was busy,', '\u001b\u001b', 'SIGINT'],
   ])('%s sends its signal (KEYS-1)', (_, key, signal) => {
     const { log, keys, type } = terminal()
     {

@@ -2,7 +2,8 @@
  * Duty: the conversation of `troupe run --keep-open` at a terminal: the person types at any time, and sees what the session does.
  * LIVE-TALK-1 The person decides how it ends: Ctrl+D and /quit close the conversation once every message has its answer; Ctrl+C while nothing
  *             runs leaves it open. The command says which of the two happened. An error closes nothing.
- * LIVE-TALK-2 Ctrl+C or Esc during an answer cancels that answer, and the conversation goes on. A second Ctrl+C leaves it.
+ * LIVE-TALK-2 Ctrl+C or Esc during an answer cancels that answer, and the conversation goes on. A second Ctrl+C leaves it. Where the command begins
+ *             or ends, Ctrl+C is a signal as in any other command: it never waits for Redis, nor for a node.
  */
 import type { Troupe } from '../../../client/client.ts'
 import type { Session } from '../../../client/session/session.ts'
@@ -40,6 +41,7 @@ export class LiveTalk implements Disposable {
   #now: Conversation | undefined
   #last: RunResult | undefined
   #isCancelling = false
+  #isLeaving = false
   /** Lines that are typed before `run` wait for it. */
   readonly #ready = Promise.withResolvers<void>()
   #turn: Promise<void> = this.#ready.promise
@@ -49,10 +51,10 @@ export class LiveTalk implements Disposable {
     const keys: PromptKeys = {
       onLine: (line, alt) => this.#enter(line, alt),
       onEscape: () => this.#cancel(),
-      onInterrupt: () => (this.#now?.isBusy && !this.#isCancelling ? this.#cancel() : this.#left.resolve('leave')),
+      onInterrupt: () => this.#interrupt(),
       // Lines that were typed before are handled first.
       onEnd: () => {
-        this.#turn = this.#turn.then(() => this.#left.resolve('close'))
+        this.#turn = this.#turn.then(() => this.#leave('close'))
       },
       complete: (line) => completions(line),
     }
@@ -73,7 +75,7 @@ export class LiveTalk implements Disposable {
     this.#prompt.tell(paint('dim', welcome, process.stderr))
     if (first !== undefined) await this.#begin(first)
     this.#ready.resolve()
-    void interrupt.first.then(() => this.#left.resolve('leave'))
+    void interrupt.first.then(() => this.#leave('leave'))
     const how = await this.#left.promise
     // A message that was typed before creates its session, which must not stay open without a word.
     if (this.#now === undefined) await this.#turn
@@ -92,12 +94,20 @@ export class LiveTalk implements Disposable {
   }
 
   async #close(conversation: Conversation, interrupt: Interrupt): Promise<number> {
-    await conversation.session.close()
+    const { session } = conversation
+    await session.close()
     if (conversation.isBusy) this.#prompt.tell('troupe: closing; what waits gets its answer first')
-    await conversation.session.idle({ signal: interrupt.signal })
+    try {
+      await session.idle({ signal: interrupt.signal })
+    } catch (thrown) {
+      if (!interrupt.signal.aborted) throw thrown
+      this.#prompt.leave()
+      this.view.tell(`troupe: session ${session.id} closes once what waits has its answer`)
+      return interrupt.exitCode ?? exitCodes.interrupted
+    }
     await conversation.printAnswers()
     this.#prompt.leave()
-    this.view.tell(`troupe: the conversation is closed: session ${conversation.session.id}`)
+    this.view.tell(`troupe: the conversation is closed: session ${session.id}`)
     return this.#last === undefined || this.#last.status === 'completed' ? exitCodes.ok : exitCodes.failed
   }
 
@@ -113,7 +123,7 @@ export class LiveTalk implements Disposable {
     if (!alt && (await this.#now?.ask.take(line))) return
     const place = { page: pageOf(process.stderr), signal: this.#o?.interrupt.signal ?? new AbortController().signal }
     const typed = await chatted(line, this.#now?.session, place)
-    if (typed.kind === 'quit') this.#left.resolve('close')
+    if (typed.kind === 'quit') this.#leave('close')
     else if (typed.kind === 'said') this.#prompt.tell(...typed.lines)
     else await this.#say(typed.text, alt ? 'steer' : typed.when)
   }
@@ -145,6 +155,17 @@ export class LiveTalk implements Disposable {
 
   #promptText(): string {
     return this.#now?.ask.promptText ?? '> '
+  }
+
+  #leave(how: 'close' | 'leave'): void {
+    this.#isLeaving = true
+    this.#left.resolve(how)
+  }
+
+  #interrupt(): void {
+    if (this.#now?.isBusy && !this.#isCancelling) this.#cancel()
+    else if (this.#o === undefined || this.#isLeaving) process.kill(process.pid, 'SIGINT')
+    else this.#leave('leave')
   }
 
   #cancel(): void {
