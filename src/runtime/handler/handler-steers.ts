@@ -15,10 +15,13 @@ import type { FitsKind } from '../turn/turn-steers.ts'
 import { attemptsOf, withoutAttempts } from './attempts.ts'
 import { nameOfMail, pendingAfter, type RecordedMail } from './recorded-mail.ts'
 
-/** An input that does not fit begins a run of its own, and that run fails. */
-export function fitsKind(definition: HandlerDefinition, kind: string): FitsKind {
-  return ({ message, malformed }) =>
-    malformed === undefined && message.kind === 'input' && fitInput(definition, kind, message.value).ok
+/** Tells the turn, and returns, which inputs fit the kind. One that does not fit begins a run of its own, and that run fails. */
+export function judgeInputs({ assignment, steers }: Turn, definition: HandlerDefinition): FitsKind {
+  const fits: FitsKind = ({ message, malformed }) =>
+    malformed === undefined && message.kind === 'input' && fitInput(definition, assignment.kind, message.value).ok
+  // Without a schema nearly everything fits.
+  if (definition.input !== undefined) steers.judgeBy(fits)
+  return fits
 }
 
 /** True if the message that interrupts the receive is there; then the run receives it next. */

@@ -47,7 +47,7 @@ import { HandlerInbox } from './handler-inbox.ts'
 import { resultWithoutReply } from './handler-result.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import { HandlerState } from './handler-state.ts'
-import { consumed, fitsKind, interruptedStep, isInterrupted, isSteer } from './handler-steers.ts'
+import { consumed, interruptedStep, isInterrupted, isSteer, judgeInputs } from './handler-steers.ts'
 import { HandlerSteps } from './handler-steps.ts'
 import { type ReceiveTimeout, timeoutOf } from './receive-timeout.ts'
 import { nameOfMail, openBeside, pendingAfter, type RecordedMail, toRecord } from './recorded-mail.ts'
@@ -80,7 +80,7 @@ class HandlerTurn {
     this.#inbox = new HandlerInbox(turn.assignment, definition.await)
     this.#state = new HandlerState(turn.assignment, definition)
     this.#steps = new HandlerSteps(turn)
-    this.#fits = fitsKind(definition, turn.assignment.kind)
+    this.#fits = judgeInputs(turn, definition)
     const { open, run, begunRun } = turn.assignment
     this.#begunRun = open ? run : begunRun
   }

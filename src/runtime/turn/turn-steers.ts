@@ -4,7 +4,8 @@
  * Owns no transition: the behaviour takes them (agent/order/steered.ts, handler/handler.ts). Most turns have no such input, so nothing is made before
  * the first one.
  * TURN-STEERS-1 An input that was taken, or belonged to a run that has ended, does not come again, however late an answer of the store arrives.
- * TURN-STEERS-2 An input that does not fit the kind steers nothing: it stays in the mailbox and begins a run, which then says what is wrong with it.
+ * TURN-STEERS-2 An input that does not fit the kind steers and interrupts nothing: it stays in the mailbox and begins a run, which then says what is wrong
+ * with it.
  * TURN-STEERS-3 An input that waits goes when it is taken or its run ends. It does not go because an answer does not name it: that answer may be
  * older than the last one.
  * TURN-STEERS-4 The commit that ends a turn calls an input seen only if the behaviour has read it, or taken it.
@@ -40,6 +41,7 @@ export class TurnSteers {
   /** The signal that fired last because of a message. */
   #interrupted: LazySignal | undefined
   #interruptions = 0
+  #fits: FitsKind | undefined
 
   constructor(turn: SteeredTurn, steps: Pick<StepQueue, 'recorded' | 'latest'>) {
     this.#turn = turn
@@ -94,10 +96,32 @@ export class TurnSteers {
     return interruptions === this.#interruptions ? this.work : (this.#interrupted ?? this.work)
   }
 
+  /** The behaviour says which inputs fit its kind, if that has a schema. Without this, any input interrupts. */
+  judgeBy(fits: FitsKind): void {
+    this.#fits = fits
+  }
+
   /** Notes what steers this run, as the store says. The store may have said so a while ago, before the last step was recorded. */
   note(steers: readonly Steer[], run: number): void {
     if (run < this.#steps.latest.run) return
-    if (!this.#add(steers).some(({ when }) => when === 'interrupt')) return
+    const interrupting = this.#add(steers).filter(({ when }) => when === 'interrupt')
+    if (interrupting.length === 0) return
+    if (this.#fits === undefined) this.#interrupt()
+    else void this.#interruptIfFits(interrupting, this.#fits)
+  }
+
+  /** Looks at these inputs before they end anything. The behaviour has not read them by that (TURN-STEERS-4). */
+  async #interruptIfFits(steers: readonly Steer[], fits: FitsKind): Promise<void> {
+    const positions = steers.map(({ position }) => position)
+    const fitting = await this.#turn.host.store
+      .readInputs(this.#turn.assignment.workerId, positions)
+      .then((mails) => mails.filter(fits).map(({ position }) => position))
+      // One that cannot be looked at now may fit.
+      .catch(() => positions)
+    if (this.#waiting.some(({ position }) => fitting.includes(position))) this.#interrupt()
+  }
+
+  #interrupt(): void {
     const work = this.#work ?? new LazySignal()
     this.#work = undefined
     this.#interrupted = work

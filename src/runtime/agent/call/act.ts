@@ -11,6 +11,7 @@ import { goOn } from '../../../core/worker/wait.ts'
 import { mayCall } from '../../turn/permit.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
 import { openCallsOf } from '../journal.ts'
+import { readSteers } from '../order/steered.ts'
 import { endByTool } from '../reply/terminal.ts'
 import { invalidResult, iterate, tooManyCalls } from '../think.ts'
 import type { AgentTools } from './agent-tools.ts'
@@ -70,6 +71,8 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
     if (agentTurn.isOver) return null
   }
   const ended = await runLocal(agentTurn, tools, tools.locals(calls, pending.started))
+  // An input that does not fit the kind interrupts nothing.
+  if (!agentTurn.isOver && turn.steers.interrupts) await readSteers(agentTurn)
   if (agentTurn.isOver || turn.steers.interrupts) return null
   if (ended === null || container.run.failure) return null
   if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended)

@@ -1,8 +1,10 @@
 /** Messages that interrupt what an agent does: its run reads them next. */
 import { describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import type { Session } from '../../../../src/client/session/session.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
+import { TransientError } from '../../../../src/core/errors.ts'
 import type { TurnStore } from '../../../../src/core/ports/ports.ts'
 import { call, say, together } from '../../../../src/models/local/scripted-model.ts'
 import { RedisBlobStore } from '../../../../src/store/blob-store.ts'
@@ -134,6 +136,50 @@ describe('a message that interrupts', () => {
       expect(ran).toBe(0)
       const results = (await troupe.history(session.rootId)).filter(({ type: one }) => one === 'toolResult')
       expect(results).toMatchObject([{ toolCallId: 'c', status: 'cancelled', output: { value: interrupted } }])
+      await expectSound(troupe)
+    },
+  )
+
+  test.each(['ends', 'fails for a while'])(
+    'a message that does not fit the kind interrupts no call in progress, also if that %s (TURN-STEERS-2)',
+    async (how) => {
+      const [begun, gate, judged] = [0, 1, 2].map(() => Promise.withResolvers<void>())
+      let ran = 0
+      const charge = defineTool({
+        name: 'charge',
+        description: 'Charges.',
+        effect: 'once',
+        approval: 'never',
+        async run(_, { signal }) {
+          ran++
+          begun?.resolve()
+          await gate?.promise
+          signal.throwIfAborted()
+          if (how !== 'ends' && ran === 1) throw new TransientError('not now', { retryAfterMs: 1 })
+          return 'charged'
+        },
+      })
+      const aroundTurns = (turns: TurnStore) =>
+        changedStore(turns, {
+          async readInputs(worker, positions) {
+            const inputs = await turns.readInputs(worker, positions)
+            setImmediate(() => judged?.resolve())
+            return inputs
+          },
+        })
+      const { model } = gated([call('charge', {}, 'c'), say('Done.')])
+      const input = z.object({ task: z.string() })
+      const agent = defineWorker({ instructions, model, tools: [charge], input })
+      await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
+      const session = await troupe.create('agent', { task: 'go' }, { keepOpen: true })
+      await begun?.promise
+      await messageOf(session, 'stop', 'interrupt')
+      await judged?.promise
+      gate?.resolve()
+      expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+      expect(await session.result({ run: 2 })).toMatchObject({ status: 'failed', failure: { code: 'input_invalid' } })
+      const results = (await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')
+      expect(results).toMatchObject([{ toolCallId: 'c', status: 'ok', output: { value: 'charged' } }])
       await expectSound(troupe)
     },
   )
