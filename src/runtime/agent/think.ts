@@ -23,7 +23,7 @@ import { boundsOf } from './call/call-host.ts'
 import { mayTellEnds, tellEnds } from './call/child/background.ts'
 import { decidesCalls } from './call/decide-calls.ts'
 import { asApproved, CallApprovalContext } from './call/person/approvals.ts'
-import { asksForMore, mayAskForMore } from './hook/stop-hook.ts'
+import { answerUnlessHeld, mayAskForMore } from './hook/stop-hook.ts'
 import {
   type AcceptedCall,
   acceptedCalls,
@@ -50,7 +50,7 @@ import { advanceToReply, advanceToRequest } from './run-states.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
 export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> {
-  const { journal, kind, parts, turn } = agentTurn
+  const { compactor, journal, kind, parts, turn } = agentTurn
   const { container, machine, position } = journal
   advanceToRequest(machine)
   const ownLimit = overOwnLimit(agentTurn)
@@ -79,7 +79,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     return cannotAsk(agentTurn, thrown)
   }
   if (!mayCall(turn)) return null
-  const summary = agentTurn.compactor.beforeRequest()
+  const summary = compactor.beforeRequest()
   if (summary !== null) await summary
   if (agentTurn.isOver) return null
   let reply: AcceptedReply
@@ -104,7 +104,8 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
   } catch (thrown) {
     if (agentTurn.isOver || turn.steers.interrupts) return null
-    if (request && isOverflow(thrown) && (await agentTurn.compactor.afterOverflow(request))) return null
+    // A turn that drains begins no summary: another node asks again, and has one written.
+    if (request && isOverflow(thrown) && (turn.isDraining || (await compactor.afterOverflow(request)))) return null
     if (agentTurn.isOver || answerTimeout(agentTurn, toRuntimeError(thrown))) return null
     return modelFailed(agentTurn, thrown)
   }
@@ -250,25 +251,6 @@ function replied(
     const results = invalid.map((call, index) => invalidResult(journal, call, index + 1))
     journal.add([entry, ...results], parts)
   }
-  return null
-}
-
-async function answerUnlessHeld(
-  agentTurn: AgentTurn,
-  reply: AcceptedReply,
-  entry: Entry,
-  parts: StepParts,
-): Promise<null> {
-  if (await asksForMore(agentTurn, reply, entry, parts)) return null
-  const steers = agentTurn.turn.steers.isWaiting ? await readSteers(agentTurn) : []
-  if (agentTurn.isOver) return null
-  if (steers.length > 0) {
-    // They came while the hook looked at the answer.
-    recordSteers(agentTurn, steers, { entries: [entry], parts })
-    return null
-  }
-  answer(agentTurn, reply, entry, parts)
-  agentTurn.compactor.afterAnswer()
   return null
 }
 

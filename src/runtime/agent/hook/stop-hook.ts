@@ -8,6 +8,8 @@ import type { Entry } from '../../../core/history/entry.ts'
 import type { AgentTurn } from '../agent-turn.ts'
 import type { Iteration } from '../iteration.ts'
 import type { StepParts } from '../journal.ts'
+import { readSteers, recordSteers } from '../order/steered.ts'
+import { answer } from '../reply/answer.ts'
 import type { AcceptedReply } from '../reply/reply.ts'
 import { hookText, textEntry } from './hook-text.ts'
 import { runHook } from './run-hook.ts'
@@ -18,7 +20,7 @@ export function mayAskForMore({ kind, journal, turn }: AgentTurn, { used, most }
 }
 
 /** Returns true if the model is asked once more, or if the turn is over. `entry`: the entry of the reply. */
-export async function asksForMore(
+async function asksForMore(
   agentTurn: AgentTurn,
   { content, finishReason }: AcceptedReply,
   entry: Entry,
@@ -26,9 +28,9 @@ export async function asksForMore(
 ): Promise<boolean> {
   const { journal, kind } = agentTurn
   const { cut, held } = journal.container.run
-  const answer = { text: [...cut, textOf(content)].join(''), finishReason, asked: held }
+  const checked = { text: [...cut, textOf(content)].join(''), finishReason, asked: held }
   const end = await runHook(agentTurn, 'hooks.stop', 'the answer stands', (self) =>
-    kind.definition.hooks?.stop?.(answer, self),
+    kind.definition.hooks?.stop?.(checked, self),
   )
   if (end.kind !== 'returned') return end.kind === 'over'
   const text = hookText(journal, 'hooks.stop', end.value)
@@ -36,4 +38,24 @@ export async function asksForMore(
   journal.machine.apply('answerHeld')
   journal.add([entry, journal.entry('hooked', { hook: 'stop', did: 'goOn' }), textEntry(journal, text, 2)], parts)
   return true
+}
+
+/** Ends the run with this answer, unless the hook, or a message that came while it looked, wants another one. */
+export async function answerUnlessHeld(
+  agentTurn: AgentTurn,
+  reply: AcceptedReply,
+  entry: Entry,
+  parts: StepParts,
+): Promise<null> {
+  if (await asksForMore(agentTurn, reply, entry, parts)) return null
+  const steers = agentTurn.turn.steers.isWaiting ? await readSteers(agentTurn) : []
+  if (agentTurn.isOver) return null
+  if (steers.length > 0) {
+    // They came while the hook looked at the answer.
+    recordSteers(agentTurn, steers, { entries: [entry], parts })
+    return null
+  }
+  answer(agentTurn, reply, entry, parts)
+  agentTurn.compactor.afterAnswer()
+  return null
 }

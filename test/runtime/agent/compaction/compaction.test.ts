@@ -176,6 +176,28 @@ describe('a prompt that is too long', () => {
     expect(model.requests.filter(isHandoff)).toEqual([])
   })
 
+  test('a prompt that is too long for a node that drains is compacted by another one', async () => {
+    const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let replies = 0
+    const model = recordedModel('test/m', async (request) => {
+      if (isHandoff(request)) return say('They read.')
+      if (textOf(request).includes('They read.')) return say('Done.')
+      if (++replies < 4) return call('read')
+      asked.resolve()
+      await gate.promise
+      return new TerminalError('prompt is too long', { code: 'context_overflow' })
+    })
+    const agent = defineWorker({ instructions: 'x', model, tools: [tool('read', () => 'a')], compaction: { keep: 2 } })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent', 'go')
+    await asked.promise
+    const stopping = troupe.nodes[0]?.stop()
+    gate.resolve()
+    await stopping
+    await troupe.startNode({ agent })
+    expect(await session.result()).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+  })
+
   test('a prompt that is too long fails its run if nothing is left to compact, after a bounded number of requests [1.53]', async () => {
     const { troupe, result, requests } = await read(0, { keep: 2 })
     await using _ = troupe
