@@ -157,6 +157,61 @@ test('a call that is null is refused with its place', () => {
   expect(() => readConversation([{ role: 'user', content: 'x' }, message])).toThrow(InputError)
 })
 
+test.each<[string, unknown, string, unknown[]]>([
+  [
+    'parts of results in OpenAI chat',
+    [
+      { role: 'assistant', content: null, tool_calls: [{ id: 'c', function: { name: 'n', arguments: '{}' } }] },
+      { role: 'tool', tool_call_id: 'c', content: [text('a'), { type: 'image_url', image_url: { url: 'https://x' } }] },
+    ],
+    'a part of type "image_url"',
+    [
+      ['assistant', [{ type: 'tool-call', toolCallId: 'c', toolName: 'n', input: {} }]],
+      ['result', { type: 'text', value: 'a' }],
+    ],
+  ],
+  [
+    'further choices',
+    { choices: [{ message: { role: 'assistant', content: 'a' } }, { message: { role: 'assistant', content: 'b' } }] },
+    'the first of 2 choices was read',
+    [['assistant', [text('a')]]],
+  ],
+  [
+    'further candidates',
+    { candidates: [{ content: { role: 'model', parts: [{ text: 'a' }] } }, {}] },
+    'the first of 2 candidates was read',
+    [['assistant', [text('a')]]],
+  ],
+  [
+    'an item between what a model thought and said',
+    {
+      output: [
+        { type: 'reasoning', id: 'r', summary: [] },
+        { type: 'web_search_call', id: 'w' },
+        { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'a' }] },
+      ],
+      object: 'response',
+    },
+    'an item of type "web_search_call"',
+    [['assistant', [{ type: 'reasoning', text: '', providerOptions: { openai: { itemId: 'r' } } }, text('a')]]],
+  ],
+])('what is left out is told: %s', (_what, given, warning, messages) => {
+  const read = readConversation(given)
+  expect(said(read.messages)).toEqual(messages)
+  expect(read.warnings).toEqual([expect.stringContaining(warning)])
+})
+
+test('a result with media and without its call becomes a text that says what they were', () => {
+  const output = [{ type: 'input_image', image_url: `data:image/png;base64,${png}` }]
+  const { messages } = readConversation({
+    input: [
+      { role: 'user', content: 'x' },
+      { type: 'function_call_output', call_id: 'c', output },
+    ],
+  })
+  expect(said(messages)[1]).toEqual(['user', [text('[result of a tool, without its call] [image (image/png, 8 B)]')]])
+})
+
 test('a word that every object knows is no reason why a reply ended', () => {
   const message = { role: 'assistant', content: 'y', stop_reason: 'constructor' }
   expect(readConversation([message], { format: 'anthropic' }).messages).toMatchObject([{ finishReason: 'stop' }])

@@ -143,9 +143,14 @@ test('a part that is larger than a history takes is made smaller, with a warning
 })
 
 test('a saved file whose history was cleared is read from its transcript, with a warning', () => {
-  const transcript = ['> /model', '> look', 'I look.\n[Tool uses: fs_read]', '\n\nIt is empty.\n[Tool uses: none]']
+  const transcript = [
+    '> /model',
+    '> look> \nthere',
+    'I look.\n[Tool uses: fs_read]',
+    '\n\nIt is empty.\n[Tool uses: none]',
+  ]
   const { messages, warnings } = readConversation({ ...qState, history: [], transcript })
-  expect(shape(messages)).toEqual(['user: look', 'assistant: I look.', 'assistant: It is empty.'])
+  expect(shape(messages)).toEqual(['user: look\nthere', 'assistant: I look.', 'assistant: It is empty.'])
   expect(warnings).toEqual([expect.stringContaining('the transcript was read')])
   const summarised = readConversation({ ...qState, history: [], transcript, latest_summary: ['so far', {}] })
   expect(shape(summarised.messages)).toEqual(['summary: so far'])

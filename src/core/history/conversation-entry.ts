@@ -10,6 +10,7 @@ import {
   textOf,
   type UserMessage,
 } from './chat/chat-message.ts'
+import { outputTextOf } from './chat/media.ts'
 
 /** Results of tools that follow each other, in their order. */
 export interface ToolResults {
@@ -51,7 +52,7 @@ export function contentOf(message: ChatMessage): string {
     case 'error':
       return message.message
     case 'toolResult':
-      return typeof message.output.value === 'string' ? message.output.value : JSON.stringify(message.output.value)
+      return outputTextOf(message.output)
     case 'user':
     case 'assistant':
       return textOf(message.content)

@@ -14,6 +14,7 @@ import {
   toolCallsOf,
   type UserMessage,
 } from './chat/chat-message.ts'
+import { outputTextOf } from './chat/media.ts'
 import { cancelledText } from './run/open-calls.ts'
 
 /** What was changed, each with its number. */
@@ -113,8 +114,7 @@ function withCallIds(message: AssistantMessage, ids: readonly string[]): Assista
 }
 
 function userMessageOf({ id, at, toolName, output }: ToolResultMessage): UserMessage {
-  const value = typeof output.value === 'string' ? output.value : JSON.stringify(output.value)
-  const text = `[result of ${toolName === '' ? 'a tool' : toolName}, without its call] ${value || '(empty)'}`
+  const text = `[result of ${toolName === '' ? 'a tool' : toolName}, without its call] ${outputTextOf(output) || '(empty)'}`
   return { type: 'user', id, at, content: [{ type: 'text', text }] }
 }
 

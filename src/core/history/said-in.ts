@@ -20,8 +20,10 @@ export function saidIn(entries: Iterable<Entry>): ChatMessage[] {
       v: _v,
       run: _run,
       epoch: _epoch,
+      takenOver: _takenOver,
+      pushed: _pushed,
       ...plain
-    } = message as ChatMessage & Partial<Record<'v' | 'run' | 'epoch', unknown>>
+    } = message as ChatMessage & Partial<Record<'v' | 'run' | 'epoch' | 'takenOver' | 'pushed', unknown>>
     said.push(plain)
   }
   return said

@@ -6,7 +6,9 @@ const form = /^data:([^;,]*)((?:;[^;,]*)*);base64,(.*)$/s
 /** An image or a sound at an address, which may hold the data itself. */
 export function mediaAt(type: MediaBlock['type'], url: string, mediaType = `${type}/*`): MediaBlock {
   const [, given = '', , data] = form.exec(url) ?? []
-  return data === undefined ? { type, mediaType, url } : { type, mediaType: given || mediaType, data }
+  if (data === undefined) return { type, mediaType, url }
+  const said = given || mediaType
+  return { type, mediaType: said === 'image/*' ? imageTypeOf(data) : said, data }
 }
 
 export function addressOf({ mediaType, data, url }: MediaBlock): string {

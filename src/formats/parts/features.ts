@@ -165,6 +165,15 @@ export const features = {
     in: (messages) =>
       results(messages).flatMap(({ output }) => (output.type === 'json' ? [JSON.stringify(output.value)] : [])),
   },
+  resultMedia: {
+    what: 'images, audio and files in results',
+    in: (messages) =>
+      results(messages).flatMap(({ output }) =>
+        output.type === 'content'
+          ? output.value.flatMap((block) => (block.type === 'text' ? [] : [JSON.stringify(block)]))
+          : [],
+      ),
+  },
   failedResults: { what: 'that a call failed', in: ofStatus('error') },
   cancelledResults: { what: 'that a call was cancelled', in: ofStatus('cancelled') },
   unknownResults: { what: 'that the outcome of a call is unknown', in: ofStatus('unknown') },

@@ -3,6 +3,8 @@
 import { handoffMark } from '../../core/history/prompt/prompt-fold.ts'
 import type { Losses } from '../format.ts'
 
+export const noResultMedia = { resultMedia: 'become a note in the text' } as const satisfies Losses
+
 /** A request to a model holds what the model reads, and nothing about it. */
 export const ofRequests = {
   senders: 'left out',
@@ -19,6 +21,7 @@ export const ofRequests = {
   finishReasons: 'left out',
   unknownResults: 'only the text says so',
   cancelledResults: 'only the text says so',
+  ...noResultMedia,
 } as const satisfies Losses
 
 export const noImages = {

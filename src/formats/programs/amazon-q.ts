@@ -121,7 +121,7 @@ function readTranscript(state: Foreign, said: Said): void {
     : []
   for (const line of lines) {
     const [, prompt] = /^> (.*)$/s.exec(line) ?? []
-    if (prompt !== undefined && !prompt.startsWith('/')) said.user(textBlocks(prompt.trim()))
+    if (prompt !== undefined && !prompt.startsWith('/')) said.user(textBlocks(prompt.replaceAll('> \n', '\n').trim()))
     const answer = prompt === undefined ? line.replace(/\n\[Tool uses: [^\n]*\]$/, '').trim() : ''
     if (answer !== '') said.assistant(textBlocks(answer))
   }

@@ -11,7 +11,7 @@ import { argumentsText, parseArguments } from '../parts/arguments.ts'
 import type { Foreign } from '../parts/foreign.ts'
 import { modelOf, type Said, textBlocks, unknownModel } from '../parts/said.ts'
 import { joined, summaryTurn } from '../parts/turns.ts'
-import { oneText, textResults } from '../parts/wire-losses.ts'
+import { noResultMedia, oneText, textResults } from '../parts/wire-losses.ts'
 import { isoOf, outcomeOf, readCall, readOutcome, readUserBlocks, writtenBlock, writtenCall } from './chat-message.ts'
 
 export const chatMessageLog: Format = {
@@ -21,6 +21,7 @@ export const chatMessageLog: Format = {
   losses: {
     ...oneText,
     ...textResults,
+    ...noResultMedia,
     system: 'left out: the log has none',
     laterSystem: 'left out: the log has none',
     severalSystem: 'left out: the log has none',

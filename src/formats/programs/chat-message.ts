@@ -20,13 +20,14 @@ import type { Foreign } from '../parts/foreign.ts'
 import { looked, messagesIn } from '../parts/role-list.ts'
 import { errorOutput, type Said, textBlocks, textOutput, unknownModel } from '../parts/said.ts'
 import { callsIn, joined, noteOf, outputText, withoutNone } from '../parts/turns.ts'
-import { oneText, textResults } from '../parts/wire-losses.ts'
+import { noResultMedia, oneText, textResults } from '../parts/wire-losses.ts'
 import type { Source } from '../source.ts'
 
 const types = ['system', 'user', 'assistant', 'toolCallResult', 'error', 'summary'] as const
 
 const common: Losses = {
   ...textResults,
+  ...noResultMedia,
   names: 'left out',
   senders: 'left out',
   facts: 'left out',

@@ -4,7 +4,7 @@ import type { Foreign } from '../parts/foreign.ts'
 import { haveRoles, looked, messagesIn } from '../parts/role-list.ts'
 import { type Said, textBlocks, textOutput } from '../parts/said.ts'
 import { joined, outputText, type Turn, turnsOf } from '../parts/turns.ts'
-import { noAudio, noFiles, noImages, noReasoning } from '../parts/wire-losses.ts'
+import { noAudio, noFiles, noImages, noReasoning, noResultMedia } from '../parts/wire-losses.ts'
 
 const roles = ['system', 'user', 'assistant', 'tool'] as const
 const fields = new Set(['role', 'content', 'name', 'tool_call_id'])
@@ -18,6 +18,7 @@ export const flat: Format = {
     ...noAudio,
     ...noFiles,
     ...noReasoning,
+    ...noResultMedia,
     calls: 'the arguments are left out, the name of the tool stays with the result',
     plainArguments: 'left out',
     badArguments: 'left out',

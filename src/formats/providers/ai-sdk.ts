@@ -31,6 +31,7 @@ export const aiSdk: Format = {
     ...ofRequests,
     models: 'left out',
     names: 'left out',
+    resultMedia: 'those by address, and those of a call that failed, become a note in the text',
     badArguments: 'go under the name `arguments` of an object',
     cancelledResults: 'become a failure',
     unknownResults: 'become a failure',

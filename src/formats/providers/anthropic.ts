@@ -31,8 +31,12 @@ import {
 import { alternating, joined, lastModel, noteOf, outputText, turnsOf, twoSided, withoutNone } from '../parts/turns.ts'
 import { noAudio, objectsOnly, ofRequests, strictNames, textResults } from '../parts/wire-losses.ts'
 
+type Fields = Readonly<Record<string, Json>>
+
 const roles = ['user', 'assistant', 'system'] as const
 const blockTypes = new Set<unknown>(['tool_use', 'tool_result', 'thinking', 'redacted_thinking', 'document'])
+/** The images that it takes as bytes. */
+const imageTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 const finishReasons = {
   end_turn: 'stop',
   max_tokens: 'length',
@@ -53,8 +57,10 @@ export const anthropic: Format = {
     neighbours: 'become one message',
     laterSystem: 'are said at the beginning',
     names: 'left out',
+    images: 'those that are not PNG, JPEG, GIF or WebP become a note in the text',
     reasoning: 'left out: Anthropic takes only reasoning that it signed',
-    signedReasoning: 'left out if another provider signed it',
+    signedReasoning: 'left out if another provider signed it, or if it ends a reply',
+    reasoningOrder: 'at the end of a reply it is left out',
     signatures: 'left out',
     files: 'PDFs stay; other files become a note in the text',
     cancelledResults: 'become a failure',
@@ -80,7 +86,9 @@ export const anthropic: Format = {
   write(messages) {
     const { system, turns } = alternating(turnsOf(messages))
     const sides = twoSided(turns, { result: writtenResult, user: writtenUserBlock, reply: writtenReplyBlock })
-    const written = sides.map(({ isReply, parts }) => ({ role: isReply ? 'assistant' : 'user', content: parts }))
+    const written = sides.map(({ isReply, parts }) =>
+      isReply ? { role: 'assistant', content: withoutLastThoughts(parts) } : { role: 'user', content: parts },
+    )
     return {
       json: withoutNone({
         ...lastModel(messages, 'anthropic'),
@@ -209,7 +217,8 @@ function writtenResult(result: ToolResultMessage): Json {
 
 function writtenUserBlock(block: UserBlock): Json {
   if (block.type === 'text') return { type: 'text', text: block.text }
-  if (block.type === 'image') return { type: 'image', source: writtenSource(block) }
+  if (block.type === 'image' && (block.data === undefined || imageTypes.has(block.mediaType)))
+    return { type: 'image', source: writtenSource(block) }
   if (block.type === 'file' && block.mediaType === 'application/pdf') {
     const title = block.filename === undefined ? {} : { title: block.filename }
     const inline = dataOf(block.url)
@@ -239,6 +248,11 @@ function writtenReplyBlock(block: AssistantBlock): Json[] {
     case 'reasoning':
       return writtenThinking(block)
   }
+}
+
+/** Anthropic refuses a reply that ends with reasoning. */
+function withoutLastThoughts(parts: readonly Json[]): Json[] {
+  return parts.slice(0, parts.findLastIndex((part) => !/thinking$/.test(String((part as Fields).type))) + 1)
 }
 
 /** Anthropic takes only reasoning that it signed. */

@@ -75,7 +75,8 @@ export const gemini: Format = {
       for (const content of messagesIn(source, 'contents')) readContent(content, said, {})
       return
     }
-    const [candidate] = whole.field('candidates').items()
+    const [candidate, ...others] = whole.field('candidates').items()
+    if (others.length > 0) said.warn(`the first of ${others.length + 1} candidates was read.`)
     if (candidate === undefined) throw whole.field('candidates').wrong('must hold a candidate.')
     const usage = whole.field('usageMetadata')
     readContent(candidate.field('content'), said, {

@@ -47,6 +47,7 @@ export const openaiChat: Format = {
     ...strictNames,
     signatures: 'left out',
     failedResults: 'only the text says so',
+    audio: 'what is neither WAV nor MP3 becomes a note in the text',
     audioLinks: 'becomes a note in the text',
     files: 'those with data stay; those by address become a note in the text',
   },
@@ -78,7 +79,9 @@ export const openaiChat: Format = {
     const model = whole?.isObject ? modelOf('openai', whole.field('model').textIfAny()) : undefined
     if (whole?.has('choices')) {
       const at = whole.field('created').time()
-      for (const choice of whole.field('choices').items().slice(0, 1))
+      const choices = whole.field('choices').items()
+      if (choices.length > 1) said.warn(`the first of ${choices.length} choices was read.`)
+      for (const choice of choices.slice(0, 1))
         readMessage(choice.field('message'), said, {
           model,
           at,
@@ -129,7 +132,7 @@ function readMessage(message: Foreign, said: Said, reply: Reply): void {
   switch (role) {
     case 'system':
     case 'developer':
-      said.system(textOf(content))
+      said.system(textOf(content, said))
       return
     case 'user':
       said.user(userBlocks(content, said), { name: message.field('name').textIfAny() })
@@ -142,7 +145,7 @@ function readMessage(message: Foreign, said: Said, reply: Reply): void {
               ? message.field('reasoning_content', 'reasoning').text()
               : '',
           ).map(({ text }) => ({ type: 'reasoning' as const, text })),
-          ...textBlocks(textOf(content)),
+          ...textBlocks(textOf(content, said)),
           ...textBlocks(message.field('refusal').textIfAny()),
           ...callsOf(message, said),
         ],
@@ -153,21 +156,27 @@ function readMessage(message: Foreign, said: Said, reply: Reply): void {
       said.result(
         { id: message.field('tool_call_id').textIfAny(), name: message.field('name').textIfAny() },
         'ok',
-        textOutput(textOf(content)),
+        textOutput(textOf(content, said)),
       )
       return
     case 'function':
-      said.result({ name: message.field('name').textIfAny() }, 'ok', textOutput(textOf(content)))
+      said.result({ name: message.field('name').textIfAny() }, 'ok', textOutput(textOf(content, said)))
   }
 }
 
-function textOf(content: Foreign): string {
+function textOf(content: Foreign, said: Said): string {
   if (!content.isList) return content.textIfAny() ?? ''
   return content
     .items()
-    .map((part) => part.field('text', 'refusal').textIfAny() ?? '')
-    .filter((text) => text !== '')
+    .flatMap((part) => textOfPart(part, said))
     .join('\n')
+}
+
+/** Where only texts can stand: what another part holds is left out. */
+export function textOfPart(part: Foreign, said: Said): readonly string[] {
+  const text = part.field('text', 'refusal')
+  if (text.isNone) said.leaveOut(part, `a part of type "${part.field('type').textIfAny() ?? 'unknown'}"`)
+  return text.isNone || text.text() === '' ? [] : [text.text()]
 }
 
 function callsOf(message: Foreign, said: Said) {
@@ -254,8 +263,8 @@ function writtenBlock(block: UserBlock): Json {
     case 'image':
       return { type: 'image_url', image_url: { url: addressOf(block) } }
     case 'audio': {
-      if (block.data === undefined) return { type: 'text', text: noteOf(block) }
-      const format = block.mediaType.includes('wav') ? 'wav' : 'mp3'
+      const format = audioFormat(block.mediaType)
+      if (block.data === undefined || format === null) return { type: 'text', text: noteOf(block) }
       return { type: 'input_audio', input_audio: { data: block.data, format } }
     }
     case 'file': {
@@ -263,6 +272,11 @@ function writtenBlock(block: UserBlock): Json {
       return { type: 'file', file: { filename: block.filename ?? 'file', file_data: block.url } }
     }
   }
+}
+
+function audioFormat(mediaType: string): 'wav' | 'mp3' | null {
+  if (/wav/.test(mediaType)) return 'wav'
+  return /mpeg|mp3/.test(mediaType) ? 'mp3' : null
 }
 
 function writtenReply({ blocks }: ReplyTurn): Readonly<Record<string, unknown>> {

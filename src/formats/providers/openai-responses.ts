@@ -30,7 +30,7 @@ import {
 } from '../parts/turns.ts'
 import { noAudio, ofRequests, strictNames, textResults } from '../parts/wire-losses.ts'
 import type { Source } from '../source.ts'
-import { fileAt } from './openai-chat.ts'
+import { fileAt, textOfPart } from './openai-chat.ts'
 
 const roles = ['user', 'assistant', 'system', 'developer'] as const
 const itemTypes = new Set<unknown>(['function_call', 'function_call_output', 'reasoning'])
@@ -77,7 +77,7 @@ export const openaiResponses: Format = {
         blocks.push(...ofReply)
         continue
       }
-      endReply()
+      if (heldTypes.has(typeOf(item))) endReply()
       readItem(item, said)
     }
     endReply()
@@ -137,7 +137,7 @@ function replyBlocks(item: Foreign, said: Said): AssistantBlock[] | null {
   if (type !== 'message' || item.field('role').word(roles) !== 'assistant') return null
   const content = item.field('content')
   if (!content.isList) return textBlocks(content.textIfAny())
-  return content.items().flatMap((part) => textBlocks(part.field('text', 'refusal').textIfAny()))
+  return content.items().flatMap((part) => textOfPart(part, said).flatMap(textBlocks))
 }
 
 function typeOf(item: Foreign): string {
@@ -162,6 +162,9 @@ function outputOfParts(output: Foreign, said: Said): ToolOutput {
     ? { type: 'content', value: blocks }
     : textOutput(blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n'))
 }
+
+/** Any other item is left out, and is no end of a reply: what a model thought before it belongs to what it said behind it. */
+const heldTypes = new Set(['message', 'function_call_output', 'custom_tool_call_output'])
 
 function readItem(item: Foreign, said: Said): void {
   const type = typeOf(item)

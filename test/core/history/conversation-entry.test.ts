@@ -23,6 +23,9 @@ test('every message has a text', () => {
   expect(contentOf({ type: 'toolResult', ...stamp, ...head, output: { type: 'json', value: { n: 1 } } })).toBe(
     '{"n":1}',
   )
+  const image = { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' } as const
+  const output = { type: 'content', value: [{ type: 'text', text: 'r' }, image] } as const
+  expect(contentOf({ type: 'toolResult', ...stamp, ...head, output })).toBe('r\n[image (image/png, 8 B)]')
 })
 
 test('the model is one side; everything except instructions and errors is the other side', () => {

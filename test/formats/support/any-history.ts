@@ -27,8 +27,10 @@ const words = fc.constantFrom(
 const text = words.map((text) => ({ type: 'text', text }) as const)
 const image: fc.Arbitrary<UserBlock> = fc.constantFrom<UserBlock>(
   { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgoAAAA=' },
+  { type: 'image', mediaType: 'image/*', data: '/9j/AAAA' },
   { type: 'image', mediaType: 'image/*', url: 'https://example.com/a.png' },
   { type: 'audio', mediaType: 'audio/wav', data: 'UklGRg==' },
+  { type: 'audio', mediaType: 'audio/ogg', data: 'T2dnUw==' },
   { type: 'file', mediaType: 'application/pdf', url: 'https://example.com/a.pdf', filename: 'a.pdf' },
   { type: 'file', mediaType: 'application/pdf', url: 'data:application/pdf;base64,JVBERg==', filename: 'b.pdf' },
 )
@@ -56,9 +58,13 @@ const assistantBlock: fc.Arbitrary<AssistantBlock> = fc.oneof(
   options.map((providerOptions): AssistantBlock => ({ type: 'reasoning', text: 'signed', providerOptions })),
   options.map((providerOptions): AssistantBlock => ({ type: 'text', text: 'signed text', providerOptions })),
 )
+const content: fc.Arbitrary<ToolOutput> = fc
+  .array(userBlock, { minLength: 1, maxLength: 2 })
+  .map((value): ToolOutput => ({ type: 'content', value }))
 const output: fc.Arbitrary<ToolOutput> = fc.oneof(
   fc.constantFrom('done', '', 'Error: no').map((value): ToolOutput => ({ type: 'text', value })),
   fc.constantFrom<Json>({ n: 1 }, [], 5, null).map((value): ToolOutput => ({ type: 'json', value })),
+  content,
 )
 const usage = fc.constantFrom({ inputTokens: 0, outputTokens: 0 }, { inputTokens: 12, outputTokens: 3 })
 

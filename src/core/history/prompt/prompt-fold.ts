@@ -281,8 +281,8 @@ export class PromptFold {
   #addAssistant(message: AssistantMessage): void {
     if (this.#slots.length > 0) this.#sealTail()
     const blocks = assistantBlocks(message)
-    // Providers refuse a message without content, and also one that holds only reasoning.
-    if (!blocks.some(({ type }) => type !== 'reasoning')) return
+    // Providers refuse a message without content.
+    if (blocks.length === 0) return
     const tail = this.#tail
     const model = askedModel(message)
     if (tail?.role === 'assistant') {

@@ -9,9 +9,11 @@ function isBlank(block: AssistantBlock): boolean {
 
 const assistantTypes = new Set<string>(['text', 'reasoning', 'tool-call'])
 
+/** Providers refuse a reply that ends with reasoning, and every later prompt with it. */
 export function assistantBlocks({ content }: AssistantMessage): AssistantBlock[] {
-  return content
-    .filter((block) => assistantTypes.has(block.type) && !isBlank(block))
+  const known = content.filter((block) => assistantTypes.has(block.type) && !isBlank(block))
+  return known
+    .slice(0, known.findLastIndex(({ type }) => type !== 'reasoning') + 1)
     .map((block) => (block.type === 'tool-call' ? withObjectInput(block) : block))
 }
 

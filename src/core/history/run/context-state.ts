@@ -5,13 +5,8 @@
 import type { ApprovalStatus } from '../../worker/ask/approval-status.ts'
 import type { Failure, FailureOrigin } from '../../worker/run/failure.ts'
 import type { RunState } from '../../worker/run/run-state.ts'
-import {
-  type AssistantMessage,
-  type Json,
-  type ToolCallBlock,
-  type ToolOutput,
-  toolCallsOf,
-} from '../chat/chat-message.ts'
+import { type AssistantMessage, type Json, type ToolCallBlock, toolCallsOf } from '../chat/chat-message.ts'
+import { outputTextOf } from '../chat/media.ts'
 import type { ContextContainer } from '../context-container.ts'
 import type { CallApproval } from './call-approvals.ts'
 
@@ -71,10 +66,6 @@ export type ContextState =
   /** `failedAt`: milliseconds since 1970. */
   | { readonly state: 'Failed'; readonly error: string; readonly failedAt: number | null }
 
-function textOf({ value }: ToolOutput): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}
-
 /** The states whose data are in the history. */
 export function needsHistory(run: RunState): boolean {
   return run === 'AwaitingToolApproval' || run === 'ExecutingTools' || run === 'HandlingToolError'
@@ -98,7 +89,7 @@ export function contextStateOf(
         (message) => message.type === 'toolResult' && message.status === 'error',
       )
       if (failed?.type !== 'toolResult') return { state: run, toolName: null, error: null }
-      return { state: run, toolName: failed.toolName, error: textOf(failed.output) }
+      return { state: run, toolName: failed.toolName, error: outputTextOf(failed.output) }
     }
     case 'TransientFailure':
       return { state: run, error, retryCount: lastFailure?.attempt ?? 0, origin: lastFailure?.origin ?? null }

@@ -292,6 +292,12 @@ describe('messages of the assistant', () => {
     for (const content of nothing) expect(roles(of(user('a'), assistant(content), user('b')))).toEqual(['user'])
   })
 
+  test('messages of the assistant end with no reasoning, which providers refuse', () => {
+    const thought = { type: 'reasoning', text: 'hm', providerOptions: options } as const
+    const history = of(user('a'), assistant([thought, says('b'), thought]))
+    expect(lastOf(history)).toMatchObject({ content: [thought, says('b')] })
+  })
+
   test.each([
     ['a text', { input: 'ls' }, { arguments: 'ls' }],
     ['a list', { input: ['a'] }, { arguments: ['a'] }],

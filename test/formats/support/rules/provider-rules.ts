@@ -14,6 +14,9 @@ import {
   same,
 } from './rule.ts'
 
+/** The data of any-history.ts begin as their format does. */
+const isTakenAudio = ({ format, data }: Fields) => format === (String(data).startsWith('UklGR') ? 'wav' : 'mp3')
+
 export const openaiChat: Rule = (text) => {
   const { messages } = json(text) as { messages: Fields[] }
   const steps = messages.map(({ role, tool_calls, tool_call_id }) =>
@@ -24,6 +27,8 @@ export const openaiChat: Rule = (text) => {
     ...messages.flatMap(({ role, content, tool_calls }, at) => {
       if (role === 'assistant' && !isText(content) && list(tool_calls).length === 0) return [`message ${at} is empty`]
       if (role === 'user' && !isText(content) && list(content).length === 0) return [`message ${at} is empty`]
+      if (list(content).some(({ type, input_audio }) => type === 'input_audio' && !isTakenAudio(input_audio as Fields)))
+        return [`message ${at} has other audio than it says`]
       if (role === 'tool' && typeof content !== 'string') return [`message ${at} has no text`]
       return list(tool_calls).flatMap(({ id, function: made }) => {
         const { name, arguments: args } = made as Fields
@@ -34,6 +39,9 @@ export const openaiChat: Rule = (text) => {
     }),
   ]
 }
+
+const isTakenImage = ({ type, media_type }: Fields) =>
+  type !== 'base64' || /^image\/(?:png|jpeg|gif|webp)$/.test(String(media_type))
 
 export const anthropic: Rule = (text) => {
   const { messages } = json(text) as { messages: { role: string; content: Fields[] }[] }
@@ -59,7 +67,9 @@ export const anthropic: Rule = (text) => {
           ({ type, name, input }) =>
             type !== 'tool_use' || (/^[a-zA-Z0-9_-]{1,64}$/.test(String(name)) && isObject(input)),
         ) &&
-        content.every(({ type, signature }) => type !== 'thinking' || isText(signature))
+        content.every(({ type, signature }) => type !== 'thinking' || isText(signature)) &&
+        !/thinking$/.test(String(content.at(-1)?.type)) &&
+        content.every(({ type, source }) => type !== 'image' || isTakenImage(source as Fields))
       return isPaired && areFirst && areFine ? [] : [`message ${at}: ${JSON.stringify(content)}`]
     }),
     ...(used(messages.length - 1).length > 0 ? ['a call at the end has no result'] : []),
