@@ -110,6 +110,8 @@ export class ClusterMap {
   #readOnce(): Promise<void> {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined
+      // Whoever followed has left meanwhile: a connection that stays would keep the process alive.
+      if (this.#followers.size === 0) this.#endAsking()
     })
     return this.#reading
   }

@@ -53,6 +53,20 @@ describe('a cluster', () => {
     await expect(connectTo(cluster.url, { namespace, partitions: 3 })).rejects.toThrow(/has 4 partitions/)
   })
 
+  test('a map that its last follower leaves while it asks keeps no connection', async () => {
+    const [one, other] = cluster.servers as Servers
+    const map = new ClusterMap(`redis://127.0.0.1:${one.port},127.0.0.1:${other.port}`)
+    const follower = { slot: 0, server: undefined, moveOn: () => {} }
+    map.follow(follower)
+    const asking = map.ranges().catch(() => {})
+    map.unfollow(follower)
+    await asking
+    await waitUntil('it has no connection', async () => {
+      const clients = await ask(other, (redis) => redis.client('LIST'))
+      return !String(clients).includes('cmd=cluster|slots')
+    })
+  })
+
   test('a cluster of which no server answers is named without its password', async () => {
     await expect(connectTo('redis://user:secret@127.0.0.1:1,127.0.0.1:2')).rejects.toMatchObject({
       code: 'store_unavailable',
