@@ -5,12 +5,31 @@ import { AuditStore } from '../../../../src/store/audit/audit-store.ts'
 import { completion } from '../hand-node.ts'
 import type { Place } from '../place.ts'
 import { retryOrder } from '../session/retry-checks.ts'
-import type { Check } from '../turn/checks.ts'
+import { type Check, lost } from '../turn/checks.ts'
 
 export const aClaimPassesWhatItCannotRun: Check = async (place) => {
   for (let number = 0; number < 40; number++) await place.create({ label: `x${number}`, kind: 'other' })
   await place.create({ label: 'fit' })
   expect((await place.node().claim()).assignment.name).toBe('fit')
+}
+
+/** As after two ends of a node that ran hundreds of workers. */
+export const suspectsHideNoWork: Check = async (place) => {
+  const { root } = await place.create()
+  for (let start = 0; start < 2; start++) await lost(place, await place.node().claim({ maySuspect: false }))
+  const record = await place.redis.hgetall(place.workerKeys(root).record)
+  const pipeline = place.redis.pipeline()
+  for (let number = 0; number < 600; number++) {
+    const id = rootIdOf(newId(0))
+    pipeline.hset(place.workerKeys(id).record, record).zadd(place.keys.run('default'), 0, id)
+  }
+  await pipeline.exec()
+  await place.create({ label: 'fit' })
+  const node = place.node()
+  const asked: string[] = []
+  for (let ask = 0; ask < 99 && !asked.includes('assigned'); ask++)
+    asked.push((await node.ask({ maySuspect: false })).kind)
+  expect(asked.at(-1)).toBe('assigned')
 }
 
 export const anAssignmentIsNoLargerThanItsTurn: Check = async (place) => {

@@ -29,6 +29,12 @@ export const runQueueMutants: readonly Mutant[] = [
     check: checks.aClaimPassesWhatItCannotRun,
   },
   {
+    guard: 'suspects hide no work behind them',
+    script: claimScript,
+    takenOut: { value: '0' },
+    check: checks.suspectsHideNoWork,
+  },
+  {
     guard: 'a claim reads little of later workers first',
     script: claimScript,
     takenOut: { operandAfter: 1 },

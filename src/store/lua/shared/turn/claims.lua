@@ -195,7 +195,7 @@ end
 
 -- How far into a run queue a claim looks at once. It reads the whole records of the first workers, which are nearly always fit. Of the others it asks for
 -- a few fields first, and reads the record only if these do not say already that this node cannot run the worker now.
-local readMost, lookMost = 32, 512 -- guard: a claim looks past the first ones
+local readMost, nearMost, lookMost = 32, 384, 512 -- guard: a claim looks past the first ones
 local function kindIfForeign(tag, claim, id)
   local kind = redis.pcall('HGET', workerKey(tag, id), 'kind')
   return type(kind) == 'string' and not placeOfKind(claim, kind) and kind
@@ -207,18 +207,29 @@ local function mayFit(tag, claim, id)
   return field.err or startsOf({ token = field[1] or nil, commit = field[2] or nil }) < claim.node.suspectAfter
 end
 
+-- How much further behind the first ones a claim that met suspects looks last, in a queue of more than it may look at: elsewhere each time. Suspects stay
+-- in their queue while another one runs, and hundreds of them must not hide the work behind them.
+local function lookBehind(queueKey)
+  local count = redis.call('ZCARD', queueKey)
+  return count > lookMost and redis.call('TIME')[2] % (count - nearMost) or 0 -- guard: suspects hide no work behind them
+end
+
 -- Plans to take the first worker of one queue that this node can run; nil: there is none. Other workers that the search met are added to `met`.
 local function planFrom(tag, claim, queueKey, met)
   local from = 0
   while from < lookMost do
-    local last = from == 0 and 0 or from < readMost and readMost - 1 or lookMost - 1
-    local candidates = redis.call('ZRANGE', queueKey, digits(from), digits(last), 'WITHSCORES')
+    local last = from == 0 and 0 or from < readMost and readMost - 1 or from < nearMost and nearMost - 1 or lookMost - 1
+    local behind = from >= nearMost and met.suspects and lookBehind(queueKey) or 0
+    local candidates = redis.call('ZRANGE', queueKey, digits(from + behind), digits(last + behind), 'WITHSCORES')
+    if behind > 0 then met.unfit = true end
     met.looked = met.looked + #candidates / 2
     for index = 1, #candidates, 2 do
       local id, place = candidates[index], candidates[index + 1]
       local fine, found, why, heldKey = true, nil, 'unfit', nil
       if from < readMost or mayFit(tag, claim, id) then -- guard: a claim reads little of later workers first
         fine, found, why, heldKey = pcall(readCandidate, tag, claim, id)
+      else
+        met.suspects = true
       end
       if not fine then
         if not damageOf(found) then error(found, 0) end
