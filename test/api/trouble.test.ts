@@ -20,13 +20,22 @@ test('the API answers 503 while Redis is away, and goes on when Redis is back', 
     return { status: reply.status, code: ((await reply.json()) as { code?: string }).code }
   }
   expect(await ask('/readyz')).toEqual({ status: 200, code: undefined })
+  const decide = async (key: string) => {
+    const headers = { 'content-type': 'application/json', 'idempotency-key': key }
+    const body = JSON.stringify({ decisions: [{ id: '01900000-0000-8000-8000-000000000000', decision: 'deny' }] })
+    const reply = await fetch(`${api.url}/v1/approvals/decide`, { method: 'POST', headers, body })
+    return { status: reply.status, said: await reply.text() }
+  }
+  expect((await decide('before')).status).toBe(200)
   await server.kill()
   expect(await ask('/readyz')).toEqual({ status: 503, code: 'store_unavailable' })
   expect(await ask('/v1/sessions')).toEqual({ status: 503, code: 'store_unavailable' })
   expect((await ask('/healthz')).status).toBe(200)
+  expect((await decide('one')).status).toBe(503)
   await server.restart()
   await waitUntil('it is ready again', async () => (await ask('/readyz')).status === 200)
   expect((await ask('/v1/sessions')).status).toBe(200)
+  expect(await decide('one')).toMatchObject({ status: 200, said: expect.stringContaining('ask_not_found') })
 })
 
 test('a follower goes on at another server behind the last event that it got', async () => {

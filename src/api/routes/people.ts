@@ -139,8 +139,9 @@ export const decideApprovals = route({
       try {
         replies.push(await decide(troupe, id, chosen, idempotencyKey))
       } catch (thrown) {
-        const { problem, isFault } = ofThrown(thrown)
-        if (isFault) throw thrown
+        const { problem } = ofThrown(thrown)
+        // What is no answer about this call, as when Redis is away, must not be kept as the answer under the key.
+        if (problem.status >= 500) throw thrown
         replies.push({ askId: id, problem })
       }
     }
