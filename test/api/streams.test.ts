@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { HistoryFeed } from '../../src/api/stream/history-feed.ts'
 import { connectInternal } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { isEventBefore } from '../../src/core/event/event.ts'
+import { partitionOf } from '../../src/core/ids.ts'
 import { followEvents, type StreamedEvent } from '../../src/http/index.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { talker } from './support/talker.ts'
@@ -57,6 +59,21 @@ test('a stream begins at a tail, ends with the past or after a number, and keeps
   )
   expect((await api.get(`${path}?after=0-0&tail=1`)).status).toBe(400)
   for (const id of ['9'.repeat(30), '0-0%0Ax', '-1']) expect((await api.get(`${path}?after=${id}`)).status).toBe(400)
+})
+
+test('a stream that ends by itself ends with a position behind all that it has read', async () => {
+  const session = await ended('parent')
+  const isBeside = async () => partitionOf(await ended('child')) === partitionOf(session)
+  while (!(await isBeside()));
+  const path = `/v1/sessions/${session}/events?after=0-0`
+  const lastOf = async (query: string) => {
+    const { body } = await api.get(path + query)
+    return { event: eventsIn(body).at(-1)?.id ?? '', position: [...body.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] }
+  }
+  const whole = await lastOf('')
+  expect(isEventBefore(whole.event, whole.position)).toBe(true)
+  const cut = await lastOf('&limit=2')
+  expect(cut.position).toBe(cut.event)
 })
 
 test('a stream keeps to a worker and what it spawned', async () => {

@@ -24,22 +24,29 @@ export interface StreamQuery {
   readonly histories: HistoryFeed | undefined
 }
 
+/** Resolves with the id of the last event once no more events come; with null if its limit or its caller ended the stream. */
 export async function streamSession(
   session: Session,
   writer: SseWriter,
   { after, transient, follow, limit, wants, histories }: StreamQuery,
   signal: AbortSignal,
-): Promise<void> {
-  let left = limit
+): Promise<string | null> {
+  let left: number = limit
+  let last: string | null = after
   for await (const event of session.events({ after, transient, follow, signal })) {
+    last = event.id
     if (wants(event)) {
       writer.send({ id: event.id, type: event.type, json: eventJson(event) })
-      if (--left === 0) break
+      if (--left === 0) {
+        last = null
+        break
+      }
     }
     if (event.transient !== true) histories?.note(event.workerId)
     if (writer.lags) await writer.drained(signal)
   }
   await histories?.finish()
+  return signal.aborted ? null : last
 }
 
 /** The id of the event behind which the last `count` wanted stored events stand. */

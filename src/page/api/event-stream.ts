@@ -1,6 +1,6 @@
 /**
  * Duty: read a stream of server-sent events over fetch, which can send a token as a header, as EventSource cannot.
- * PAGE-STREAM-1 After a break it goes on behind the last event that it got.
+ * PAGE-STREAM-1 After a break it goes on behind the last position that it got: of an event, or of the stream itself.
  */
 import type { RawEvent } from '../../core/event/event.ts'
 import { ApiError, type Query, send } from './http.ts'
@@ -21,9 +21,10 @@ export async function follow(path: string, { query, signal, onEvents }: StreamOp
   for (let retryMs = retryMsLeast; !signal.aborted; ) {
     try {
       const response = await send('GET', path, { query: { ...query, ...(lastId && { after: lastId }) }, signal })
-      for await (const events of eventsIn(response)) {
+      for await (const { events, position } of piecesOf(response)) {
+        lastId = position ?? lastId
+        if (events.length === 0) continue
         retryMs = retryMsLeast
-        lastId = events.findLast(({ transient }) => transient !== true)?.id ?? lastId
         onEvents(events)
         // A failed session may be retried: it is looked at again, and goes on behind its failure.
         if (events.some(({ ended }) => ended !== undefined && ended.status !== 'failed')) return
@@ -55,7 +56,13 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-async function* eventsIn(response: Response): AsyncGenerator<RawEvent[]> {
+interface Piece {
+  readonly events: readonly RawEvent[]
+  /** The last position in it. */
+  readonly position: string | undefined
+}
+
+async function* piecesOf(response: Response): AsyncGenerator<Piece> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   if (reader === undefined) return
   let rest = ''
@@ -64,18 +71,20 @@ async function* eventsIn(response: Response): AsyncGenerator<RawEvent[]> {
     if (done) return
     const blocks = (rest + value).split(/\r?\n\r?\n/)
     rest = blocks.pop() ?? ''
-    const events = blocks.flatMap(eventIn)
-    if (events.length > 0) yield events
+    yield { events: blocks.flatMap(eventIn), position: blocks.flatMap((block) => fieldIn(block, 'id')).at(-1) }
   }
+}
+
+function fieldIn(block: string, name: string): string[] {
+  return block
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith(`${name}:`))
+    .map((line) => line.slice(name.length + 1).trimStart())
 }
 
 /** The event in a block; none for a comment, which only says that the connection lives, and for a block that cannot be read. */
 function eventIn(block: string): RawEvent[] {
-  const data = block
-    .split(/\r?\n/)
-    .filter((line) => line.startsWith('data:'))
-    .map((line) => line.slice(5).trimStart())
-    .join('\n')
+  const data = fieldIn(block, 'data').join('\n')
   if (data === '') return []
   try {
     const event = JSON.parse(data) as RawEvent
