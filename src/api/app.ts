@@ -100,7 +100,7 @@ function refuseWithoutRight({ config, method, url }: RouteOptions): void {
 function checkRequest(request: FastifyRequest, reply: FastifyReply, { hosts, tokens, server }: AppSettings): void {
   reply.headers(replyHeaders)
   request.caller = nobody
-  checkOrigin(request.raw, hosts)
+  checkOrigin(request.raw, hosts, request.routeOptions.config.right === 'open')
   if ((request.raw.url ?? '').length > urlCharsMax)
     throw new ApiError(414, 'request_too_large', `an address may have ${urlCharsMax} characters.`)
   const { right = 'read', takesTicket = false } = request.routeOptions.config

@@ -84,6 +84,16 @@ describe.each(routes.map((one) => [`${one.method} ${one.path}`, one] as const))(
   })
 })
 
+test.each([
+  ['/', 'document', 200],
+  ['/', 'iframe', 403],
+  ['/v1/sessions', 'document', 403],
+])('a link of another site to %s, for a %s, is answered %i', async (path, dest, status) => {
+  const head = ['host', 'troupe.test', 'authorization', bearer('admin').authorization]
+  const link = ['sec-fetch-site', 'cross-site', 'sec-fetch-mode', 'navigate', 'sec-fetch-dest', dest]
+  expect(await rawStatus('GET', path, [...head, ...link])).toBe(status)
+})
+
 /** The status of a request that has only these headers; fetch would send more. */
 function rawStatus(method: string, path: string, headers: string[], body?: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
