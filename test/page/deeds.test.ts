@@ -1,5 +1,7 @@
 /** What people do on the page, by keyboard and by mouse: decide, handle several at once, begin, steer and end sessions. */
 import { expect, test } from 'vitest'
+import { chat } from '../../src/core/history/chat/message-factories.ts'
+import type { Entry } from '../../src/core/history/entry.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { PageRig } from './support/page-rig.ts'
@@ -231,5 +233,41 @@ test(
     await page.getByLabel('Why?').fill('enough')
     await page.getByRole('button', { name: 'Cancel the session' }).click()
     await page.getByText('Cancelled: enough').waitFor()
+  }),
+)
+
+test(
+  'the page says what came of a deed, and a deed that is done again for want of an answer is done once',
+  inBrowser(async (page) => {
+    const talk = await create('clerk', { keepOpen: true })
+    const asked = await waitUntil('it asks', async () => (await approvals()).find((one) => one.sessionId === talk))
+    await rig.api.post(`/v1/approvals/${asked?.id}`, { decision: 'approve', hash: asked?.hash })
+    expect(await rig.endOf(talk)).toBe('completed')
+    await page.goto(rig.url(`sessions/${talk}?tab=state`))
+    await page.route(
+      '**/undo',
+      async (route) => {
+        await route.fetch()
+        await route.abort()
+      },
+      { times: 1 },
+    )
+    const undo = page.getByRole('button', { name: 'Take the last turn back' })
+    await undo.click()
+    await page.getByText('The server does not answer.').waitFor()
+    await undo.click()
+    await page.getByText('The last turn is in no prompt any more.').waitFor()
+    const { rootId } = (await rig.api.get(`/v1/sessions/${talk}`)).body.session
+    const { entries } = (await rig.api.get(`/v1/workers/${rootId}/history`)).body
+    expect(entries.filter(({ entry }: { readonly entry: Entry }) => entry.type === 'undone')).toHaveLength(1)
+    const history = [chat.user('one'), chat.assistant('1')]
+    const { body } = await rig.api.post('/v1/sessions', { kind: 'clerk', keepOpen: true, history })
+    await page.goto(rig.url(`sessions/${body.sessionId}?tab=state`))
+    await page.getByRole('button', { name: 'Compact' }).click()
+    await page.getByText(/^Nothing was compacted: ./).waitFor()
+    await page.getByRole('tab', { name: 'State' }).press('X')
+    await rig.api.post(`/v1/sessions/${body.sessionId}/cancel`, {})
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the session' }).click()
+    await page.getByText('It had ended before, and stays as it is.').waitFor()
   }),
 )

@@ -8,7 +8,13 @@ import { useKeys } from '../../app/keys.ts'
 import { Dialog } from '../../parts/dialog/dialog.tsx'
 import { say, sayError } from '../../parts/dialog/notes.tsx'
 
-type Act = (path: string, body: unknown, done: string, method?: 'POST' | 'PATCH') => Promise<unknown>
+/** `done`: what came of it, in words. */
+type Act = (
+  path: string,
+  body: unknown,
+  done: string | ((reply: unknown) => string),
+  method?: 'POST' | 'PATCH',
+) => Promise<unknown>
 type Open = 'cancel' | 'limits' | 'retry' | 'fork' | null
 
 /** Does something with the session, and says what came of it. */
@@ -18,7 +24,7 @@ export function useAct(id: string): { readonly act: Act; readonly isBusy: boolea
     setBusy(true)
     try {
       const reply = await change<unknown>(method, `sessions/${id}/${path}`, { body, isOnce: path === 'fork' })
-      say({ text: done })
+      say({ text: typeof done === 'string' ? done : done(reply) })
       await queries.invalidateQueries({ queryKey: [`sessions/${id}`] })
       return reply
     } catch (error) {
@@ -110,14 +116,17 @@ interface ActDialogProps {
   readonly onClose: () => void
 }
 
+/** A session that had ended before is not cancelled. */
+export function wasCancelled(reply: unknown): boolean {
+  return (reply as { readonly cancelled: boolean }).cancelled
+}
+
 export function CancelDialog({ act, onClose }: ActDialogProps): ReactNode {
   const [reason, setReason] = useState('')
   const onSubmit = () => {
     onClose()
-    void act(
-      'cancel',
-      reason.trim() === '' ? {} : { reason: reason.trim() },
-      'Cancelled: nothing of it starts any more.',
+    void act('cancel', reason.trim() === '' ? {} : { reason: reason.trim() }, (reply) =>
+      wasCancelled(reply) ? 'Cancelled: nothing of it starts any more.' : 'It had ended before, and stays as it is.',
     )
   }
   return (

@@ -2,49 +2,75 @@
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useContext, useState } from 'react'
 import type { WorkerReport } from '../../../client/report.ts'
+import type { Compacted } from '../../../client/session/conversation/orders.ts'
 import { change } from '../../api/http.ts'
 import { queries } from '../../api/queries.ts'
 import { say, sayError } from '../../parts/dialog/notes.tsx'
+import { isAgent } from './is-agent.ts'
 import { SessionContext } from './session-context.ts'
 
 interface Deed {
   readonly name: string
   readonly path: string
   readonly body?: object
-  readonly done: string
+  /** What came of it, in words: an accepted request may have found nothing to do. */
+  readonly done: (reply: unknown) => string
   readonly isHarsh?: true
+  /** True if a second one does more. */
+  readonly isOnce?: true
 }
 
 const ofRun: Deed = {
   name: 'Cancel its run',
   path: 'cancel',
   body: { run: true },
-  done: 'Its run is cancelled; its next message begins the next one.',
+  done: (reply) =>
+    (reply as { readonly cancelled: boolean }).cancelled
+      ? 'Its run is cancelled; its next message begins the next one.'
+      : 'Nothing was cancelled: no run was in progress.',
   isHarsh: true,
 }
 const ofWorker: Deed = {
   name: 'Cancel it for good',
   path: 'cancel',
   body: {},
-  done: 'Cancelled, with all that it spawned.',
+  done: () => 'Cancelled, with all that it spawned.',
   isHarsh: true,
 }
 const ofAgent: readonly Deed[] = [
-  { name: 'Compact', path: 'compact', done: 'A summary stands for the beginning of its conversation.' },
-  { name: 'Take the last summary back', path: 'expand', done: 'Its prompts are as they were without it.' },
-  { name: 'Take the last turn back', path: 'undo', done: 'The last turn is in no prompt any more.' },
-  { name: 'Let it count again', path: 'redo', done: 'The turn counts again.' },
+  {
+    name: 'Compact',
+    path: 'compact',
+    done: (reply) => {
+      const came = reply as Compacted
+      return came.compacted
+        ? 'A summary stands for the beginning of its conversation.'
+        : `Nothing was compacted: ${came.reason}`
+    },
+  },
+  {
+    name: 'Take the last summary back',
+    path: 'expand',
+    done: () => 'Its prompts are as they were without it.',
+    isOnce: true,
+  },
+  {
+    name: 'Take the last turn back',
+    path: 'undo',
+    done: () => 'The last turn is in no prompt any more.',
+    isOnce: true,
+  },
+  { name: 'Let it count again', path: 'redo', done: () => 'The turn counts again.', isOnce: true },
 ]
 
 export function WorkerActions({ worker }: { readonly worker: WorkerReport }): ReactNode {
   const { id: sessionId } = useContext(SessionContext)
-  const { id, status, lifecycle, usage, parentId } = worker
+  const { id, status, lifecycle, parentId } = worker
   const [isBusy, setBusy] = useState(false)
-  const act = async ({ path, body = {}, done }: Deed) => {
+  const act = async ({ path, body = {}, done, isOnce = false }: Deed) => {
     setBusy(true)
     try {
-      await change('POST', `workers/${id}/${path}`, { body })
-      say({ text: done })
+      say({ text: done(await change('POST', `workers/${id}/${path}`, { body, isOnce })) })
       await queries.invalidateQueries({ queryKey: [`sessions/${sessionId}`] })
     } catch (error) {
       sayError(error)
@@ -53,7 +79,7 @@ export function WorkerActions({ worker }: { readonly worker: WorkerReport }): Re
   }
   if (status === 'terminal') return null
   const deeds = [
-    ...(usage.modelCalls === undefined ? [] : ofAgent),
+    ...(isAgent(worker) ? ofAgent : []),
     ...(lifecycle === 'busy' ? [ofRun] : []),
     // The cancel button of the root is that of its session.
     ...(parentId === null ? [] : [ofWorker]),

@@ -7,6 +7,7 @@ import { queries } from '../../api/queries.ts'
 import { BatchDialog } from '../../parts/dialog/batch-dialog.tsx'
 import { doWithEach } from '../../parts/dialog/do-with-each.ts'
 import { PickBar, type Picked } from '../../parts/list/picked.tsx'
+import { wasCancelled } from '../session/session-actions.tsx'
 
 type Sessions = readonly ListedSession[]
 type Deed = 'pause' | 'resume' | 'retry' | 'cancel'
@@ -31,7 +32,10 @@ async function handle(sessions: Sessions, deed: Deed, body: object = {}): Promis
   const back = backOf[deed]
   await doWithEach(
     sessions,
-    ({ id }) => change('POST', `sessions/${id}/${deed}`, { body }),
+    async ({ id, name }) => {
+      const reply = await change('POST', `sessions/${id}/${deed}`, { body })
+      if (deed === 'cancel' && !wasCancelled(reply)) throw new Error(`session ${name} had ended before.`)
+    },
     (done) => ({
       text: doneWords[deed](count(done.length, 'session'), done.length === 1),
       ...(back !== undefined && { undo: () => void handle(done, back) }),

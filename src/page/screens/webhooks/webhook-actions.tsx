@@ -84,7 +84,9 @@ function RotateDialog({ webhook: { id }, onClose }: DialogProps): ReactNode {
   const [rotated, setRotated] = useState<WebhookWithSecret | null>(null)
   const onSubmit = async () => {
     try {
-      setRotated(await change<WebhookWithSecret>('POST', `webhooks/${id}/rotate`, { body: { atOnce } }))
+      // The second of two rotations would end the secret that receivers have.
+      const reply = await change<WebhookWithSecret>('POST', `webhooks/${id}/rotate`, { body: { atOnce }, isOnce: true })
+      setRotated(reply)
       await readAgain()
     } catch (error) {
       onClose()

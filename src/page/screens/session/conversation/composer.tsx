@@ -6,11 +6,14 @@ import type { SendTime } from '../../../../core/worker/message/steer.ts'
 import { change } from '../../../api/http.ts'
 import { say, sayError } from '../../../parts/dialog/notes.tsx'
 
-export function Composer({ worker }: { readonly worker: WorkerReport }): ReactNode {
-  const { id, status, lifecycle, usage } = worker
+interface ComposerProps {
+  readonly worker: WorkerReport
+  readonly isAgent: boolean
+}
+
+export function Composer({ worker: { id, status, lifecycle }, isAgent }: ComposerProps): ReactNode {
   const [text, setText] = useState('')
   const [isBusy, setBusy] = useState(false)
-  const isAgent = usage.modelCalls !== undefined
   const isAtWork = lifecycle === 'busy'
   const isBlocked = isBusy || text.trim() === ''
   const send = async (when: SendTime) => {
@@ -19,7 +22,8 @@ export function Composer({ worker }: { readonly worker: WorkerReport }): ReactNo
     try {
       const value = isAgent ? text : jsonOrText(text)
       const sent = await change<Sent>('POST', `workers/${id}/messages`, { body: { input: value, when }, isOnce: true })
-      setText('')
+      // Whoever has gone on writing keeps that.
+      setText((now) => (now.startsWith(text) ? now.slice(text.length) : now))
       say({ text: sentText(sent, when, isAtWork) })
     } catch (error) {
       sayError(error)

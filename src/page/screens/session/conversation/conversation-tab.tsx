@@ -6,10 +6,11 @@ import { useAsks } from '../../../api/queries.ts'
 import { Pill } from '../../../parts/list/pills.tsx'
 import { Empty } from '../../../parts/state/empty.tsx'
 import { Markdown } from '../../../parts/text/markdown.tsx'
-import { Text } from '../../../parts/text/text.tsx'
 import { QuestionCard } from '../../approvals/ask-card.tsx'
+import { isAgent } from '../is-agent.ts'
 import { type LiveSession, useChanges, useLiveText } from '../live-session.ts'
 import { SessionContext } from '../session-context.ts'
+import { HistoryProblem } from '../tabs/history-problem.tsx'
 import { type LoadedHistory, useHistory } from '../use-history.ts'
 import { Composer } from './composer.tsx'
 import { conversationOf } from './conversation.ts'
@@ -24,10 +25,10 @@ export function ConversationTab({ worker }: { readonly worker: WorkerReport }): 
   const changes = useChanges(live, worker.id)
   const onRead = useCallback(() => live.forgetText(worker.id), [live, worker.id])
   const history = useHistory(worker.id, worker.historyLength, changes, onRead)
-  const isAgent = worker.usage.modelCalls !== undefined
+  const isOfAgent = isAgent(worker, history.items)
   return (
     <div className="conversation">
-      {isAgent && (
+      {isOfAgent && (
         <fieldset className="views" aria-label="What is shown">
           <Pill isOn={view === 'recorded'} onPress={() => setView('recorded')}>
             recorded
@@ -40,20 +41,21 @@ export function ConversationTab({ worker }: { readonly worker: WorkerReport }): 
       {view === 'sent' ? (
         <SentView workerId={worker.id} length={worker.historyLength} />
       ) : (
-        <Recorded worker={worker} history={history} live={live} />
+        <Recorded worker={worker} isOfAgent={isOfAgent} history={history} live={live} />
       )}
-      <Composer worker={worker} />
+      <Composer worker={worker} isAgent={isOfAgent} />
     </div>
   )
 }
 
 interface RecordedProps {
   readonly worker: WorkerReport
+  readonly isOfAgent: boolean
   readonly history: LoadedHistory
   readonly live: LiveSession
 }
 
-function Recorded({ worker, history, live }: RecordedProps): ReactNode {
+function Recorded({ worker, isOfAgent, history, live }: RecordedProps): ReactNode {
   const items = useMemo(() => conversationOf(history.items), [history.items])
   const text = useLiveText(live, worker.id)
   const box = useRef<HTMLDivElement>(null)
@@ -66,19 +68,15 @@ function Recorded({ worker, history, live }: RecordedProps): ReactNode {
           Load earlier
         </button>
       )}
-      {history.error !== null && (
-        <p className="bad" role="alert">
-          <Text text={history.error.message} />
-        </p>
-      )}
+      <HistoryProblem history={history} />
       {history.isLoading && <div className="empty">Reading the history …</div>}
       {!history.isLoading && items.length === 0 && history.error === null && <Empty>Nothing is recorded yet.</Empty>}
-      <ConversationOf value={worker.usage.modelCalls === undefined ? null : worker.id}>
+      <ConversationOf value={isOfAgent ? worker.id : null}>
         {items.map((item) => (
           <Item key={item.position} item={item} />
         ))}
       </ConversationOf>
-      <OpenQuestions worker={worker} />
+      {!isOfAgent && <OpenQuestions worker={worker} />}
       {text !== undefined && (
         <article className="item reply live-reply" aria-busy="true">
           <div className="item-head">
@@ -95,8 +93,8 @@ function Recorded({ worker, history, live }: RecordedProps): ReactNode {
 
 /** Questions of handlers belong to no call. */
 function OpenQuestions({ worker }: { readonly worker: WorkerReport }): ReactNode {
-  const { data } = useAsks()
-  if (worker.usage.modelCalls !== undefined) return null
+  const { id: session } = useContext(SessionContext)
+  const { data } = useAsks({ session })
   return data?.asks
     .filter(({ workerId }) => workerId === worker.id)
     .map((ask) => <QuestionCard key={ask.id} ask={ask} />)
