@@ -26,6 +26,8 @@ const sentences: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'send the body as JSON, with the header `Content-Type: application/json`.',
   FST_ERR_CTP_BODY_TOO_LARGE: 'the body is larger than 1 MiB.',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'the body is empty, and its type says JSON: leave out the type, or send `{}`.',
+  FST_ERR_CTP_INVALID_JSON_BODY:
+    'the body is no JSON; or it has the key `__proto__`, or `constructor` with a `prototype`, which no object may have.',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'the body does not have the length that its header says.',
   FST_ERR_BAD_URL: 'the address is not written as addresses are.',
 }
