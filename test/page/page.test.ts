@@ -103,6 +103,35 @@ async function seriousFindings(page: Page): Promise<string[]> {
 }
 
 test(
+  'a list goes on where a page of it has none, and costs by model have no rows of those by kind',
+  inBrowser(async (page) => {
+    await create('resting', { name: 'far back' })
+    const nextCursor = await create('resting')
+    await page.route(/v1\/sessions\?(?!.*cursor)/, (route) => route.fulfill({ json: { sessions: [], nextCursor } }))
+    await page.goto(rig.url('sessions?name=far'))
+    await page.getByText('None of the newest sessions fits these filters.').waitFor()
+    await page.getByRole('button', { name: 'Load earlier sessions' }).click()
+    await page.getByRole('link', { name: 'far back' }).waitFor()
+
+    const row = { modelCalls: 1, inputTokens: 1, outputTokens: 1, costMicroUsd: 1, unpricedModelCalls: 0 }
+    const usage: Record<string, object[]> = {
+      kind: ['one', 'two', 'three'].map((kind) => ({ ...row, kind })),
+      model: [{ ...row, model: 'm' }],
+      hour: [],
+    }
+    await page.route('**/v1/usage?by=*', (route) => {
+      const by = new URL(route.request().url()).searchParams.get('by') ?? ''
+      return route.fulfill({ json: { usage: usage[by] } })
+    })
+    await page.goto(rig.url('costs'))
+    await page.getByRole('cell', { name: 'three' }).waitFor()
+    await page.getByRole('button', { name: 'by model' }).click()
+    await page.getByRole('cell', { name: 'm', exact: true }).waitFor()
+    expect(await page.locator('tbody tr').count()).toBe(1)
+  }),
+)
+
+test(
   'the page says since when it is stale, and goes on by itself',
   inBrowser(async (page) => {
     const { redisUrl, namespace } = rig.api.troupe

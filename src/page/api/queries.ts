@@ -45,14 +45,57 @@ export type SessionsFilter = {
   readonly state?: string | undefined
   readonly kind?: string | undefined
   readonly name?: string | undefined
-  readonly limit?: number
 }
 
-export const useSessions = (filter: SessionsFilter) =>
-  useGet<{ readonly sessions: readonly ListedSession[] }>('sessions', listMs, filter)
-export const useApprovals = (query: { readonly session?: string } = {}) =>
-  useGet<{ readonly approvals: readonly Approval[] }>('approvals', listMs, query)
-export const useAsks = () => useGet<{ readonly asks: readonly Ask[] }>('asks', listMs)
+/** The server takes no higher limit. */
+const sessionsAtOnce = 500
+
+interface Sessions {
+  readonly sessions: readonly ListedSession[]
+  /** True if there are earlier ones that were not looked at. */
+  readonly hasMore: boolean
+}
+
+/** The newest sessions that fit, read in at most so many pages. A page may have fewer than `pageSize`, or none, and a next one. */
+export function useSessions(filter: SessionsFilter, pageSize: number, pages = 1) {
+  const refetchInterval = useRefresh(listMs * pages)
+  return useQuery({
+    queryKey: ['sessions', filter, pageSize, pages],
+    queryFn: ({ signal }) => readSessions({ ...filter }, pageSize, pages, signal),
+    refetchInterval,
+  })
+}
+
+async function readSessions(filter: Query, pageSize: number, pages: number, signal: AbortSignal): Promise<Sessions> {
+  const sessions: ListedSession[] = []
+  let cursor: string | undefined
+  for (let read = 0; read < pages && sessions.length < pages * pageSize; read++) {
+    const limit = Math.min(sessionsAtOnce, pages * pageSize - sessions.length)
+    const query = { ...filter, limit, cursor }
+    const page = await get<{ readonly sessions: readonly ListedSession[]; readonly nextCursor: string | null }>(
+      'sessions',
+      { query, signal },
+    )
+    sessions.push(...page.sessions)
+    if (page.nextCursor === null) return { sessions, hasMore: false }
+    cursor = page.nextCursor
+  }
+  return { sessions, hasMore: true }
+}
+
+/** How many of those that wait for somebody are shown at once: the oldest. */
+const asksMost = 100
+type AsksFilter = { readonly session?: string }
+export const useApprovals = (filter: AsksFilter = {}) =>
+  useGet<{ readonly approvals: readonly Approval[]; readonly nextCursor: string | null }>('approvals', listMs, {
+    ...filter,
+    limit: asksMost,
+  })
+export const useAsks = (filter: AsksFilter = {}) =>
+  useGet<{ readonly asks: readonly Ask[]; readonly nextCursor: string | null }>('asks', listMs, {
+    ...filter,
+    limit: asksMost,
+  })
 export const useDeadLetters = () => useGet<{ readonly letters: readonly DeadLetter[] }>('dead', slowListMs)
 
 /** With nodes that stand still. */

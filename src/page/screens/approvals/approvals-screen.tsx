@@ -54,6 +54,9 @@ export function ApprovalsScreen(): ReactNode {
           </Empty>
         </div>
       )}
+      {query.data?.nextCursor != null && (
+        <p className="muted">These are the {approvals.length} calls that have waited longest; there may be more.</p>
+      )}
       {approvals.length > 1 && (
         <label className="check">
           <input type="checkbox" checked={picked.isAll} onChange={picked.toggleAll} />

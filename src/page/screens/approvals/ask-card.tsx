@@ -10,10 +10,10 @@ import { Age } from '../../parts/text/time.tsx'
 import { ApprovalCard, type Mode } from './approval-card.tsx'
 
 /** Shows nothing for an ask that is no longer open. */
-export function AskCard({ id }: { readonly id: string }): ReactNode {
+export function AskCard({ id, session }: { readonly id: string; readonly session: string }): ReactNode {
   const [mode, setMode] = useState<Mode>('look')
-  const approval = useApprovals().data?.approvals.find((one) => one.id === id)
-  const ask = useAsks().data?.asks.find((one) => one.id === id)
+  const approval = useApprovals({ session }).data?.approvals.find((one) => one.id === id)
+  const ask = useAsks({ session }).data?.asks.find((one) => one.id === id)
   if (approval !== undefined) return <ApprovalCard approval={approval} mode={mode} onMode={setMode} isInSession />
   if (ask === undefined || ask.kind === 'approval') return null
   return <QuestionCard ask={ask} />

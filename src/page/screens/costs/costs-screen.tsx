@@ -22,7 +22,9 @@ export function CostsScreen(): ReactNode {
   const by = ways.find((way) => way === search.by) ?? 'kind'
   const navigate = route.useNavigate()
   const query = useUsage(by)
-  const rows = query.data?.usage ?? []
+  // Until they come, the rows are those of another way: they have no name in this one.
+  const usage = query.isPlaceholderData ? undefined : query.data?.usage
+  const rows = usage ?? []
   return (
     <div className="screen-body">
       <SpendPerHour />
@@ -36,10 +38,8 @@ export function CostsScreen(): ReactNode {
         <span className="muted">{by === 'hour' ? 'in the last 24 hours' : 'in the last 30 days'}</span>
       </div>
       <div className="box">
-        <Waiting query={query} what="costs" />
-        {query.data !== undefined && rows.length === 0 && (
-          <Empty commands={['troupe demo']}>No model was asked yet.</Empty>
-        )}
+        <Waiting query={{ ...query, data: usage }} what="costs" />
+        {usage?.length === 0 && <Empty commands={['troupe demo']}>No model was asked yet.</Empty>}
         {rows.length > 0 && (
           <Table name="Costs" columns={columnsOf(rows, by)} rows={rows} keyOf={(row) => row[by] ?? ''} />
         )}

@@ -24,7 +24,7 @@ const heldUpShown = 4
 
 export function NowScreen(): ReactNode {
   useTitle('Now')
-  const query = useSessions({ limit: sessionsShown })
+  const query = useSessions({}, sessionsShown)
   const sessions = query.data?.sessions ?? []
   const navigate = useNavigate()
   const chosen = useRowKeys('Newest sessions', {

@@ -23,11 +23,11 @@ const idOf = ({ id }: ListedSession) => id
 export function SessionsScreen(): ReactNode {
   useTitle('Sessions')
   const search = route.useSearch()
-  const [limit, setLimit] = useState(pageSize)
   // An id is not searched for in names.
-  const filter: SessionsFilter = { ...search, limit, ...(uuid.test(search.name ?? '') && { name: undefined }) }
-  const query = useSessions(filter)
-  const sessions = query.data?.sessions ?? []
+  const filter: SessionsFilter = { ...search, ...(uuid.test(search.name ?? '') && { name: undefined }) }
+  const [pages, readMore] = usePages(JSON.stringify(filter))
+  const query = useSessions(filter, pageSize, pages)
+  const { sessions = [], hasMore = false } = query.data ?? {}
   const navigate = useNavigate()
   const open = ({ id }: ListedSession) => void navigate({ to: '/sessions/$id', params: { id } })
   const picked = usePicked(sessions, idOf)
@@ -43,17 +43,30 @@ export function SessionsScreen(): ReactNode {
         <Waiting query={query} what="sessions" />
         {query.data !== undefined &&
           sessions.length === 0 &&
-          (isFiltered ? <Empty>No session fits these filters.</Empty> : <NoSessions />)}
+          (isFiltered ? (
+            <Empty>
+              {hasMore ? 'None of the newest sessions fits these filters.' : 'No session fits these filters.'}
+            </Empty>
+          ) : (
+            <NoSessions />
+          ))}
         {sessions.length > 0 && <SessionTable sessions={sessions} chosen={chosen} picked={picked} />}
       </div>
-      {sessions.length >= limit && (
-        <button type="button" className="button" onClick={() => setLimit(limit + pageSize)}>
+      {hasMore && (
+        <button type="button" className="button" onClick={readMore}>
           Load earlier sessions
         </button>
       )}
       <SessionBatch picked={picked} />
     </div>
   )
+}
+
+/** How many pages are read of what this filter finds, and a function that asks for one more. */
+function usePages(filter: string): [pages: number, readMore: () => void] {
+  const [asked, setAsked] = useState({ filter, pages: 1 })
+  const pages = asked.filter === filter ? asked.pages : 1
+  return [pages, () => setAsked({ filter, pages: pages + 1 })]
 }
 
 function Filters(): ReactNode {

@@ -70,12 +70,13 @@ function CallFold({ call }: { readonly call: CallItem }): ReactNode {
 
 /** Children and open questions of a call: they stand outside of what is folded. */
 function CallFollowers({ call }: { readonly call: CallItem }): ReactNode {
+  const { id: session } = useContext(SessionContext)
   return (
     <>
       {call.spawned.map((child) => (
         <Child key={child.id} child={child} />
       ))}
-      {call.result === null && call.asks.map(({ id }) => <AskCard key={id} id={id} />)}
+      {call.result === null && call.asks.map(({ id }) => <AskCard key={id} id={id} session={session} />)}
     </>
   )
 }

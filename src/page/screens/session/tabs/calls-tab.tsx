@@ -11,6 +11,7 @@ import { type CallItem, conversationOf } from '../conversation/conversation.ts'
 import { useChanges } from '../live-session.ts'
 import { SessionContext } from '../session-context.ts'
 import { useHistory } from '../use-history.ts'
+import { HistoryProblem } from './history-problem.tsx'
 
 interface Made {
   readonly call: CallItem
@@ -25,7 +26,12 @@ export function CallsTab({ worker }: { readonly worker: WorkerReport }): ReactNo
   const calls = useMemo(() => callsOf(history.items), [history.items])
   return (
     <div className="tab-body wide-body">
-      {calls.length === 0 && !history.isLoading && <Empty>This worker has called no tool.</Empty>}
+      <HistoryProblem history={history} />
+      {calls.length === 0 && !history.isLoading && history.error === null && (
+        <Empty>
+          {history.hasEarlier ? 'No tool was called in the newest entries.' : 'This worker has called no tool.'}
+        </Empty>
+      )}
       {calls.length > 0 && <Counts calls={calls} />}
       {calls.toReversed().map(({ call, at, run }) => (
         <div key={`${run} ${call.id}`} className="ledger-row">

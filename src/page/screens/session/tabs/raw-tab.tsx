@@ -5,6 +5,7 @@ import { JsonText } from '../../../parts/text/json.tsx'
 import { useChanges } from '../live-session.ts'
 import { SessionContext } from '../session-context.ts'
 import { useHistory } from '../use-history.ts'
+import { HistoryProblem } from './history-problem.tsx'
 
 export function RawTab({ worker }: { readonly worker: WorkerReport }): ReactNode {
   const { live } = useContext(SessionContext)
@@ -16,6 +17,7 @@ export function RawTab({ worker }: { readonly worker: WorkerReport }): ReactNode
         <summary>Report of the worker</summary>
         <JsonText value={worker} />
       </details>
+      <HistoryProblem history={history} />
       {history.items.toReversed().map(({ position, entry }) => (
         <details key={position} className="call">
           <summary>

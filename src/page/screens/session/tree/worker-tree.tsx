@@ -35,10 +35,7 @@ export function WorkerTree({ workers, chosen, onChoose }: TreeProps): ReactNode 
     () => treeRows(workers, (id, level) => open.single.get(id) ?? level < open.level),
     [workers, open],
   )
-  const index = Math.max(
-    0,
-    rows.findIndex(({ worker }) => worker.id === chosen),
-  )
+  const index = useMemo(() => rowOf(rows, workers, chosen), [rows, workers, chosen])
   const box = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
     count: rows.length,
@@ -71,7 +68,7 @@ export function WorkerTree({ workers, chosen, onChoose }: TreeProps): ReactNode 
               key={row.worker.id}
               row={row}
               top={item.start}
-              isChosen={item.index === index}
+              isChosen={row.worker.id === chosen}
               onChoose={() => onChoose(row.worker.id)}
               onToggle={() => setOne(row.worker.id, !row.isOpen)}
             />
@@ -80,6 +77,20 @@ export function WorkerTree({ workers, chosen, onChoose }: TreeProps): ReactNode 
       </div>
     </div>
   )
+}
+
+/** The row of the chosen worker; if it is closed away, that of the nearest worker above it. */
+function rowOf(rows: readonly TreeRow[], workers: readonly WorkerReport[], chosen: string): number {
+  const places = new Map(rows.map(({ worker }, at) => [worker.id, at]))
+  const parents = new Map(workers.map(({ id, parentId }) => [id, parentId]))
+  for (let id: string | null | undefined = chosen; id != null; ) {
+    const [place, parent] = [places.get(id), parents.get(id)]
+    if (place !== undefined) return place
+    // If stored data are damaged, a worker may stand above itself.
+    parents.delete(id)
+    id = parent
+  }
+  return 0
 }
 
 interface TreeActions {
