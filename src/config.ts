@@ -106,7 +106,7 @@ export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = pro
     redisUrl: redisUrlOf(of('--redis-url', flags.redisUrl, 'TROUPE_REDIS_URL', 'REDIS_URL')),
     namespace: namespaceOf(of('--namespace', flags.namespace, 'TROUPE_NAMESPACE')),
     partitions: wholeNumber(of('--partitions', flags.partitions, 'TROUPE_PARTITIONS'), 1, partitionsMax),
-    workers: flags.workers ?? filled(env.TROUPE_WORKERS),
+    workers: workersOf(flags.workers) ?? filled(env.TROUPE_WORKERS),
     concurrency: wholeNumber(concurrency, 1, policy.slotsMax) ?? policy.slots,
     logLevel: logLevelOf(of('--log-level', flags.logLevel, 'TROUPE_LOG_LEVEL')),
     model,
@@ -177,6 +177,12 @@ function namespaceOf(setting: Setting | undefined): string {
   throw new ConfigError(
     `${setting.name} ${JSON.stringify(namespace)} is not valid: use up to 64 letters, digits, "_" or "-".`,
   )
+}
+
+/** An empty text mostly comes from a shell variable that was never set. It would mean the current folder, and all its files would run. */
+function workersOf(folder: string | undefined): string | undefined {
+  if (folder !== '') return folder
+  throw new ConfigError('--workers is an empty text: name a folder of worker files, or leave it out for ./workers.')
 }
 
 function logLevelOf(setting: Setting | undefined): string {

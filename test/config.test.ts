@@ -13,6 +13,7 @@ describe('readConfig', () => {
     ],
     [{}, { TROUPE_PARTITIONS: '0' }, 'TROUPE_PARTITIONS must be a whole number from 1 to 4096, not "0".'],
     [{}, { TROUPE_NAMESPACE: 'a b' }, 'TROUPE_NAMESPACE "a b" is not valid: use up to 64 letters, digits, "_" or "-".'],
+    [{ workers: '' }, {}, '--workers is an empty text: name a folder of worker files, or leave it out for ./workers.'],
     [{ namespace: '' }, {}, '--namespace "" is not valid: use up to 64 letters, digits, "_" or "-".'],
     [
       {},
