@@ -24,8 +24,9 @@ describe('troupe approval', () => {
     const { text: shown } = await cli.both('approval', 'show', id)
     expect(shown).toContain('"cents": 5')
     expect(shown).toContain(`troupe approval approve ${id}`)
-    const approved = await project.ask(['approval', 'approve', id, '--by', 'ada'])
-    expect(approved).toMatchObject({ code: 0, stdout: `approved ${id}\n` })
+    const approved = await project.ask(['approval', 'approve', unknownId, id, '--by', 'ada'])
+    const notKnown = expect.stringContaining(`ask ${unknownId} is not known`) as string
+    expect(approved).toMatchObject({ code: 1, stdout: `approved ${id}\n`, stderr: notKnown })
     const { stdout } = await project.ask(['session', 'result', sessionId, '--wait'])
     expect(stdout).toContain('paid 5')
     const again = await project.ask(['approval', 'deny', id])

@@ -2,11 +2,12 @@
 import type { Command } from 'commander'
 import type { Troupe } from '../../../client/client.ts'
 import type { Decided } from '../../../client/person/approvals.ts'
-import { InputError } from '../../../core/errors.ts'
-import { toComplaint } from '../../exit-code.ts'
+import { ConflictError, InputError, NotFoundError } from '../../../core/errors.ts'
+import { endWith, exitCodes, toComplaint } from '../../exit-code.ts'
 import { editArguments } from '../../terminal/edit-arguments.ts'
 import { safe, tell } from '../../terminal/output.ts'
-import { addVerb, eitherId } from '../verb.ts'
+import type { Answer } from '../../view/answer.ts'
+import { addVerb, eitherId, printAnswer } from '../verb.ts'
 
 interface DecideFlags {
   readonly all?: boolean
@@ -15,6 +16,7 @@ interface DecideFlags {
   readonly reason?: string
   readonly trust?: boolean
   readonly edit?: boolean
+  readonly json?: boolean
 }
 
 /** How many open approvals one command decides about. */
@@ -65,7 +67,13 @@ function addDecisionOptions(command: Command): Command {
     .option('--reason <text>', 'the reason, shown to the model and to people')
 }
 
-async function decideAll(troupe: Troupe, decision: 'approve' | 'deny', given: readonly string[], flags: DecideFlags) {
+/** Approvals that were decided with another one, or by somebody else, need nothing more. An id that is wrong fails the command, and the others are decided. */
+async function decideAll(
+  troupe: Troupe,
+  decision: 'approve' | 'deny',
+  given: readonly string[],
+  flags: DecideFlags,
+): Promise<Answer> {
   const { by, reason, trust, edit } = flags
   const ids = await idsOf(troupe, given, flags)
   if (edit && ids.length > 1) throw new InputError('--edit takes one approval: name its id.')
@@ -77,14 +85,23 @@ async function decideAll(troupe: Troupe, decision: 'approve' | 'deny', given: re
       const more = { ...(args !== undefined && { arguments: args }), ...(trust && { trust: 'tool' as const }) }
       decided.push(await troupe.approvals.decide(id, { decision, by, reason, ...more }))
     } catch (thrown) {
-      // If several are decided about, the others are still decided. An approval that was decided with another one, or by somebody else, needs nothing more.
-      if (ids.length === 1) throw thrown
+      const isWrong = thrown instanceof NotFoundError || thrown instanceof InputError
+      if (ids.length === 1 || !(isWrong || thrown instanceof ConflictError)) {
+        printAnswer(decidedAnswer(decision, decided), flags)
+        throw thrown
+      }
       refused++
+      if (isWrong) endWith(exitCodes.failed)
       tell(`troupe: ${safe(toComplaint(thrown).message)}`)
     }
   }
   if (refused > 0 && decided.length === 0)
     throw new InputError(`none of ${refused} approvals could be decided: \`troupe approval list\` shows what is open.`)
+  const note = ids.length === 0 ? 'Nothing waits for a decision.' : undefined
+  return { ...decidedAnswer(decision, decided), note }
+}
+
+function decidedAnswer(decision: 'approve' | 'deny', decided: readonly Decided[]): Answer {
   const word = decision === 'approve' ? 'approved' : 'denied'
   return {
     objects: decided.map(({ askId, ...one }) => ({ type: word, approvalId: askId, ...one })),
@@ -93,7 +110,6 @@ async function decideAll(troupe: Troupe, decision: 'approve' | 'deny', given: re
         `${word} ${askId}`,
         ...alsoApproved.map((id) => `approved ${id}, because its tool is trusted now`),
       ]),
-    note: ids.length === 0 ? 'Nothing waits for a decision.' : undefined,
   }
 }
 
