@@ -1,5 +1,5 @@
 /** What `troupe new` refuses, and the names that it makes. */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -19,6 +19,11 @@ test('a folder that is not empty is left as it is', async () => {
   expect(await make('')).toBe(2)
   expect(await make('notes.md')).toBe(2)
   expect(await readdir(folder)).toEqual(['notes.md'])
+})
+
+test('a folder that cannot be made is said to be so, and is no fault of troupe', async () => {
+  await symlink(join(folder, 'gone', 'away'), join(folder, 'link'))
+  expect(await make('link')).toBe(2)
 })
 
 test('a name that no worker can have is refused before anything is written', async () => {

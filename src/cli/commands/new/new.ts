@@ -50,10 +50,7 @@ async function newProject(argument: string, flags: NewFlags): Promise<void> {
   }
   const facts = { project: projectName(folder), ...answers, versions: await versionsFor(folder) }
   const files = projectFiles(facts)
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, path)), { recursive: true })
-    await writeFile(join(folder, path), text, { flag: 'wx' })
-  }
+  await writeAll(folder, files, argument)
   if (!flags.json) tell(`troupe: ${safe(argument)} holds ${Object.keys(files).map(safe).join(', ')}`)
   const isInstalled = flags.install && (await install(folder, flags))
   if (flags.json)
@@ -62,13 +59,28 @@ async function newProject(argument: string, flags: NewFlags): Promise<void> {
   if (flags.install && !isInstalled) endWith(exitCodes.failed)
 }
 
+async function writeAll(folder: string, files: Readonly<Record<string, string>>, argument: string): Promise<void> {
+  try {
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, path)), { recursive: true })
+      await writeFile(join(folder, path), text, { flag: 'wx' })
+    }
+  } catch (cause) {
+    throw unwritable(argument, String((cause as NodeJS.ErrnoException).code), cause)
+  }
+}
+
+function unwritable(argument: string, why: string, cause: unknown): InputError {
+  return new InputError(`the project cannot be written to ${argument}: ${why}.`, { cause })
+}
+
 /** A repository without files counts as empty. */
 async function checkEmpty(folder: string, argument: string): Promise<void> {
   if (argument === '') throw new InputError('the folder is an empty text: name a folder, or . for the current one.')
   const found = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'ENOENT') return []
     const why = cause.code === 'ENOTDIR' ? 'it is no folder' : String(cause.code)
-    throw new InputError(`the project cannot be written to ${argument}: ${why}.`, { cause })
+    throw unwritable(argument, why, cause)
   })
   const names = found.filter((name) => name !== '.git').sort()
   if (names.length === 0) return
