@@ -4,7 +4,7 @@
  */
 import { Argument, type Command } from 'commander'
 import { type Candidate, candidatesFor } from '../completion.ts'
-import { configOf } from '../host/connection.ts'
+import { plainConfigOf } from '../host/connection.ts'
 import { workersFolder } from '../host/worker-files.ts'
 import { addExamples } from '../options.ts'
 import { print, safe } from '../terminal/output.ts'
@@ -68,7 +68,7 @@ export function addCompletionCommands(program: Command): void {
 async function valuesOf(argument: string): Promise<Candidate[]> {
   if (argument !== 'kind') return []
   try {
-    const folder = await workersFolder(await configOf({}))
+    const folder = await workersFolder(await plainConfigOf({}))
     if (folder === undefined) return []
     const { kindsOfFiles } = await import('../../compose.ts')
     return (await kindsOfFiles(folder)).map(({ kind }) => ({ word: kind, description: '' }))

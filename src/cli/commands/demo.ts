@@ -8,7 +8,7 @@ import type { AgentResult } from '../../core/history/agent-result.ts'
 import type { RunResult } from '../../core/history/entry.ts'
 import type { SessionLimits } from '../../core/policy.ts'
 import { endWith, exitCodes } from '../exit-code.ts'
-import { configOf, connectTo } from '../host/connection.ts'
+import { connectTo, plainConfigOf } from '../host/connection.ts'
 import { demoRedis } from '../host/demo-redis.ts'
 import { startLocalNode } from '../host/local-node.ts'
 import { bundledWorkersFolder } from '../host/worker-files.ts'
@@ -81,7 +81,8 @@ export function addDemoCommand(program: Command): void {
 async function demo(argument: string, flags: DemoFlags): Promise<void> {
   const folder = await existingFolder(argument)
   if (flags.out !== undefined) await checkWritable(flags.out)
-  const config = await configOf(flags)
+  const given = await plainConfigOf(flags)
+  const config = given.redisUrl === folderRedisUrl ? { ...given, redisUrl: undefined } : given
   using view = (flags.json ? undefined : treeView()) ?? new CountsView(flags.json === true)
   const tell = (line: string) => view.tell(line)
   onSuddenEnd({ tell })

@@ -7,7 +7,7 @@ import type { Config } from '../../config.ts'
 import { ConfigError, InputError } from '../../core/errors.ts'
 import { defaultPool } from '../../core/ids.ts'
 import { exitCodes, toComplaint } from '../exit-code.ts'
-import { configOf, connectTo } from '../host/connection.ts'
+import { configOf, connectTo, plainConfigOf } from '../host/connection.ts'
 import { loadLocalKinds, workersFolder } from '../host/worker-files.ts'
 import { addConnectionOptions, addExamples, addWorkersOption, type ConnectionFlags } from '../options.ts'
 import { print, safe, tell } from '../terminal/output.ts'
@@ -55,12 +55,12 @@ export function addKindsCommand(program: Command): void {
     ['troupe kinds --out kinds.d.ts', 'names, inputs and results are known to the compiler'],
   ])
   command.action(async (flags: KindsFlags) => {
-    const config = await configOf(flags)
-    const folder = await workersFolder(config)
     if (flags.types) {
-      await declareKinds(folder, flags.out)
+      await declareKinds(await workersFolder(await plainConfigOf(flags)), flags.out)
       return
     }
+    const config = await configOf(flags)
+    const folder = await workersFolder(config)
     const local = folder === undefined ? undefined : await localKinds(folder)
     const hosted = await hostedKinds(config, local !== undefined)
     const answer = listing(joinKinds(hosted, local ?? []), {

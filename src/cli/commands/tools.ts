@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { WorkerDefinition } from '../../core/definition/define-worker.ts'
 import type { Effect, Tool } from '../../core/definition/tool/define-tool.ts'
-import { configOf } from '../host/connection.ts'
+import { plainConfigOf } from '../host/connection.ts'
 import { loadLocalKinds, workersFolder } from '../host/worker-files.ts'
 import { addExamples, addJsonOption, addWorkersOption } from '../options.ts'
 import { safe } from '../terminal/output.ts'
@@ -30,7 +30,7 @@ export function addToolsCommand(program: Command): void {
     ['troupe tools --json | jq -r \'select(.effect == "once") | .name\'', 'tools that a crash must not repeat'],
   ])
   command.action(async (flags: ToolsFlags) => {
-    const folder = await workersFolder(await configOf(flags))
+    const folder = await workersFolder(await plainConfigOf(flags))
     const rows = folder === undefined ? [] : await toolRows(await loadLocalKinds(folder))
     const empty =
       folder === undefined

@@ -11,10 +11,17 @@ import { tell } from '../terminal/output.ts'
 /** How long a command waits for Redis before it says that there is none. */
 export const connectMsMax = 3_000
 
+/** The configuration, for a command that connects. It may start the Redis of this folder. */
 export async function configOf(flags: NodeFlags): Promise<Config> {
-  const { folderRedisUrl, readConfig } = await import('../../config.ts')
-  const config = readConfig(flags)
+  const { folderRedisUrl } = await import('../../config.ts')
+  const config = await plainConfigOf(flags)
   return config.redisUrl === folderRedisUrl ? { ...config, redisUrl: await folderRedis(config) } : config
+}
+
+/** The configuration, for a command that connects to nothing, or that starts a Redis itself. */
+export async function plainConfigOf(flags: NodeFlags): Promise<Config> {
+  const { readConfig } = await import('../../config.ts')
+  return readConfig(flags)
 }
 
 /** The Redis of this folder, which the demo uses too. It ends with the last process that uses it. */

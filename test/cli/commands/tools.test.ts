@@ -1,5 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
 import { toolRows } from '../../../src/cli/commands/tools.ts'
+import { runCommandLine } from '../../../src/cli/program.ts'
 import { defineWorker, type WorkerDefinition } from '../../../src/core/definition/define-worker.ts'
 import { defineTool, type Tool } from '../../../src/core/definition/tool/define-tool.ts'
 
@@ -21,4 +25,18 @@ describe('toolRows', () => {
       { name: 'read', effect: 'pure', kinds: ['other'], description: 'Another.' },
     ])
   })
+})
+
+it('commands that need no Redis start none, also where the environment names that of the folder', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-tools-'))
+  vi.stubEnv('TROUPE_REDIS_URL', 'folder')
+  // With this path no Redis can be found.
+  vi.stubEnv('PATH', folder)
+  try {
+    expect(await runCommandLine(['tools', '--json', '--workers', folder])).toBe(0)
+    expect(await runCommandLine(['kinds', '--out', join(folder, 'kinds.d.ts'), '--workers', folder])).toBe(0)
+  } finally {
+    vi.unstubAllEnvs()
+    await rm(folder, { recursive: true })
+  }
 })

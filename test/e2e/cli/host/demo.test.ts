@@ -161,8 +161,9 @@ describe.concurrent('troupe demo', () => {
     expect((await readdir(cli.project.folder)).filter((name) => name === 'b\ufffdd')).toHaveLength(1)
   })
 
-  it('troupe demo starts a Redis if none is configured, and leaves nothing running', async () => {
-    const { code, stdout, stderr } = await cli.project.run(['demo', 'workers'], { env: ownRedis })
+  it('troupe demo starts the Redis of the folder, as if none were configured, and leaves nothing running', async () => {
+    const env = { TROUPE_REDIS_URL: 'folder' }
+    const { code, stdout, stderr } = await cli.project.run(['demo', 'workers'], { env })
     expect({ code, head: stdout.slice(0, 2) }).toEqual({ code: 0, head: '# ' })
     const port = Number(/at 127\.0\.0\.1:(\d+), data in/.exec(stderr)?.[1])
     expect(port).toBeGreaterThan(0)
