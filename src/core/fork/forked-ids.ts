@@ -54,10 +54,12 @@ export class ForkedIds {
   }
 
   /**
-   * The id in the copy of a message that this worker received: an answer has the id of its ask, which is of version 8. Other ids are known only in
-   * its mailbox.
+   * The id in the copy of a message that this worker received: an answer has the id of its ask, which is of version 8, and a result begins with that
+   * of its child. Other ids are known only in its mailbox.
    */
   message(worker: string, id: string): string {
+    const [child, call] = id.split(':') as [string, string?]
+    if (call !== undefined) return `${this.worker(child)}:${call}`
     return isId(id) && isWorkerId(id) ? this.ask(worker, id) : id
   }
 

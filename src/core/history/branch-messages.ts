@@ -3,6 +3,7 @@
  * place of results that were cleared, stand for nothing here.
  * BRANCH-MESSAGES-1 A result that a retry took back is left out. An input that code of the kind changed is as it was changed. A note stands for
  *                   what the model, or the worker, refused.
+ * BRANCH-MESSAGES-2 Facts stay with the first conversation.
  */
 import type { ErrorCode } from '../errors.ts'
 import { readChatMessage } from './chat/chat-codec.ts'
@@ -10,7 +11,7 @@ import type { ChatMessage } from './chat/chat-message.ts'
 import type { ChatEntry, Entry, FailedEntry, HookedEntry } from './entry.ts'
 import { leftOutNote } from './prompt/left-out.ts'
 import { refusals } from './run/failed-run.ts'
-import { takeBack } from './said-in.ts'
+import { plainMessage, takeBack } from './said-in.ts'
 
 /** What prompts leave out from the next input on. */
 interface Refused {
@@ -42,7 +43,12 @@ export function branchMessages(entries: Iterable<Entry>): ChatMessage[] {
     }
   }
   if (refused !== null) leaveOut(said, refused)
-  return said
+  return said.map(withoutFacts)
+}
+
+function withoutFacts(entry: ChatEntry): ChatMessage {
+  const { facts: _, ...message } = plainMessage(entry) as ChatMessage & { readonly facts?: unknown }
+  return message
 }
 
 function refusedBy({ run, failure, leftOut }: FailedEntry, said: readonly ChatEntry[]): Refused | null {

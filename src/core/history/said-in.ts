@@ -16,17 +16,22 @@ export function saidIn(entries: Iterable<Entry>): ChatMessage[] {
     if (entry.type === 'retried') takeBack(said, new Set(entry.reopened ?? []))
     const message = readChatMessage(entry)
     if (message === null || (message.type === 'user' && message.nudge)) continue
-    const {
-      v: _v,
-      run: _run,
-      epoch: _epoch,
-      takenOver: _takenOver,
-      pushed: _pushed,
-      ...plain
-    } = message as ChatMessage & Partial<Record<'v' | 'run' | 'epoch' | 'takenOver' | 'pushed', unknown>>
-    said.push(plain)
+    said.push(plainMessage(message))
   }
   return said
+}
+
+/** A message without what only its history needs. */
+export function plainMessage(message: ChatMessage): ChatMessage {
+  const {
+    v: _v,
+    run: _run,
+    epoch: _epoch,
+    takenOver: _takenOver,
+    pushed: _pushed,
+    ...plain
+  } = message as ChatMessage & Partial<Record<'v' | 'run' | 'epoch' | 'takenOver' | 'pushed', unknown>>
+  return plain
 }
 
 /** Only calls of the newest reply are run again. */

@@ -48,6 +48,10 @@ test.each([
     `b\tinbox-1\t${JSON.stringify({ kind: 'input', id: 'inbox-1', from: child, value })}`,
     `b\tinbox-1\t${JSON.stringify({ kind: 'input', id: 'inbox-1', from: newChild, value })}`,
   ],
+  [
+    `b\t${child}:1\t${JSON.stringify({ kind: 'result', id: `${child}:1`, from: child, value })}`,
+    `b\t${newChild}:1\t${JSON.stringify({ kind: 'result', id: `${newChild}:1`, from: newChild, value })}`,
+  ],
   ['', ''],
   ['what another program wrote', 'what another program wrote'],
 ])('mail %j', (text, wanted) => {

@@ -57,7 +57,8 @@ class History {
     if (pushed) this.add('user', number, { pushed: true, content: text(`pushed ${number}`) })
     const isOrdered = ordered && runProblem({ messages: saidIn(this.entries) }) === null
     if (isOrdered) this.add('ordered', number, { message: 'inbox-0', order: { do: 'run' } })
-    else this.add('user', number, { content: text(`input ${number}`), from: 'w', context: 'on a Monday' })
+    else
+      this.add('user', number, { content: text(`input ${number}`), from: 'w', context: 'on a Monday', facts: { a: 1 } })
     if (changed && !isOrdered)
       this.add('hooked', number, { hook: 'prompt', did: 'transform', content: text(`changed ${number}`) })
     for (const one of steps) {
@@ -93,6 +94,7 @@ function nextPrompt(entries: readonly Entry[], run: number) {
   for (const entry of entries) container.apply(entry)
   container.apply(decodeEntry(entryJson('user', run, 1, 9, { id: 'next', content: text('the next input') })))
   expect(container.passedOver).toBe(0)
+  if (run === 1) expect(container.facts).toEqual({})
   return container.history.prompt()
 }
 
