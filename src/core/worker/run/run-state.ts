@@ -59,7 +59,7 @@ export interface RunFacts {
 }
 
 export function fineState({ run, worker, firstByteSeen }: RunFacts): FineState {
-  if (run === 'Failed' && worker !== 'queued' && worker !== 'running') return 'inactiveFailed'
+  if (run === 'Failed' && (worker === 'idle' || worker === 'terminal')) return 'inactiveFailed'
   if (worker === 'queued' || worker === 'parked' || worker === 'paused') return 'waiting'
   switch (run) {
     case 'Idle':

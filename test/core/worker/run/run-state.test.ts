@@ -69,9 +69,9 @@ describe('a worker that is not running', () => {
     },
   )
 
-  test('a worker that is not running is busy again as soon as a new message has queued it after a failure [1.3]', () => {
-    expect(coarseState({ run: 'Failed', worker: 'queued' })).toBe('busy')
-    expect(coarseState({ run: 'Failed', worker: 'running' })).toBe('busy')
+  test('a worker that is not running is busy again as soon as a new message has queued it after a failure, also at a gate or in a pause [1.3]', () => {
+    for (const worker of ['queued', 'running', 'parked', 'paused'] as const)
+      expect(coarseState({ run: 'Failed', worker })).toBe('busy')
   })
 })
 
