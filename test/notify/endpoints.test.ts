@@ -170,6 +170,10 @@ describe('an endpoint', () => {
           },
         ])
         expect(bodyOf(receiver.received[0] as Received).data.path).toMatch(/^\/v1\/approvals\//)
+        const copy = await troupe.client.sessions.get(id).fork()
+        await waitUntil('the approval of the copy is told', () => receiver.received.length === 3)
+        const ofCopy = { type: 'approval.requested', data: { sessionId: copy.id } }
+        expect(bodyOf(receiver.received[2] as Received)).toMatchObject(ofCopy)
       },
       { types: ['approval.requested', 'message.deadLettered'], include: 'result' },
     )

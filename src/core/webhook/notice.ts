@@ -20,6 +20,9 @@ export function parseNotice(text: string): Notice | null {
   return /^\d+-\d+$/.test(about) ? { of: 'letter', workerId, letterId: about } : null
 }
 
+/** The notice of an ask of this worker. */
+export const noticeOfAsk = (workerId: string, askId: string) => `${workerId}:notify:${askId}`
+
 /** The worker that a notice is about, as far as the text says. */
 export const workerOfNotice = (text: string) => text.split(':', 1)[0] ?? ''
 

@@ -7,7 +7,7 @@ import { TransientError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Wakeup } from '../../core/ports/wake.ts'
 import { RedisBlobStore } from '../blob-store.ts'
-import { type PartitionKeys, rootKey, sessionKeys } from '../keys.ts'
+import { endpointKeys, type PartitionKeys, rootKey, sessionKeys } from '../keys.ts'
 import { ReadStore } from '../read-store.ts'
 import { withPermissions } from '../record/kept-permissions.ts'
 import { guarded } from '../redis/guarded.ts'
@@ -167,6 +167,12 @@ export class ForkStore {
   entries(workerId: string, from: number, most: number): Promise<string[]> {
     const read = () => this.#read.entries(workerId, from, most)
     return guarded('reading a history to fork its session', read, this.#deadlineMs)
+  }
+
+  /** Whether endpoints are told of what happens in the partition. */
+  async hasEndpoints(): Promise<boolean> {
+    const { since } = endpointKeys(this.#keys.tag)
+    return (await guarded('looking for endpoints', () => this.#redis.exists(since), this.#deadlineMs)) === 1
   }
 
   /** Writes keys of the copy of this id. A call that is repeated, or comes much later, changes nothing more. */

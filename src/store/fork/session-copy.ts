@@ -8,6 +8,7 @@ import { LimitError, NotFoundError } from '../../core/errors.ts'
 import { forkedEntry, forkedMail } from '../../core/fork/forked-entry.ts'
 import { ForkedIds } from '../../core/fork/forked-ids.ts'
 import { policy } from '../../core/policy.ts'
+import { noticeOfAsk } from '../../core/webhook/notice.ts'
 import { rehashed } from '../../core/worker/ask/approval-ask.ts'
 import { decodeAskBody, encodeAskBody } from '../../core/worker/ask/ask.ts'
 import { type ForkNote, forkedRecord } from '../record/forked-record.ts'
@@ -39,6 +40,8 @@ export class SessionCopy {
   readonly #asks: string[] = []
   /** Permissions that the session keeps for its records. */
   readonly #permissions = new Set<string>()
+  /** Endpoints are told of its open asks, as of any others; of a dry run they are told nothing. */
+  #tellsEndpoints = false
   #waiting: Part[] = []
   #bytes = 0
 
@@ -54,6 +57,7 @@ export class SessionCopy {
     // Once: a list that is read later may be of a session that was pruned meanwhile.
     const blobs = await this.#store.blobs.list(this.#note.from)
     this.#checkKeys(blobs)
+    this.#tellsEndpoints = !this.#note.isDryRun && (await this.#store.hasEndpoints())
     const workers: Copied[] = []
     for (const worker of this.#cut.workers) workers.push(await this.#worker(worker))
     await this.#session(workers)
@@ -132,6 +136,7 @@ export class SessionCopy {
     await this.#pieces(`ask:${id}`, 'hash', flat(copy))
     this.#open.push(at, id)
     this.#asks.push(at, id)
+    if (this.#tellsEndpoints) this.#due.push('0', noticeOfAsk(workerId, id))
   }
 
   async #session(workers: readonly Copied[]): Promise<void> {
