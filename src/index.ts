@@ -20,17 +20,22 @@ export async function connect(options?: ConnectOptions): Promise<Troupe> {
 
 // Types.
 export type { AuditProgress, AuditReport } from './audit/audit.ts'
-export type { MessageCounts } from './audit/counts.ts'
+export type { Counts, MessageCounts } from './audit/counts.ts'
 export type { AuditFinding } from './audit/finding.ts'
 export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
 export type { ContextUpdate, MessageUpdate } from './client/event/context-updates.ts'
+export type { FleetEvent, FleetQuery } from './client/event/fleet-events.ts'
 export type { NodeHandle, NodeReport, ReleasedNode } from './client/fleet/node-handle.ts'
+export type { Partitions } from './client/fleet/partition-list.ts'
+export type { Pools } from './client/fleet/pools.ts'
 export type { Finding, FindingCode, FindingFacts, FindingLevel } from './client/health/finding.ts'
 export type { Health, WakeupQueue } from './client/health/health.ts'
 export type { NamespaceFacts } from './client/health/namespace-facts.ts'
-export type { Approval, ApprovalsQuery, Decide, Decided } from './client/person/approvals.ts'
-export type { Answered, AnswerOptions, Ask } from './client/person/asks.ts'
+export type { Holdup, HoldupReason } from './client/holdup.ts'
+export type { Approval, Approvals, ApprovalsQuery, Decide, Decided } from './client/person/approvals.ts'
+export type { Answered, AnsweredAndTrusted, AnswerOptions, Ask, Asks } from './client/person/asks.ts'
+export type { PauseOptions } from './client/person/pause.ts'
 export type {
   AsksQuery,
   AuditQuery,
@@ -38,7 +43,9 @@ export type {
   DeadLettersQuery,
   DismissQuery,
   HistoryQuery,
+  LettersQuery,
   MailboxQuery,
+  NodesQuery,
   PruneQuery,
   RedriveQuery,
   ResultQuery,
@@ -46,20 +53,25 @@ export type {
   WorkersQuery,
 } from './client/queries.ts'
 export type { Report, SessionReport, SessionSummary, WorkerReport } from './client/report.ts'
+export type { AmendQuery } from './client/session/conversation/amend.ts'
 export type { ConversationDiff, ForkQuery } from './client/session/conversation/branches.ts'
 export type { Compacted, CompactQuery, ConfigureQuery } from './client/session/conversation/orders.ts'
 export type { TokenCounts, TokenReport } from './client/session/conversation/tokens.ts'
 export type { ForkSession } from './client/session/fork.ts'
+export type { Retried, RetryOutlook, RetryQuery } from './client/session/run/retry.ts'
 export type { EndCallback, Run } from './client/session/run/run.ts'
 export type { Session, WorkerCounts } from './client/session/session.ts'
 export type { EventsQuery } from './client/session/session-events.ts'
-export type { CreateOf, Sessions } from './client/session/sessions.ts'
+export type { ListedState, SessionState } from './client/session/session-state.ts'
+export type { SessionFacts } from './client/session/session-summary.ts'
+export type { CreateOf, CreateOptions, Sessions } from './client/session/sessions.ts'
 export type { ApprovalOptions } from './client/submission/approval-options.ts'
 export { attachment } from './client/submission/attached.ts'
 export type { CreateSession } from './client/submission/submission.ts'
 export type {
   DeadLetter,
   Dismissed,
+  Handled,
   KindSummary,
   ListedSession,
   NodeSummary,
@@ -81,9 +93,10 @@ export type {
   Webhook,
   WebhookWithSecret,
 } from './client/webhook/webhook.ts'
+export type { Webhooks } from './client/webhook/webhooks.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
-export type { KeptBlob } from './core/blob.ts'
+export type { BlobRef, KeptBlob } from './core/blob.ts'
 export type {
   AgentHooks,
   AnswerToCheck,
@@ -108,6 +121,7 @@ export type { LongResults } from './core/definition/agent/long-results.ts'
 export type { Processed, Processor, ProcessorAnswer, ProcessorSelf } from './core/definition/agent/processors.ts'
 export type { Skill } from './core/definition/agent/skills.ts'
 export type { Resolution, ToolResolver, WrittenCall } from './core/definition/agent/tool-resolver.ts'
+export type { ChildLimits } from './core/definition/child-limits.ts'
 export type {
   AgentDefinition,
   AskOptions,
@@ -145,10 +159,12 @@ export type {
 } from './core/definition/model.ts'
 export type { AgentCancelSelf, CancelSelf } from './core/definition/on-cancel.ts'
 export type { RetrySettings } from './core/definition/retry-settings.ts'
+export type { ConcurrencySettings, RateSettings, RunKey } from './core/definition/run-limits.ts'
 export type { CallSettings } from './core/definition/tool/call-settings.ts'
 export type {
   ApprovalContext,
   Effect,
+  FolderEntry,
   RecipeDefinition,
   Reconciled,
   TerminalTool,
@@ -167,8 +183,9 @@ export type {
   RecipeStep,
   SerialContext,
 } from './core/definition/tool/recipe.ts'
+export type { WorkerIdentity } from './core/definition/worker-identity.ts'
 export type { WorkerLog } from './core/definition/worker-log.ts'
-export type { ErrorCode, RuntimeErrorOptions } from './core/errors.ts'
+export type { ErrorCode, ErrorDetails, LimitCode, RuntimeErrorOptions } from './core/errors.ts'
 // Errors.
 export {
   CancelledError,
@@ -184,9 +201,9 @@ export {
   TimeoutError,
   TransientError,
 } from './core/errors.ts'
-export type { EventHead, EventType, TroupeEvent } from './core/event/event.ts'
+export type { Ended, EventHead, EventType, TroupeEvent } from './core/event/event.ts'
 export type { EventDetails } from './core/event/event-details.ts'
-export type { AgentResult, AgentResultOf } from './core/history/agent-result.ts'
+export type { AgentResult, AgentResultOf, CutReason } from './core/history/agent-result.ts'
 export type {
   AssistantBlock,
   AssistantMessage,
@@ -230,24 +247,38 @@ export {
 export type { ConversationEntry, ToolResults } from './core/history/conversation-entry.ts'
 export type {
   AskedEntry,
+  AskNote,
+  AskWithdrawnEntry,
   AttemptFailedEntry,
   BlankEntry,
   CallsDecidedEntry,
   CancelledEntry,
   ChatEntry,
+  ClearedEntry,
+  CompactedEntry,
   CompletedEntry,
+  ConfiguredEntry,
+  ContextChange,
   DelegatedEntry,
   Entry,
   EntryHead,
+  ExpandedEntry,
   FailedEntry,
   HookedEntry,
+  OrderedEntry,
+  OrderRefusedEntry,
   ReceivedEntry,
+  RedoneEntry,
+  ResultStatus,
+  RetriedEntry,
   RunResult,
   SpawnNote,
   StepEntry,
   SubCallEntry,
   SubCallStartedEntry,
+  TakenOver,
   ToolStartedEntry,
+  UndoneEntry,
 } from './core/history/entry.ts'
 export { ConversationHistory } from './core/history/history.ts'
 export { estimatedBytes } from './core/history/prompt/estimate.ts'
@@ -263,10 +294,16 @@ export {
 } from './core/history/run/context-state.ts'
 export type { PendingTurn } from './core/history/run/pending-turn.ts'
 export type { RunMetadata } from './core/history/run/run-metadata.ts'
+export type { UnknownDecision } from './core/history/run/unknown-decision.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'
 export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/ports/telemetry.ts'
 export type { DeepReadonly } from './core/read-only.ts'
+export type { Include } from './core/webhook/endpoint.ts'
+export type { ApprovalDecision } from './core/worker/ask/approval-ask.ts'
+export type { ApprovalStatus } from './core/worker/ask/approval-status.ts'
+export type { AskSort, AskState } from './core/worker/ask/ask.ts'
 export type { ApprovalPolicy, SessionApproval, WhenNobodyAnswers } from './core/worker/ask/session-approval.ts'
+export type { Configuration, ConfigurationChange } from './core/worker/message/configuration.ts'
 export type {
   AnswerMessage,
   InputMessage,
@@ -275,14 +312,24 @@ export type {
   Message,
   ReportedChild,
   ResultMessage,
+  SignalMessage,
   TimerMessage,
 } from './core/worker/message/message.ts'
+export type { ConfigureOrder, Order } from './core/worker/message/order.ts'
+export type { SendTime, Steering } from './core/worker/message/steer.ts'
 export type { Notify } from './core/worker/notify.ts'
-export type { Permissions } from './core/worker/permissions.ts'
+export type { Permissions, SendReach } from './core/worker/permissions.ts'
+export type { Activity } from './core/worker/run/activity.ts'
 export type { Cost } from './core/worker/run/cost.ts'
-export type { Failure } from './core/worker/run/failure.ts'
+export type { Failure, FailureOrigin } from './core/worker/run/failure.ts'
 export { type Arrow, type RunEvent, RunMachine, runArrows, transition } from './core/worker/run/lifecycle.ts'
 export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run/run-state.ts'
 export type { UsageReport } from './core/worker/run/usage.ts'
 export type { GivenTurnShare, TurnShare } from './core/worker/turn-share.ts'
 export type { LoggerLike } from './log.ts'
+export type { WebhookSettings } from './notify/result-teller.ts'
+export type { OpenAsk } from './store/person/open-asks.ts'
+export type { PauseNote } from './store/record/pause-note.ts'
+export type { ForkOf, RunResultPlace } from './store/record/session-record.ts'
+export type { WorkerMode } from './store/record/worker-record.ts'
+export type { MetricsAddress } from './telemetry/metrics-server.ts'

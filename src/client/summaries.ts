@@ -116,7 +116,7 @@ export interface Sent {
 }
 
 /** What became of a dead letter that somebody wanted to put back or dismiss. */
-interface Handled {
+export interface Handled {
   readonly letterId: string
   readonly workerId: string
   readonly refusal: { readonly code: ErrorCode; readonly message: string } | null

@@ -74,7 +74,7 @@ export interface Answered {
   readonly again: boolean
 }
 
-interface AnsweredAndTrusted extends Answered {
+export interface AnsweredAndTrusted extends Answered {
   /** Ids of the other approvals that were approved because the answer trusts their tool. */
   readonly alsoApproved: readonly string[]
 }

@@ -34,7 +34,7 @@ export type CreateOf<Given> = Omit<CreateSession, 'kind' | 'input'> &
     | { readonly input?: undefined; readonly history: readonly ChatMessage[]; readonly keepOpen: true }
   )
 
-interface CreateOptions {
+export interface CreateOptions {
   /** The first `events()` of the session also gets what nodes told before. Default: false. */
   readonly follow?: boolean
 }

@@ -84,6 +84,18 @@ export default defineWorker({ receive: (message, self) => self.reply(\`hello \${
   expect(await project.troupe(['run', 'hello', 'you'])).toMatchObject({ code: 0, stdout: 'hello you\n' })
 })
 
+/** What functions of a library over troupe return, with types that the compiler infers: it can write none that the package does not export. */
+const inferred = `import type { Session, Troupe, Worker } from 'troupe'
+export const ofTroupe = (t: Troupe) =>
+  [t.asks, t.approvals, t.sessions, t.pools, t.partitions, t.webhooks, t.node('n'), t.nodes(), t.kinds(), t.audit(), t.facts(), t.usage(), t.health(), t.events()] as const
+export const ofHandles = (t: Troupe) =>
+  [t.asks.answerAndTrust('a', 1, {}), t.sessions.counts(), t.sessions.page(), t.pools.list(), t.partitions.list(), t.webhooks.list(), t.deadLetters(), t.redrive({}), t.dismiss({})] as const
+export const ofSession = (s: Session) =>
+  [s.retry(), s.retryOutlook(), s.report(), s.summary(), s.run(), s.limit({}), s.setApproval('auto'), s.asks(), s.events(), s.updates(), s.counts()] as const
+export const ofWorker = async (w: Worker) =>
+  [(await w.report()).holdup, w.state(), w.configure({}), w.compact(), w.mailbox(), w.history(), w.diff(w), w.tokens(), w.metadata(), w.send(1)] as const
+`
+
 test.each(['agent', 'handler'])('a new project (%s) passes its tests and the compiler as it is', async (sort) => {
   const made = await project.troupe(['new', sort, '--kind', sort, '--name', 'mine', '--yes', '--no-install', '--json'])
   expect(made).toMatchObject({ code: 0 })
@@ -93,9 +105,10 @@ test.each(['agent', 'handler'])('a new project (%s) passes its tests and the com
   }
   expect(dependencies.troupe).toBe('file:../node_modules/troupe')
   const compiler = join(createRequire(import.meta.url).resolve('typescript/package.json'), '..', 'bin', 'tsc')
+  await project.write(`${sort}/inferred.ts`, inferred)
   const [tests, types] = await Promise.all([
     project.node(['--test'], {}, sort),
-    project.node([compiler, '--project', '.'], {}, sort),
+    project.node([compiler, '--project', '.', '--declaration'], {}, sort),
   ])
   expect(types).toMatchObject({ code: 0, stdout: '' })
   expect(tests).toMatchObject({ code: 0, stdout: expect.stringMatching(/pass [23]\n.*fail 0/) as string })
