@@ -69,3 +69,9 @@ export function formatMoment(at: number): string {
 export function momentAndAge(at: number | null): string | null {
   return at === null ? null : `${formatMoment(at)} (${formatDuration(Date.now() - at)} ago)`
 }
+
+/** A moment, and how far ahead it is, or its age if it is over; null if the moment is not known. */
+export function momentAndDistance(at: number | null): string | null {
+  if (at === null || at <= Date.now()) return momentAndAge(at)
+  return `${formatMoment(at)} (in ${formatDuration(at - Date.now())})`
+}

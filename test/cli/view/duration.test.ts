@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatDuration, formatMoment, formatTime, parseDuration } from '../../../src/cli/view/duration.ts'
+import {
+  formatDuration,
+  formatMoment,
+  formatTime,
+  momentAndDistance,
+  parseDuration,
+} from '../../../src/cli/view/duration.ts'
 import { InputError } from '../../../src/core/errors.ts'
 
 describe('parseDuration', () => {
@@ -53,5 +59,11 @@ describe('moments', () => {
     const at = new Date(2026, 10, 21, 9, 5, 7).getTime()
     expect(formatTime(at)).toBe('09:05:07')
     expect(formatMoment(at)).toBe('2026-11-21 09:05:07')
+  })
+
+  it('say how long ago they were, or how far ahead they are', () => {
+    expect(momentAndDistance(Date.now() + 86_400_000 + 30_000)).toMatch(/ \(in 1d\)$/)
+    expect(momentAndDistance(Date.now() - 86_400_000 - 30_000)).toMatch(/ \(1d ago\)$/)
+    expect(momentAndDistance(null)).toBeNull()
   })
 })

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Approval } from '../../../client/person/approvals.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { factLines } from '../../view/answer.ts'
-import { momentAndAge } from '../../view/duration.ts'
+import { momentAndAge, momentAndDistance } from '../../view/duration.ts'
 import { valueLine } from '../../view/lines/message-line.ts'
 import type { Page } from '../../view/page.ts'
 import { addVerb } from '../verb.ts'
@@ -35,7 +35,7 @@ function approvalLines(approval: Approval, page: Page): string[] {
       ['trust', eachTime ? 'changes nothing: this tool is asked about each time' : null],
       ['state', escapeLine(stateText(approval))],
       ['since', momentAndAge(askedAt)],
-      ['expires', expiresAt === null ? null : momentAndAge(expiresAt)],
+      ['expires', momentAndDistance(expiresAt)],
       ['reason', decided?.reason == null ? null : escapeLine(decided.reason)],
       ['ran with', decided?.arguments === undefined ? null : escapeLine(valueLine(decided.arguments))],
       ['worker', `${escapeLine(callerText(approval))} (${workerId})`],

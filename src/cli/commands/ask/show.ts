@@ -5,7 +5,7 @@ import { detailsOf } from '../../../client/person/approval-answers.ts'
 import type { Ask } from '../../../client/person/asks.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { factLines } from '../../view/answer.ts'
-import { momentAndAge } from '../../view/duration.ts'
+import { momentAndAge, momentAndDistance } from '../../view/duration.ts'
 import { valueLine } from '../../view/lines/message-line.ts'
 import type { Page } from '../../view/page.ts'
 import { addVerb } from '../verb.ts'
@@ -41,7 +41,7 @@ function askLines(ask: Ask, page: Page): string[] {
       ['schema', schema === null ? null : escapeLine(valueLine(schema))],
       ['state', state],
       ['since', momentAndAge(askedAt)],
-      ['expires', expiresAt === null ? null : momentAndAge(expiresAt)],
+      ['expires', momentAndDistance(expiresAt)],
       ['ended', endedAt === null ? null : momentAndAge(endedAt)],
       ['answer', answer && escapeLine(valueLine(answer.value))],
       ['by', answer?.by == null ? null : escapeLine(answer.by)],
