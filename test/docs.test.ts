@@ -1,5 +1,6 @@
 /** The pages of docs/ say what the sources say. */
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { figures } from '../bench/figures.ts'
 import { docsProblems } from '../scripts/docs.ts'
@@ -40,6 +41,17 @@ describe('the documentation', () => {
       .matchAll(/\{(.+?)\}/g)
       .map(([, names]) => names)
     for (const names of [session, message, answer]) expect(readme).toContain(`\`{ ${names} }\``)
+  })
+
+  test('the documentation names in JSON each type of line that a command prints', () => {
+    const json = page('docs/reference/json.md')
+    const folder = new URL('../src/cli/commands/', import.meta.url)
+    const sources = globSync('**/*.ts', { cwd: fileURLToPath(folder), exclude: ['dev/**', 'new/**'] })
+    const printed = sources.flatMap((file) => [
+      ...readFileSync(new URL(file, folder), 'utf8').matchAll(/\{ type: '([\w.]+)'/g),
+    ])
+    expect(printed.length).toBeGreaterThan(20)
+    expect(printed.map(([, type]) => type).filter((type) => !new RegExp(`\\b${type}\\b`).test(json))).toEqual([])
   })
 
   test('the documentation shows the targets that the bench checks', () => {

@@ -37,7 +37,7 @@ export interface TestTroupe extends AsyncDisposable {
  * Starts a throw-away Redis, a node with these workers and a client. All of it ends when the test's block does:
  *
  *     await using troupe = await testTroupe({ workers: { greeter } })
- *     assert.equal((await troupe.run('greeter', 'Ada')).value, 'hello Ada')
+ *     assert.deepEqual(await troupe.run('greeter', 'Ada'), { status: 'completed', run: 1, value: 'hello Ada' })
  */
 export async function testTroupe({ workers, replies = {}, redisUrl, ...node }: TestTroupeOptions): Promise<TestTroupe> {
   const definitions = await withReplies(workers, replies)

@@ -8,6 +8,7 @@ import { hasLongMedia, withKeptMedia } from '../client/submission/kept-media.ts'
 import { type AgentDefinition, type HandlerDefinition, isAgentDefinition } from '../core/definition/define-worker.ts'
 import { readLogCall, type WorkerLog } from '../core/definition/worker-log.ts'
 import { ConfigError } from '../core/errors.ts'
+import type { AgentResult } from '../core/history/agent-result.ts'
 import { decodeEntry, type Entry } from '../core/history/entry.ts'
 import { askId } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
@@ -96,11 +97,12 @@ export interface TestSpawn {
   readonly detached: boolean
 }
 
-export interface TestRun {
+/** `Result`: what the definition says of its result. */
+export interface TestRun<Result = unknown> {
   /** `waits`: for a child, a timer or an answer. `retries`: an attempt failed, and there would be another. */
   readonly status: 'completed' | 'failed' | 'waits' | 'retries'
   /** The result of a completed run; else undefined. */
-  readonly reply: unknown
+  readonly reply: Result | undefined
   /** The failure of the run, or of the attempt. */
   readonly failure: Failure | null
   /** The state afterwards; of an agent null. */
@@ -122,12 +124,15 @@ export interface TestRun {
  *     const run = await testHandler(counter, { message: { kind: 'input', value: 3 }, state: { at: 0, to: 0 } })
  *     assert.deepEqual(run.timers, [{ ms: 1000, value: null }])
  */
-export async function testHandler(definition: HandlerDefinition, options: TestHandlerOptions = {}): Promise<TestRun> {
+export async function testHandler<Given, Result>(
+  definition: HandlerDefinition<Given, Result>,
+  options: TestHandlerOptions = {},
+): Promise<TestRun<Result>> {
   if (isAgentDefinition(definition)) throw new ConfigError('testHandler takes a handler: test an agent with testAgent.')
   const { message = { kind: 'input' }, state, openChildren = 0, attempt = 1, steps = {} } = options
   const stateJson = state === undefined ? null : toJson(state, 'the state')
   const worker = newWorker(options, stateJson)
-  const test = new WorkerTest(worker, definition, options)
+  const test = new WorkerTest<Result>(worker, definition, options)
   for (const [name, value] of Object.entries(steps)) worker.noteStep(name, toJson(value, `step "${name}"`))
   putMessage(worker, { ...message, value: await test.sent(message.value) }, openChildren)
   if (attempt > 1) worker.stand({ attempt: attempt - 1, retrying: `${laneOf[message.kind]}:0` })
@@ -140,12 +145,15 @@ export async function testHandler(definition: HandlerDefinition, options: TestHa
  *
  *     const run = await testAgent(clerk, { input: 'How much is the tea?', replies: [call('look_up', { article: 'tea' }), say('320 cents')] })
  */
-export async function testAgent(definition: AgentDefinition, options: TestAgentOptions): Promise<TestRun> {
+export async function testAgent<Given, Result extends AgentResult>(
+  definition: AgentDefinition<Given, Result>,
+  options: TestAgentOptions,
+): Promise<TestRun<Result>> {
   if (!isAgentDefinition(definition))
     throw new ConfigError('testAgent takes an agent: test a handler with testHandler.')
   const worker = newWorker(options, null)
   const model = scriptedModel(`scripted/${options.kind ?? 'test'}`, options.replies)
-  const test = new WorkerTest(worker, { ...definition, model }, options)
+  const test = new WorkerTest<Result>(worker, { ...definition, model }, options)
   worker.putInput(null, toJson(await test.sent(options.input), 'the input'))
   const result = await test.run()
   return { ...result, state: null }
@@ -193,7 +201,8 @@ function failed(error: unknown): Outcome {
 
 type Line = TestRun['log'][number]
 
-class WorkerTest {
+/** `Result`: the type of its reply, which nothing checks here. */
+class WorkerTest<Result> {
   readonly #worker: MemoryWorker
   readonly #blobs = new MemoryBlobs()
   readonly #definition: HandlerDefinition | AgentDefinition
@@ -214,7 +223,7 @@ class WorkerTest {
     return hasLongMedia(read) ? withKeptMedia(read, this.#worker.sessionId, this.#blobs) : read
   }
 
-  async run(): Promise<Omit<TestRun, 'state'>> {
+  async run(): Promise<Omit<TestRun<Result>, 'state'>> {
     const maker = new KindMaker(openModels({ env: {} }))
     try {
       const { behaviour } = maker.make(this.#settings.kind ?? 'test', this.#definition)
@@ -261,7 +270,7 @@ class WorkerTest {
     return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
   }
 
-  #result(): Omit<TestRun, 'state'> {
+  #result(): Omit<TestRun<Result>, 'state'> {
     const { requests } = this.#worker
     const history = this.#worker.history.map(decodeEntry)
     const isRetry = requests.at(-1)?.end?.retryMs !== undefined
@@ -269,7 +278,7 @@ class WorkerTest {
     const ended = history.find(({ type }) => type === 'completed')
     return {
       status: outcome === 'completed' || outcome === 'failed' ? outcome : isRetry ? 'retries' : 'waits',
-      reply: ended?.type === 'completed' ? ended.value : undefined,
+      reply: (ended?.type === 'completed' ? ended.value : undefined) as Result | undefined,
       failure: requests.findLast(({ failure }) => failure !== undefined)?.failure ?? null,
       spawns: requests.flatMap(({ spawns }) => spawns.map(spawnOf)),
       sends: requests.flatMap(({ sends }) =>

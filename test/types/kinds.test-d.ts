@@ -14,6 +14,7 @@ import type {
   WorkerRef,
 } from '../../src/index.ts'
 import { defineTool, defineWorker, isResultOf } from '../../src/index.ts'
+import { testAgent, testHandler } from '../../src/testing/index.ts'
 
 declare const troupe: Troupe
 declare const self: Self
@@ -139,6 +140,13 @@ test('the result of an agent with an output has its type', async () => {
       expectTypeOf(message.value.output.tags).toEqualTypeOf<readonly string[]>()
   }
   expectTypeOf(handle).toBeFunction()
+})
+
+test('the reply of a worker under test has the type of its result', async () => {
+  expectTypeOf((await testHandler(reader)).reply).toEqualTypeOf<Title | undefined>()
+  expectTypeOf((await testHandler(untyped)).reply).toEqualTypeOf<unknown>()
+  expectTypeOf((await testAgent(sorter, { replies: [] })).reply).toEqualTypeOf<AgentResult | undefined>()
+  expectTypeOf((await testAgent(extractor, { replies: [] })).reply?.output).toEqualTypeOf<Title | undefined>()
 })
 
 test('a terminal tool needs neither an effect nor a run, and any other tool needs both', () => {
