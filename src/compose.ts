@@ -49,7 +49,7 @@ import { BullWaker } from './wake/bull-waker.ts'
 import { InProcessWaker } from './wake/in-process-waker.ts'
 import { Watchdog } from './watchdog/watchdog.ts'
 
-export type { TroupeNode }
+export type { MetricsAddress, TroupeNode, WebhookSettings }
 export { kindsOfFiles, loadWorkers, readWorkers }
 
 export interface StartNodeOptions {

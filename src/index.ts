@@ -52,7 +52,7 @@ export type {
   SessionsQuery,
   WorkersQuery,
 } from './client/queries.ts'
-export type { Report, SessionReport, SessionSummary, WorkerReport } from './client/report.ts'
+export type { OpenAsk, Report, SessionReport, SessionSummary, WorkerReport } from './client/report.ts'
 export type { AmendQuery } from './client/session/conversation/amend.ts'
 export type { ConversationDiff, ForkQuery } from './client/session/conversation/branches.ts'
 export type { Compacted, CompactQuery, ConfigureQuery } from './client/session/conversation/orders.ts'
@@ -63,7 +63,7 @@ export type { EndCallback, Run } from './client/session/run/run.ts'
 export type { Session, WorkerCounts } from './client/session/session.ts'
 export type { EventsQuery } from './client/session/session-events.ts'
 export type { ListedState, SessionState } from './client/session/session-state.ts'
-export type { SessionFacts } from './client/session/session-summary.ts'
+export type { ForkOf, PauseNote, RunResultPlace, SessionFacts, WorkerMode } from './client/session/session-summary.ts'
 export type { CreateOf, CreateOptions, Sessions } from './client/session/sessions.ts'
 export type { ApprovalOptions } from './client/submission/approval-options.ts'
 export { attachment } from './client/submission/attached.ts'
@@ -95,7 +95,7 @@ export type {
 } from './client/webhook/webhook.ts'
 export type { Webhooks } from './client/webhook/webhooks.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
-export type { StartNodeOptions, TroupeNode } from './compose.ts'
+export type { MetricsAddress, StartNodeOptions, TroupeNode, WebhookSettings } from './compose.ts'
 export type { BlobRef, KeptBlob } from './core/blob.ts'
 export type {
   AgentHooks,
@@ -327,9 +327,3 @@ export type { CoarseState, FineState, RunState, WorkerState } from './core/worke
 export type { UsageReport } from './core/worker/run/usage.ts'
 export type { GivenTurnShare, TurnShare } from './core/worker/turn-share.ts'
 export type { LoggerLike } from './log.ts'
-export type { WebhookSettings } from './notify/result-teller.ts'
-export type { OpenAsk } from './store/person/open-asks.ts'
-export type { PauseNote } from './store/record/pause-note.ts'
-export type { ForkOf, RunResultPlace } from './store/record/session-record.ts'
-export type { WorkerMode } from './store/record/worker-record.ts'
-export type { MetricsAddress } from './telemetry/metrics-server.ts'

@@ -29,6 +29,8 @@ import { type Holdup, holdupOf, holdupsOf } from './holdup.ts'
 import type { SessionFacts } from './session/session-summary.ts'
 import type { ReadableRow } from './worker-rows.ts'
 
+export type { OpenAsk }
+
 export interface WorkerReport {
   readonly id: string
   readonly sessionId: string

@@ -19,6 +19,8 @@ import {
 import type { WorkerMode } from '../../store/record/worker-record.ts'
 import type { SessionState } from './session-state.ts'
 
+export type { ForkOf, PauseNote, RunResultPlace, WorkerMode }
+
 export interface SessionFacts {
   readonly id: string
   readonly rootId: string
