@@ -84,13 +84,23 @@ export const anInputSteersARunOnce: Check = async (place) => {
   expect(await field('steered')).toBe('2!')
 }
 
+/** The first input is an order, say to write a summary: its turn ends without a run. */
+export const whatBeginsARunDoesNotSteerIt: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation' })
+  const turn = await place.node().claim()
+  for (const text of ['a', 'b']) await place.post(root, text, undefined, 'steer')
+  await turn.park('any', { inputsConsumed: 1, open: false })
+  const { assignment } = await turn.node.claim()
+  expect(assignment).toMatchObject({ mail: { inbox: [{ position: 1 }, {}] }, steered: [{ position: 2 }] })
+}
+
 export const whatSteeredAnEndedRunIsAnInput: Check = async (place) => {
   const { turn, field, steer } = await busy(place)
-  await steer('a')
+  for (const text of ['a', 'b']) await steer(text)
   await turn.complete({ inputsConsumed: 0 })
   expect([await field('steered'), await field('status')]).toEqual(['', 'queued'])
   const { assignment } = await turn.node.claim()
-  expect(assignment.mail.inbox).toMatchObject([{ position: 1 }])
+  expect(assignment.mail.inbox).toMatchObject([{ position: 1 }, { position: 2 }])
 }
 
 export const aTurnEndsOnlyWithWhatItHasSeen: Check = async (place) => {

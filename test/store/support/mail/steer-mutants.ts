@@ -47,6 +47,12 @@ export const steerMutants: readonly Mutant[] = [
     check: checks.anInputSteersARunOnce,
   },
   {
+    guard: 'an input that begins a run does not steer it',
+    script: commitScript,
+    takenOut: 'line',
+    check: checks.whatBeginsARunDoesNotSteerIt,
+  },
+  {
     guard: 'an input that steered an ended run is an input like any other',
     script: commitScript,
     takenOut: { value: "table.concat(left, ' ')" },

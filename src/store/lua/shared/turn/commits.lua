@@ -44,6 +44,8 @@ local function writeInputsTaken(turn, consumed)
     head = redis.call('LINDEX', inboxKey, '0')
   end
   turn.inputsGone, turn.inboxLeft = gone, redis.call('LLEN', inboxKey)
+  -- Behind an order, which is no run, the next input begins one.
+  if not turn.commit.open then isTaken[digits(from + gone)] = true end -- guard: an input that begins a run does not steer it
   for place, mark in string.gmatch(record.steered or atStart.steered, '(%d+)(!?)') do
     if not isTaken[place] then left[#left + 1] = place .. mark end -- guard: an input steers a run once
   end
