@@ -20,7 +20,8 @@ local function readLane(laneKey, most, count)
   return mails, true
 end
 
--- All results that have come: those of children without a result are few (hardSessionLimits.children), and large ones stand beside the lane. Of these as
+-- All results that have come. Children that have none are few (hardSessionLimits.children), but where a kind starts its children one after the other
+-- (childrenAtOnce) results may be as many as the session has workers: only who raises that limit has a lane of many MiB. Large ones stand beside the lane. Of these as
 -- many take the places of their heads as fit, at least one, in the order of the calls, in which the parent takes them; the next claim brings others.
 -- Also returns their places in this list; false: there is none.
 local function readResults(recordKey, most)
