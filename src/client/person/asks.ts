@@ -3,7 +3,8 @@
  * ASKS-1 An answer is checked against the question before it is sent: it is one of the options, or fits the schema.
  * ASKS-2 An ask takes one answer. The same answer under the same idempotency key is the same answer; any other is refused, and the error says
  *        how the ask ended.
- * ASKS-3 A tool is trusted only after the answer that says so was accepted: a caller that is refused changes nothing.
+ * ASKS-3 A tool is trusted only after the answer that says so was accepted: a caller that is refused changes nothing. An answer that is given again
+ *        under its key trusts no tool whose trust was taken back since.
  */
 import { answerProblem } from '../../core/check/answer-problem.ts'
 import { checkOptions, keyRule, type Rules } from '../../core/check/check-options.ts'
@@ -179,14 +180,19 @@ export class Asks {
     waker.wake(partitionOf(ask.id), answer.wakeups)
     const { sessionId, workerId } = ask
     const again = idempotencyKey !== undefined && answer.kind === 'again'
-    const alsoApproved = trusted === null ? [] : await this.#trust(sessionId, trusted, by)
+    const alsoApproved = trusted === null ? [] : await this.#trust(ask, trusted, by)
     return { askId: ask.id, workerId, sessionId, again, alsoApproved }
   }
 
-  /** From now on nobody is asked about the tool in this session, and open asks about it are approved. Returns the ids of these. */
-  async #trust(sessionId: string, tool: string, by: string | null): Promise<string[]> {
+  /**
+   * From now on nobody is asked about the tool in this session, and open asks about it are approved. Returns the ids of these. One answer trusts once
+   * (ASKS-3).
+   */
+  async #trust({ id, sessionId }: Ask, tool: string, by: string | null): Promise<string[]> {
     const event = encodeEvents([['session.approvalChanged', { tool, ...(by !== null && { by }) }]])
-    await this.#placeOf(sessionId).store.setApproval(sessionId, { tool }, event)
+    const { store } = this.#placeOf(sessionId)
+    const set = await store.setApproval(sessionId, { tool }, event, digestKey(`${id}/trust`, 'act'))
+    if (set.kind === 'not_found' || !set.approval.trusted.includes(tool)) return []
     const reason = `tool "${tool}" is trusted in this session`
     const approved: string[] = []
     for (const other of await this.list({ sessionId, kind: 'approval', limit: trustedAtOnce })) {

@@ -266,19 +266,20 @@ export class SessionStore {
     return { kind: 'ok', caps: decodeSpending(String(reply[1])) }
   }
 
-  /** Sets the policy, which takes all trust back, or trusts a tool; answers what holds now. */
+  /** Sets the policy, which takes all trust back, or trusts a tool; answers what holds now. `digest`: names a change that is made once within a day. */
   async setApproval(
     sessionId: string,
     change: { readonly policy: ApprovalPolicy } | { readonly tool: string },
     event: string,
-    digest: string = newId(0),
+    digest?: string,
   ): Promise<{ kind: 'ok'; approval: SessionApproval } | { kind: 'not_found' }> {
     const { events, idem, tag } = this.#keys
+    const idemMs = digest === undefined ? this.#policy.madeKeyMs : this.#policy.givenKeyMs
     const { policy = '', tool = '' } = change as { readonly policy?: string; readonly tool?: string }
     const reply = await this.#caller.call(
       approvalScript,
-      { root: rootKey(tag, sessionId), events, idem: idem(digest) },
-      { sessionId, policy, tool, start: encodeApproval(defaultApproval), idemMs: this.#policy.madeKeyMs, event },
+      { root: rootKey(tag, sessionId), events, idem: idem(digest ?? newId(0)) },
+      { sessionId, policy, tool, start: encodeApproval(defaultApproval), idemMs, event },
       { deadlineMs: this.#deadlineMs },
     )
     if (reply[0] === 'not_found') return { kind: 'not_found' }

@@ -75,6 +75,18 @@ test('trust in a tool approves its other open calls, and later ones run without 
   expect(paid.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3])
 })
 
+test('a decision that is sent again does not trust a tool once more, whose trust was taken back since', async () => {
+  const { troupe, session, approvals, open } = await begin()
+  await using _ = troupe
+  const first = (await open(3)).find(({ tool }) => tool === 'pay')
+  await session.pause()
+  const decide = () => approvals.decide(first?.id ?? '', { decision: 'approve', trust: 'tool', idempotencyKey: 'one' })
+  await decide()
+  await session.setApproval('manual')
+  expect(await decide()).toMatchObject({ again: true, alsoApproved: [] })
+  expect((await session.summary()).approval.trusted).toEqual([])
+})
+
 test('the call runs with the arguments of the decision, which must fit the tool', async () => {
   const { troupe, paid, approvals, open, result } = await begin()
   await using _ = troupe
