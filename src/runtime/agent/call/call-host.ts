@@ -116,7 +116,7 @@ export function partsOf(
     children: container.run.children,
     // All outputs of one reply are in the next prompt.
     outputBytesMax: Math.floor(turn.host.policy.replyOutputBytesMax / Math.max(1, calls * share)),
-    keeps: share === 1 && !isOwnTool(call.toolName) ? longResultsOf(definition) : null,
+    keeps: isOwnTool(call.toolName) ? null : longResultsOf(definition),
     onProgress: (value: unknown) => turn.live.progress(toolCallId, value),
   }
 }

@@ -25,7 +25,7 @@ const betweenRuns: ReadonlySet<Entry['type']> = new Set([
   'redone',
   'undone',
 ])
-/** How many untold tasks are looked at before one model call, the oldest first. */
+/** How many untold tasks are looked at before one model call, in turn: those that run for long must not hide others. */
 const lookedAtMost = 50
 
 type Ended = Pick<ResultMessage, 'status' | 'value' | 'failure'>
@@ -38,7 +38,9 @@ export function mayTellEnds({ kind, journal }: AgentTurn): boolean {
 /** Tells the model of tasks that have ended since. */
 export async function tellEnds(agentTurn: AgentTurn): Promise<void> {
   const { journal, turn } = agentTurn
-  const tasks = journal.container.background.untold.slice(0, lookedAtMost)
+  const { untold } = journal.container.background
+  const from = (journal.tally.modelCalls * lookedAtMost) % untold.length
+  const tasks = [...untold.slice(from), ...untold.slice(0, from)].slice(0, lookedAtMost)
   let ends: Map<string, Ended>
   try {
     ends = await endsOf(journal, tasks)

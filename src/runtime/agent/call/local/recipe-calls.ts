@@ -226,7 +226,9 @@ async function attempt({ host, plan }: Running, { label, phase }: PlannedStep, s
   const span = telemetry.startSpan('sub_call', attributes)
   const { live } = journal.turn
   live.beginCall(call, { isStored: tool.effect === 'once' })
-  const outcome = await executor.run({ tool, input, parts: partsOf(host, call, plan.steps.length) })
+  // The result of the recipe may be kept aside; what its steps return is only read by it.
+  const parts = { ...partsOf(host, call, plan.steps.length), keeps: null }
+  const outcome = await executor.run({ tool, input, parts })
   live.endCall(toolCallId)
   span.end({ outcome: outcome.kind })
   noteThrown(host, sub, outcome)

@@ -81,6 +81,30 @@ const toldText = 'Tasks that you started in the background have ended'
 const count = (text: string, part: string) => text.split(part).length - 1
 
 describe('tasks in the background', () => {
+  test('tasks in the background that run for long do not hide the end of a later one', async () => {
+    const errand = defineWorker({
+      receive(message, self) {
+        if (message.value === 'short') self.reply('is done')
+        else self.after(600_000, null)
+      },
+    })
+    const tasks = Array.from({ length: 60 }, (_, at) => task(`task ${at}`, at === 59 ? 'short' : 'long'))
+    const model = recordedModel('test/m', (_request, number) => (number === 1 ? spawn(...tasks) : say('ok')))
+    const agent = defineWorker({ instructions: 'x', model, spawns: ['errand'], background: true })
+    await using troupe = await TestTroupe.start({ workers: { agent, errand } })
+    const session = await troupe.create('agent', 'go', { keepOpen: true })
+    await session.result({ run: 1 })
+    await waitUntil('the short one has ended', async () => {
+      const { workers } = await session.report()
+      return workers.find(({ name }) => name === 'task 59')?.lifecycle !== 'busy'
+    })
+    for (const run of [2, 3]) {
+      await session.root.send('next')
+      await session.result({ run })
+    }
+    expect(count(JSON.stringify(model.requests.at(-1)?.messages), toldText)).toBe(1)
+  })
+
   test('tasks in the background are started and listed, and the next prompt says how they ended, once for each [1.59]', async () => {
     const { troupe, session, model, next, end, lastOutput } = await scene()
     await using _ = troupe

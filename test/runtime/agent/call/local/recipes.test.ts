@@ -88,6 +88,16 @@ describe('a recipe', () => {
     ])
   })
 
+  test.each([1, 2])('a recipe of %d steps gets as much of a long output as any other', async (steps) => {
+    const long = tool('long', () => 'x'.repeat(300_000))
+    const recipe = recipeOf(() => ({
+      serial: Array.from({ length: steps }, () => ({ tool: 'long' })),
+      compose: ({ serialResults }) => String(serialResults[0]?.output).replace(/x+/, (all) => `${all.length}: `),
+    }))
+    await using made = await outputOf([recipe, long])
+    expect(made.output).toMatch(/^200000: \n\[Output cut: it has 300000 bytes/)
+  })
+
   test('a recipe runs three parallel steps at a time', async () => {
     let [now, most] = [0, 0]
     const wait = tool('wait', async () => {
