@@ -271,8 +271,13 @@ export class AgentTools {
     if (!isAllowed(assignment, toolName)) return null
     if (this.isAsk(toolName)) return parseAskCall(call)
     const tool = this.toolOf(call)
-    if (tool === undefined) return null
-    return checkArguments(tool, this.#definition.mayTerminate === true ? withoutTerminate(call, tool) : call)
+    return tool === undefined ? null : checkArguments(tool, this.plain(call))
+  }
+
+  /** The call with only the arguments of its tool: without the word that ends the loop. */
+  plain(call: ToolCallBlock): ToolCallBlock {
+    const tool = this.#definition.mayTerminate === true ? this.toolOf(call) : undefined
+    return tool === undefined ? call : withoutTerminate(call, tool)
   }
 
   /** Splits these calls into those that run in this node, and those that an earlier turn started and that cannot run any more. */

@@ -174,7 +174,7 @@ function isAsApproved(
   approval: CallApproval | undefined,
 ): boolean {
   if (approval?.status !== 'approved' || approval.isReleased) return true
-  const read = readArguments(call)
+  const read = readArguments(tools.plain(call))
   const { toolName: tool, toolCallId } = call
   const { workerId } = turn.assignment
   if (!read.ok) return false
@@ -194,7 +194,7 @@ function openAsks(agentTurn: AgentTurn, tools: AgentTools, asks: readonly Standi
   )
   const opened = asks.map(({ one, approval, standing }) => {
     // The call as the model wrote it and code of the kind decided, even if a person has changed it.
-    const call = written.get(one.call.toolCallId) ?? one.call
+    const call = tools.plain(written.get(one.call.toolCallId) ?? one.call)
     const { toolCallId, toolName: tool } = call
     const read = readArguments(call)
     const args = read.ok ? read.value : (call.inputText ?? null)

@@ -4,8 +4,10 @@ import { z } from 'zod'
 import { defineWorker } from '../../../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../../../src/core/definition/tool/define-tool.ts'
 import { call, say, together } from '../../../../../src/models/local/scripted-model.ts'
+import { openAsks } from '../../../../support/approvals.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { runOnce, tool } from '../../../../support/provider/run-agent.ts'
+import { TestTroupe } from '../../../../support/test-troupe.ts'
 
 const seen: unknown[] = []
 const save = defineTool({
@@ -74,6 +76,32 @@ describe('a call with terminate: true', () => {
       await using _ = troupe
       expect(result).toMatchObject({ status: 'completed', value: { text: 'Then so.' } })
     }
+  })
+
+  test('a call with terminate: true is shown to a person without the word, and its arguments can be changed', async () => {
+    seen.length = 0
+    const asks = { ...save, approval: 'always' } as const
+    const model = recordedModel('test/m', [
+      call('save', { note: 'a', terminate: true }),
+      call('save', { note: 'b', terminate: true }),
+    ])
+    const agent = defineWorker({ ...kind, model, tools: [defineTool(asks)] })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent', 'go', { keepOpen: true })
+    const decide = async (how: { readonly arguments?: { readonly note: string } }) => {
+      const [open] = await openAsks(troupe)
+      const { arguments: shown } = (await troupe.client.approvals.get(open?.id as string)) as {
+        readonly arguments: unknown
+      }
+      await troupe.client.approvals.decide(open?.id as string, { decision: 'approve', ...how })
+      return shown
+    }
+    expect(await decide({ arguments: { note: 'c' } })).toEqual({ note: 'a' })
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed' })
+    await session.root.send('again')
+    expect(await decide({})).toEqual({ note: 'b' })
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed' })
+    expect(seen).toEqual([{ note: 'c' }, { note: 'b' }])
   })
 
   test('a call with terminate: true is recorded, and the next run goes on behind it', async () => {
