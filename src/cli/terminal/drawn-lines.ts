@@ -4,10 +4,12 @@
  * DRAWN-1 A frame is one write, between the marks of synchronized output. A line that did not change is not written again.
  * DRAWN-2 After a change of the width the terminal has broken the old lines anew. They are wiped with all rows that they take now.
  * DRAWN-3 The cursor stands below the lines, or where the caller wants it in one of them. Each frame begins from there.
+ * DRAWN-4 A line that is wider than the terminal loses its styles and its end: the terminal would break it, and the next frame would begin from a
+ *         wrong row.
  */
 import { stripVTControlCharacters } from 'node:util'
 import { columnsOf, write } from './output.ts'
-import { textWidth } from './text-width.ts'
+import { fitText, textWidth } from './text-width.ts'
 
 const frameBegin = '\u001b[?2026h'
 const frameEnd = '\u001b[?2026l'
@@ -48,13 +50,15 @@ export class DrawnLines {
   draw(lines: readonly string[], above: readonly string[] = [], cursor?: CursorPlace): void {
     if (lines.length === 0 && above.length === 0 && !this.areThere) return
     const fromBelow = this.#lower()
-    const isSameWidth = this.#columns === this.columns
+    const { columns } = this
+    const isSameWidth = this.#columns === columns
+    const fitted = lines.map((line) => fitLine(line, columns))
     const text =
       above.length === 0 && isSameWidth && this.areThere
-        ? changes(this.#lines, lines)
-        : this.#wholeFrame([...above, ...lines])
-    this.#lines = lines
-    this.#columns = this.columns
+        ? changes(this.#lines, fitted)
+        : this.#wholeFrame([...above, ...fitted])
+    this.#lines = fitted
+    this.#columns = columns
     const moved = `${fromBelow}${text}${this.#raise(cursor)}`
     if (moved !== '') write(this.#stream, `${frameBegin}${moved}${frameEnd}`)
   }
@@ -96,6 +100,11 @@ export class DrawnLines {
     const rows = (line: string) => Math.max(1, Math.ceil(textWidth(stripVTControlCharacters(line)) / columns))
     return this.#lines.reduce((sum, line) => sum + rows(line), 0)
   }
+}
+
+function fitLine(line: string, columns: number): string {
+  const text = stripVTControlCharacters(line)
+  return textWidth(text) <= columns ? line : fitText(text, columns)
 }
 
 /** Moves from the row below the old lines to the row below the new ones, and writes only what changed. */

@@ -45,6 +45,14 @@ test.each([
   expect(screen.lines).toEqual(['above', ...before])
 })
 
+test('a line that is wider than the terminal is cut, so that the next frame stands in its place (DRAWN-4)', () => {
+  const { screen, lines } = opened(11)
+  const wide = (name: string) => `${name} \u001b[2m${'漢'.repeat(20)}\u001b[22m`
+  lines.draw([wide('a'), 'b'])
+  lines.draw([wide('c'), 'b'])
+  expect(screen.lines).toEqual(['c 漢漢漢…', 'b'])
+})
+
 test('a line above the drawn ones is written in the same frame, without an empty screen in between', () => {
   const { screen, lines } = opened()
   lines.draw(['one', 'two'])
