@@ -11,10 +11,16 @@ import { beginningOf, isAlive } from './program.ts'
 /** Longer than a start can take, including ending an old server and trying other ports. */
 const heldMsMax = 240_000
 
-/** Returns a function that releases the lock. Undefined if another process holds it. */
-export async function takeStartLock(folder: string): Promise<(() => Promise<void>) | undefined> {
-  const lock = join(folder, 'start.lock')
-  const own = `${lock}.${process.pid}`
+/** Several calls of this process may want the same lock at the same time. */
+let attempts = 0
+
+export function takeStartLock(folder: string): Promise<(() => Promise<void>) | undefined> {
+  return takeLock(join(folder, 'start.lock'))
+}
+
+/** Returns a function that releases the lock, which is this file. Undefined if somebody else holds it. */
+export async function takeLock(lock: string): Promise<(() => Promise<void>) | undefined> {
+  const own = `${lock}.${process.pid}-${++attempts}`
   await writeFile(own, [process.pid, await beginningOf(process.pid)].join(' ').trim())
   try {
     if (await isHeldByDead(lock)) await removeStale(lock, own)

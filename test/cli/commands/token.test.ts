@@ -62,6 +62,16 @@ test('a wrong option is repeated without the password in it', async () => {
   expect(err).not.toContain('hidden')
 })
 
+test('tokens that are made at the same time are all in the file (TOKEN-FILE-2)', async () => {
+  const names = ['a', 'b', 'c', 'd']
+  using _out = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  using _err = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  await Promise.all(names.map((name) => runCommandLine(['token', 'create', name, '--rights', 'read', '--file', file])))
+  const made = readEntries(await readFile(file, 'utf8'), file).map(({ name }) => name)
+  expect(made.toSorted()).toEqual(names)
+  expect(await readdir(folder)).toEqual(['tokens.json'])
+})
+
 test('remove takes the token back, and lists the existing ones if none has this name', async () => {
   expect(await token('remove', ['ci'])).toMatchObject({ code: 2, err: expect.stringMatching(/there is no token file/) })
   const { out } = await token('create', ['ci', '--rights', 'read'])

@@ -6,7 +6,7 @@ import { didYouMean } from '../../../core/check/closest.ts'
 import { InputError } from '../../../core/errors.ts'
 import { type Allowance, limitNames, type SessionLimits } from '../../../core/policy.ts'
 import type { Permissions } from '../../../core/worker/permissions.ts'
-import { readTokenFile, replaceTokenFile } from '../../host/token-file.ts'
+import { changeTokenFile, readTokenFile } from '../../host/token-file.ts'
 import { addExamples, addJsonOption, amounts, limits, names, permissions, someOf } from '../../options.ts'
 import { print, printJson, safe, tell } from '../../terminal/output.ts'
 
@@ -79,16 +79,17 @@ function ceilingOf({ kinds, models, limit, perHour, permissions: most }: CreateF
 
 async function createToken(name: string, flags: CreateFlags): Promise<void> {
   const { newToken, tokenEntry } = await import('../../../api/guard/tokens.ts')
-  const entries = (await readTokenFile(flags.file)) ?? []
-  if (entries.some((entry) => entry.name === name))
-    throw new InputError(`${flags.file} has a token named ${name}: remove it first, or choose another name.`)
   const { token, entry } = newToken({ name, rights: flags.rights, ceiling: ceilingOf(flags) })
   const problem = tokenEntry.safeParse(entry).error?.issues[0]
   if (problem !== undefined) {
     const what = problem.path[0] === 'name' ? 'the name of a token' : problem.path.join('.')
     throw new InputError(`${what} ${problem.message}.`)
   }
-  replaceTokenFile(flags.file, [...entries, entry])
+  await changeTokenFile(flags.file, (entries) => {
+    if (entries.some((known) => known.name === name))
+      throw new InputError(`${flags.file} has a token named ${name}: remove it first, or choose another name.`)
+    return [...entries, entry]
+  })
   if (flags.json) printJson({ type: 'tokenCreated', name, rights: entry.rights, file: flags.file, token })
   else {
     tell(`The token of ${safe(name)} follows. Nobody can show it again: ${safe(flags.file)} only recognises it.`)
@@ -106,19 +107,15 @@ async function listTokens(flags: FileFlags): Promise<void> {
 }
 
 async function removeToken(name: string, flags: FileFlags): Promise<void> {
-  const entries = await readTokenFile(flags.file)
-  if (entries === null)
+  if ((await readTokenFile(flags.file)) === null)
     throw new InputError(`there is no token file ${flags.file}: name the one that troupe serve reads, with --file.`)
-  if (!entries.some((entry) => entry.name === name)) {
+  await changeTokenFile(flags.file, (entries) => {
     const names = entries.map((entry) => entry.name)
+    if (names.includes(name)) return entries.filter((entry) => entry.name !== name)
     throw new InputError(
       `${flags.file} has no token named ${name}; troupe token list shows those that it has.${didYouMean(name, names)}`,
     )
-  }
-  replaceTokenFile(
-    flags.file,
-    entries.filter((entry) => entry.name !== name),
-  )
+  })
   if (flags.json) printJson({ type: 'tokenRemoved', name, file: flags.file })
   else print(`${safe(name)} is removed from ${safe(flags.file)}`)
 }
