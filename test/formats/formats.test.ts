@@ -47,6 +47,17 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (na
     )
   })
 
+  test('a written conversation is recognised by its content', () => {
+    fc.assert(
+      fc.property(anyHistory, (given) => {
+        const { text } = writeConversation(given, name)
+        const back = readBack(text, name)
+        if (back.length > 0) expect(readConversation(text).messages).toEqual(back)
+      }),
+      { numRuns: isLong ? 200 : 50 },
+    )
+  })
+
   test('a written conversation obeys the rules of the format, whatever happened', () => {
     fc.assert(
       fc.property(anyHistory, (given) => {

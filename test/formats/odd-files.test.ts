@@ -64,6 +64,28 @@ test.each<[string, unknown, string, unknown[]]>([
     ],
   ],
   [
+    "words of a user in OpenAI's responses",
+    { model: 'gpt-5', input: [{ role: 'user', content: 'x' }] },
+    'openai-responses',
+    [['user', [text('x')]]],
+  ],
+  [
+    'texts as blocks, which many programs write',
+    {
+      messages: [
+        { role: 'system', content: [text('s')] },
+        { role: 'user', content: [text('x')] },
+        { role: 'assistant', content: 'y' },
+      ],
+    },
+    'ai-sdk',
+    [
+      ['system', 's'],
+      ['user', [text('x')]],
+      ['assistant', [text('y')]],
+    ],
+  ],
+  [
     "parts that are no list in Gemini's REST examples",
     {
       system_instruction: { parts: { text: 'Be brief.' } },

@@ -30,6 +30,21 @@ export function haveRoles(items: readonly Readonly<Record<string, unknown>>[], r
   return items.length > 0 && items.every(({ role }) => typeof role === 'string' && roles.includes(role))
 }
 
+/** True if these are messages of texts alone, at least one of them in blocks: many formats would write them so. */
+export function areTextBlocks(items: readonly Readonly<Record<string, unknown>>[]): boolean {
+  const isText = (block: unknown) => isObject(block) && block.type === 'text' && typeof block.text === 'string'
+  return (
+    haveRoles(items, ['system', 'user', 'assistant']) &&
+    items.some(({ content }) => Array.isArray(content)) &&
+    items.every(
+      ({ content, tool_calls, function_call }) =>
+        tool_calls === undefined &&
+        function_call === undefined &&
+        (typeof content === 'string' || (Array.isArray(content) && content.every(isText))),
+    )
+  )
+}
+
 /** The fields of the whole as an object; empty if it is none. */
 export function wholeOf({ whole }: Source): Readonly<Record<string, unknown>> {
   return isObject(whole?.value) ? whole.value : {}

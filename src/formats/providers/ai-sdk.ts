@@ -15,7 +15,7 @@ import type { Format } from '../format.ts'
 import { argumentsObject } from '../parts/arguments.ts'
 import { addressOf, dataOf, mediaAt } from '../parts/data-uri.ts'
 import type { Foreign } from '../parts/foreign.ts'
-import { blocksOf, looked, messagesIn } from '../parts/role-list.ts'
+import { areTextBlocks, blocksOf, looked, messagesIn } from '../parts/role-list.ts'
 import { errorOutput, outputOf, type Said, textBlocks } from '../parts/said.ts'
 import { outputText, type Turn, turnsOf, withoutNone } from '../parts/turns.ts'
 import { ofRequests } from '../parts/wire-losses.ts'
@@ -45,7 +45,8 @@ export const aiSdk: Format = {
           (type === 'image' && image !== undefined),
       ) ||
       (items.some(({ parts }) => Array.isArray(parts)) &&
-        blocksOf(items, 'parts').every((part) => typeof part.type === 'string'))
+        blocksOf(items, 'parts').every((part) => typeof part.type === 'string')) ||
+      areTextBlocks(items)
     )
   },
   read(source, said) {
@@ -64,7 +65,9 @@ function readMessage(message: Foreign, said: Said): void {
   const text = textBlocks(content.isList ? '' : content.textIfAny())
   switch (role) {
     case 'system':
-      said.system(content.textIfAny() ?? '')
+      said.system(
+        content.isList ? parts.map((part) => part.field('text').text()).join('\n') : (content.textIfAny() ?? ''),
+      )
       return
     case 'user':
       said.user([...text, ...parts.flatMap((part) => userPart(part, said))])

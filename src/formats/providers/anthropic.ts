@@ -16,7 +16,7 @@ import { argumentsObject } from '../parts/arguments.ts'
 import { dataOf, mediaAt } from '../parts/data-uri.ts'
 import type { Foreign } from '../parts/foreign.ts'
 import { callIdFor, toolNameFor } from '../parts/portable.ts'
-import { blocksOf, looked, messagesIn, wholeOf } from '../parts/role-list.ts'
+import { areTextBlocks, blocksOf, looked, messagesIn, wholeOf } from '../parts/role-list.ts'
 import {
   errorOutput,
   meaningOf,
@@ -73,7 +73,9 @@ export const anthropic: Format = {
     const hasSystem = typeof whole.system === 'string' || Array.isArray(whole.system)
     return (
       (hasSystem && Array.isArray(whole.messages)) ||
-      (/claude/.test(String(whole.model)) && 'max_tokens' in whole && Array.isArray(whole.messages)) ||
+      (/claude/.test(String(whole.model)) &&
+        Array.isArray(whole.messages) &&
+        ('max_tokens' in whole || areTextBlocks(items))) ||
       blocksOf(items).some(({ type, source: from }) => blockTypes.has(type) || (type === 'image' && from !== undefined))
     )
   },

@@ -55,7 +55,8 @@ export const gemini: Format = {
     unknownResults: 'become a failure',
   },
   fits(source) {
-    if (Array.isArray(wholeOf(source).candidates)) return true
+    const { candidates, contents } = wholeOf(source)
+    if (Array.isArray(candidates) || (Array.isArray(contents) && contents.length === 0)) return true
     const items = looked(source, 'contents')
     return (
       items.length > 0 &&

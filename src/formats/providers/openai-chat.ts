@@ -9,7 +9,7 @@ import { argumentsText } from '../parts/arguments.ts'
 import { addressOf, dataOf, mediaAt } from '../parts/data-uri.ts'
 import type { Foreign } from '../parts/foreign.ts'
 import { callIdFor, toolNameFor } from '../parts/portable.ts'
-import { blocksOf, haveRoles, looked, messagesIn, wholeOf } from '../parts/role-list.ts'
+import { areTextBlocks, blocksOf, haveRoles, looked, messagesIn, wholeOf } from '../parts/role-list.ts'
 import { meaningOf, modelOf, type Reply, type Said, textBlocks, textOutput } from '../parts/said.ts'
 import {
   callsIn,
@@ -58,6 +58,8 @@ export const openaiChat: Format = {
     // A request names its model, and a plain list of roles does not.
     if (typeof whole.model === 'string' && Array.isArray(whole.messages) && haveRoles(items, roles))
       return !mayBeOther(items)
+    // Of those that would write these, only OpenAI has names.
+    if (areTextBlocks(items) && items.some(({ name }) => typeof name === 'string')) return true
     const isFilePart = (part: unknown) => isObject(part) && part.type === 'file' && isObject(part.file)
     const isTyped = (call: unknown) => (call as { function?: unknown } | null)?.function !== undefined
     return items.some(

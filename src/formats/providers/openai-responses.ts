@@ -15,7 +15,7 @@ import { argumentsText } from '../parts/arguments.ts'
 import { addressOf, dataOf, mediaAt } from '../parts/data-uri.ts'
 import { Foreign } from '../parts/foreign.ts'
 import { callIdFor, toolNameFor } from '../parts/portable.ts'
-import { blocksOf, looked, wholeOf } from '../parts/role-list.ts'
+import { blocksOf, haveRoles, looked, wholeOf } from '../parts/role-list.ts'
 import { modelOf, optionOf, optionsOf, outputOf, type Reply, type Said, textBlocks, textOutput } from '../parts/said.ts'
 import {
   joined,
@@ -59,6 +59,7 @@ export const openaiResponses: Format = {
     const whole = wholeOf(source)
     if (whole.object === 'response' || (typeof whole.input === 'string' && !('messages' in whole))) return true
     const items = itemsLooked(source)
+    if (Array.isArray(whole.input) && haveRoles(items, roles)) return true
     return items.some(({ type }) => itemTypes.has(type)) || blocksOf(items).some(({ type }) => partTypes.has(type))
   },
   read(source, said) {
