@@ -20,7 +20,7 @@ import { type PostOptions, signedPost } from './signed-post.ts'
 
 /** A node that stops waits at most this long for requests under way. BullMQ gives the rest to another node. */
 const stopMsMax = 5_000
-/** A request that cannot be sent here now comes to a node again after this, or up to twice as long. */
+/** A request that this node cannot sign comes to a node again after this, or up to twice as long. */
 const laterMs = 10_000
 /** After about this time, or twice as long, another node sends the requests of a node that died. */
 const stalledMs = 15_000
@@ -77,8 +77,9 @@ export class Deliveries {
     const { url, secrets } = await this.#targetOf(job.data)
     // This node has no secret: the node that made the job has one.
     const goal = job.data.webhook ?? new URL(url).host
-    if (secrets.length === 0 || !this.#receivers.begin(goal)) {
-      await job.moveToDelayed(Date.now() + laterMs * (1 + Math.random()), token)
+    const inMs = secrets.length === 0 ? laterMs * (1 + Math.random()) : this.#receivers.begin(goal)
+    if (inMs !== null) {
+      await job.moveToDelayed(Date.now() + Math.round(inMs), token)
       throw new DelayedError()
     }
     let isAccepted = false

@@ -1,28 +1,37 @@
 /**
- * Duty: keep a receiver that accepts nothing from taking all places for requests of this node.
+ * Duty: keep a receiver that accepts nothing from taking all places for requests of this node, and all of its time.
  * RECEIVER-1 A receiver that did not accept its last request gets only a few at a time. Once it accepts a request, it may have all places again.
+ * RECEIVER-2 What is too much for it comes again one after the other, however much that is: a backlog of a day costs a node no more than one of an hour.
  */
 
 /** How many requests may be on their way to a receiver that refuses. */
 const refusingMost = 3
 /** How many receivers that refuse are remembered. */
 const knownMost = 1_000
+/** A request that has no place comes again after this long at least, and so long after the one that was sent back before it. */
+const laterMs = 10_000
+const apartMs = 50
 
 interface Receiver {
   underWay: number
   refuses: boolean
+  /** When the request comes again that was sent back last. */
+  laterAt: number
 }
 
 export class Receivers {
   readonly #known = new Map<string, Receiver>()
 
-  /** Returns false if it has too many on their way. Otherwise the caller must call `end`. */
-  begin(goal: string): boolean {
-    const receiver = this.#known.get(goal) ?? { underWay: 0, refuses: false }
-    if (receiver.refuses && receiver.underWay >= refusingMost) return false
+  /** Returns null, and the caller must call `end`; or, if too many are on their way, in how many ms the request should come again. */
+  begin(goal: string, now = performance.now()): number | null {
+    const receiver = this.#known.get(goal) ?? { underWay: 0, refuses: false, laterAt: 0 }
+    if (receiver.refuses && receiver.underWay >= refusingMost) {
+      receiver.laterAt = Math.max(now + laterMs, receiver.laterAt + apartMs)
+      return receiver.laterAt - now
+    }
     receiver.underWay++
     this.#known.set(goal, receiver)
-    return true
+    return null
   }
 
   end(goal: string, isAccepted: boolean): void {
