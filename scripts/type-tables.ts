@@ -112,6 +112,12 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     ['src/notify/result-teller.ts', 'WebhookSettings'],
     ['src/runtime/node/running-node.ts', 'TroupeNode'],
   ],
+  'docs/api.md': [
+    ['src/api/api.ts', 'StartApiOptions'],
+    ['src/http/client.ts', 'HttpOptions'],
+    ['src/http/follow.ts', 'FollowOptions'],
+    ['src/http/follow.ts', 'StreamedEvent'],
+  ],
 }
 
 /** The shapes of what `--json` prints. Names of fields say most of it, so that a field needs no comment here. */

@@ -14,24 +14,27 @@ import { builtPage } from './page.ts'
 import { Server } from './server.ts'
 
 export interface StartApiOptions {
-  /** Default: redis://127.0.0.1:6379. */
+  /** The environment is not read. Default: redis://127.0.0.1:6379. */
   readonly redisUrl?: string | undefined
+  /** Keeps several troupes apart that share one Redis. Default: troupe. */
   readonly namespace?: string | undefined
+  /** Refused if the namespace has another number. */
   readonly partitions?: number | undefined
-  /** Default: 127.0.0.1. */
+  /** The address on which it listens. On another one than the loopback address it needs tokens. Default: 127.0.0.1. */
   readonly host?: string | undefined
-  /** 0: a port that is free. Default: 7333. */
+  /** The port on which it listens; 0: one that is free. Default: 7333. */
   readonly port?: number | undefined
-  /** Who may call. Without tokens only this machine may, and it may do everything. */
+  /** Who may call: entries as `troupe token create` writes them. Default: only this machine may, and it may do everything. */
   readonly tokens?: readonly TokenEntry[] | undefined
   /** Names by which the server is called, beside its address: `troupe.example.com`. */
   readonly hostNames?: readonly string[] | undefined
-  /** True if the server changes nothing. */
+  /** True if the server changes nothing. Default: false. */
   readonly isReadOnly?: boolean | undefined
   /** The page: its folder, or false for none. Default: the built one, if there is one. */
   readonly page?: string | false | undefined
   /** `allowPrivateAddresses`: endpoints of webhooks may be addresses of this machine and of private networks. Default: no. */
   readonly webhooks?: ConnectOptions['webhooks']
+  /** Gets warnings and errors as `(fields, message)`: pino(), console, … Default: none. */
   readonly logger?: LoggerLike | undefined
   /** How many requests one caller may send within ten seconds. Default 1 000. */
   readonly rate?: number | undefined

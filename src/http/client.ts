@@ -8,9 +8,9 @@ import type { paths } from './paths.ts'
 export interface HttpOptions {
   /** Where the API is: `http://127.0.0.1:7333`. */
   readonly url: string
-  /** An access token. */
+  /** An access token. A server without tokens needs none. */
   readonly token?: string | undefined
-  /** Default: the fetch of the platform. */
+  /** Makes the requests. Default: the fetch of the platform. */
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined
 }
 

@@ -10,10 +10,12 @@ export interface FollowOptions extends HttpOptions {
   readonly path: string
   /** The `position` of the last event that was seen. Default: what the query says. */
   readonly after?: string | undefined
+  /** Ends the stream when it is aborted. */
   readonly signal?: AbortSignal | undefined
 }
 
 export interface StreamedEvent {
+  /** The type of the event. */
   readonly type: string
   /** The event as JSON says it: docs/reference/events.md. */
   readonly data: unknown

@@ -8,6 +8,7 @@
  */
 import { z } from 'zod'
 import { defaultSessionLimits } from '../../core/policy.ts'
+import type { DeepReadonly } from '../../core/read-only.ts'
 import { commonPermissions, isWithinFolder, type Permissions } from '../../core/worker/permissions.ts'
 import { ApiError } from '../problem.ts'
 
@@ -43,7 +44,7 @@ export const ceilingSchema = z.strictObject({
     })
     .optional(),
 })
-export type Ceiling = z.infer<typeof ceilingSchema>
+export type Ceiling = DeepReadonly<z.infer<typeof ceilingSchema>>
 
 /** The part of a caller that matters for a ceiling. */
 interface Ceiled {

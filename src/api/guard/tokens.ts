@@ -7,6 +7,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { ConfigError } from '../../core/errors.ts'
+import type { DeepReadonly } from '../../core/read-only.ts'
 import { ceilingSchema } from './ceiling.ts'
 import { type Caller, rights } from './rights.ts'
 
@@ -17,7 +18,7 @@ export const tokenEntry = z.strictObject({
   ceiling: ceilingSchema.exactOptional(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits'),
 })
-export type TokenEntry = z.infer<typeof tokenEntry>
+export type TokenEntry = DeepReadonly<z.infer<typeof tokenEntry>>
 
 const tokenCharsMin = 32
 
