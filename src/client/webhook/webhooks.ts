@@ -46,6 +46,7 @@ export interface WebhooksSettings {
 
 /** How long a secret that was replaced is valid beside the new one. */
 const previousMs = 24 * 3_600_000
+const previousMost = 5
 /** How often a change is begun again after it met another change. */
 const changesTried = 5
 
@@ -85,7 +86,7 @@ export class Webhooks {
       names: names ?? null,
       include,
       secret,
-      previous: null,
+      previous: [],
       isEnabled: true,
       createdAt: await store.now(),
       createdBy: actor,
@@ -143,8 +144,8 @@ export class Webhooks {
   }
 
   /**
-   * Gives it a new secret, which no other call shows. For 24 hours requests are signed with both, so that its receiver can change to the new one
-   * meanwhile. `atOnce: true`: the old one, which may be known to others, ends now.
+   * Gives it a new secret, which no other call shows. For 24 hours requests are signed with the old one, too, so that its receiver can change to the new
+   * one meanwhile, also if it is given another one again. `atOnce: true`: all old ones, which may be known to others, end now.
    */
   async rotate(id: string, options: RotateWebhook = {}): Promise<WebhookWithSecret> {
     checkOptions('webhooks.rotate', options, rotateRules, InputError)
@@ -152,7 +153,12 @@ export class Webhooks {
     const changed = await this.#change(id, (record, now) => ({
       ...record,
       secret,
-      previous: options.atOnce ? null : { secret: record.secret, until: now + previousMs },
+      previous: options.atOnce
+        ? []
+        : [
+            { secret: record.secret, until: now + previousMs },
+            ...record.previous.filter(({ until }) => until > now),
+          ].slice(0, previousMost),
     }))
     return { ...(await this.#withHealth(changed)), secret }
   }
@@ -310,6 +316,6 @@ function webhookOf(
     state: !isEnabled ? 'disabled' : failing === null ? 'enabled' : 'failing',
     deliveredAt,
     failing,
-    previousSecretUntil: previous?.until ?? null,
+    previousSecretUntil: previous[0]?.until ?? null,
   }
 }

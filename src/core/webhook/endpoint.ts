@@ -11,6 +11,12 @@ import { type NoticeType, noticeTypes } from './notice.ts'
 export const includes = ['ids', 'result'] as const
 export type Include = (typeof includes)[number]
 
+interface OldSecret {
+  readonly secret: string
+  /** Requests are signed with it until then, in ms since 1970. */
+  readonly until: number
+}
+
 export interface EndpointRecord {
   readonly url: string
   readonly types: readonly NoticeType[]
@@ -20,8 +26,8 @@ export interface EndpointRecord {
   readonly names: readonly string[] | null
   readonly include: Include
   readonly secret: string
-  /** The secret before it, which is valid until then, in ms since 1970. */
-  readonly previous: { readonly secret: string; readonly until: number } | null
+  /** The secrets before it, the newest first. Nobody knows which of them its receiver has. */
+  readonly previous: readonly OldSecret[]
   readonly isEnabled: boolean
   readonly createdAt: number
   readonly createdBy: string | null
@@ -47,7 +53,7 @@ export function decodeEndpoint(text: string): EndpointRecord | null {
     names: texts(value.names),
     include: value.include === 'result' ? 'result' : 'ids',
     secret: value.secret,
-    previous: typeof previous?.secret === 'string' ? { secret: previous.secret, until: previous.until } : null,
+    previous: Array.isArray(previous) ? previous.filter(isOldSecret) : [],
     isEnabled: value.isEnabled === true,
     createdAt: Number(value.createdAt) || 0,
     createdBy: textOr(value.createdBy),
@@ -64,9 +70,13 @@ function texts(value: unknown): readonly string[] | null {
   return Array.isArray(value) && value.every((text) => typeof text === 'string') ? value : null
 }
 
+function isOldSecret(value: unknown): value is OldSecret {
+  return isObject(value) && typeof value.secret === 'string' && typeof value.until === 'number'
+}
+
 /** The secrets with which a request is signed at this moment. */
 export function secretsAt({ secret, previous }: EndpointRecord, now: number): string[] {
-  return previous === null || previous.until <= now ? [secret] : [secret, previous.secret]
+  return [secret, ...previous.filter(({ until }) => until > now).map((old) => old.secret)]
 }
 
 /** Whether the endpoint wants to be told of this. */

@@ -147,7 +147,7 @@ export const record: EndpointRecord = {
   names: null,
   include: 'ids',
   secret: 'whsec_1',
-  previous: null,
+  previous: [],
   isEnabled: true,
   createdAt: 1,
   createdBy: null,
