@@ -44,19 +44,28 @@ test(
 )
 
 test(
-  'a decision that was sent cannot be taken back',
+  'a decision is sent as soon as the page is left, and then cannot be taken back',
   inBrowser(async (page) => {
     const session = await create('clerk')
+    await page.clock.install()
     await page.goto(rig.url(`sessions/${session}`))
-    await page.getByRole('button', { name: 'Approve' }).first().click()
+    const approve = page.getByRole('button', { name: 'Approve' }).first()
+    await approve.waitFor()
+    // From here on no time passes in the page.
+    await page.clock.pauseAt(await page.evaluate(() => Date.now() + 600_000))
+    await approve.click()
     const answer = Promise.withResolvers<void>()
     await page.route('**/v1/approvals/*', async (route) => {
       await answer.promise
       await route.continue()
     })
     const sent = page.waitForRequest(/v1\/approvals\/./)
-    await page.evaluate(() => dispatchEvent(new Event('pagehide')))
+    await page.evaluate(() => {
+      Object.defineProperty(document, 'visibilityState', { value: 'hidden' })
+      document.dispatchEvent(new Event('visibilitychange'))
+    })
     await sent
+    await page.clock.resume()
     await page.keyboard.press('u')
     // By then the page has drawn what the key does.
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
@@ -67,7 +76,7 @@ test(
 )
 
 test(
-  'a key does nothing to the call that came into the place of the chosen one',
+  'a key does nothing to a call that is being edited, nor to one that came into the place of the chosen one',
   inBrowser(async (page) => {
     const [first] = [await create('clerk'), await create('clerk')]
     const asked = await waitUntil('both calls wait', async () => {
@@ -77,6 +86,10 @@ test(
     await page.goto(rig.url(`approvals?ask=${asked?.id}`))
     const chosen = page.locator('article[data-chosen=true]')
     await chosen.waitFor()
+    await page.keyboard.press('e')
+    await page.getByLabel('draft').press('a')
+    expect(await page.getByText('Decided.').count()).toBe(0)
+    await page.keyboard.press('Escape')
     await rig.api.post(`/v1/approvals/${asked?.id}`, { decision: 'approve', hash: asked?.hash })
     await chosen.waitFor({ state: 'detached', timeout: 20_000 })
     await page.keyboard.press('a')

@@ -38,7 +38,8 @@ export function ApprovalsScreen(): ReactNode {
   useKeys('Approvals', [
     { key: 'j', does: 'next', run: () => go(1) },
     { key: 'k', does: 'the one before', run: () => go(-1) },
-    { key: 'a', does: 'approve', run: () => chosen && decide([chosen], { decision: 'approve' }) },
+    // While a form is open, the reader means something else than the call as it is.
+    { key: 'a', does: 'approve', run: () => chosen && mode === 'look' && decide([chosen], { decision: 'approve' }) },
     { key: 'd', does: 'deny, and say why', run: () => chosen && open('deny', chosen) },
     { key: 'e', does: 'edit the arguments', run: () => chosen && open('edit', chosen) },
     { key: 'Escape', does: 'back; pick none', run: () => (mode === 'look' ? picked.clear() : setMode('look')) },

@@ -1,6 +1,7 @@
 /**
  * Duty: decisions about approvals, one or several at once, which can be taken back for a few seconds before they are sent.
- * DECISIONS-1 A decision that was not taken back is sent once, also if the page is closed before its time. Once it is sent, it cannot be taken back.
+ * DECISIONS-1 A decision that was not taken back is sent once, also if the page is closed or left before its time: a telephone may end a page that is out
+ * of sight without a word. Once it is sent, it cannot be taken back.
  * DECISIONS-2 It carries the hash of what the reader saw: if the arguments have changed since, the server refuses it.
  */
 import type { Approval } from '../../../client/person/approvals.ts'
@@ -91,8 +92,12 @@ async function sendSome(approvals: readonly Approval[], choice: Choice): Promise
   }
 }
 
-addEventListener('pagehide', () => {
+function sendAll(): void {
   for (const one of waiting) void sendNow(one)
+}
+addEventListener('pagehide', sendAll)
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'hidden') sendAll()
 })
 
 /** What was decided here, by the id of its approval, while the server has not answered yet. */
