@@ -4,7 +4,7 @@
  * APP-1 The order is: host and origin, address, caller and right, rate, body, schema, handler. The caller is told of the check that fails first.
  * APP-2 No route can be added without a right: the server would not start.
  */
-import type { IncomingMessage } from 'node:http'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import rateLimit from '@fastify/rate-limit'
 import {
   type FastifyInstance,
@@ -24,7 +24,7 @@ import { checkOrigin } from './guard/origin.ts'
 import type { Caller, Right } from './guard/rights.ts'
 import { openApiDocument } from './openapi.ts'
 import { addPage } from './page.ts'
-import { ApiError, problem } from './problem.ts'
+import { ApiError, type HttpCode, problem } from './problem.ts'
 import { ofThrown } from './refusal.ts'
 import { checkRequestPart } from './request-schema.ts'
 import { optionsOf } from './route-options.ts'
@@ -148,22 +148,30 @@ function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyRep
   reply.code(problem.status).type('application/problem+json').send(JSON.stringify(problem))
 }
 
+function refusalOf(code: string | undefined): { status: number; code: HttpCode; detail: string } {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return { status: 431, code: 'request_too_large', detail: `the headers have more than ${headerBytesMax} bytes.` }
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return {
+        status: 408,
+        code: 'request_malformed',
+        detail: `the request took more than ${arriveMsMax} ms to arrive.`,
+      }
+    default:
+      return { status: 400, code: 'request_malformed', detail: 'this is no request of HTTP that the server reads.' }
+  }
+}
+
 /** Closes a connection whose bytes are no HTTP request, or came too slowly. */
 function closeWith400(error: Error & { readonly code?: string }, socket: import('node:net').Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const isLong = error.code === 'HPE_HEADER_OVERFLOW'
-  const status = isLong ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-  const body = JSON.stringify(
-    problem(
-      status,
-      isLong ? 'request_too_large' : 'request_malformed',
-      'this is no request of HTTP that the server reads.',
-    ),
-  )
+  const { status, code, detail } = refusalOf(error.code)
+  const body = JSON.stringify(problem(status, code, detail))
   socket.end(
-    `HTTP/1.1 ${status} Bad Request\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
 }

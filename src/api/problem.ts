@@ -78,6 +78,7 @@ const titles: Readonly<Record<number, string>> = {
   403: 'Not allowed',
   404: 'Not found',
   406: 'Not acceptable',
+  408: 'Too slow',
   409: 'The state does not allow it',
   411: 'Length required',
   413: 'Too large',

@@ -103,7 +103,7 @@ async function seriousFindings(page: Page): Promise<string[]> {
 }
 
 test(
-  'a list goes on where a page of it has none, and costs by model have no rows of those by kind',
+  'a list goes on where a page of it has none, costs by model have no rows of those by kind, and a session that is gone is said to be',
   inBrowser(async (page) => {
     await create('resting', { name: 'far back' })
     const nextCursor = await create('resting')
@@ -128,6 +128,13 @@ test(
     await page.getByRole('button', { name: 'by model' }).click()
     await page.getByRole('cell', { name: 'm', exact: true }).waitFor()
     expect(await page.locator('tbody tr').count()).toBe(1)
+
+    await page.goto(rig.url(`sessions/${nextCursor}`))
+    await page.getByRole('button', { name: 'Fork' }).waitFor()
+    const gone = { code: 'session_not_found', detail: 'it may have been pruned.' }
+    await page.route(`**/v1/sessions/${nextCursor}`, (route) => route.fulfill({ status: 404, json: gone }))
+    await page.getByRole('alert').getByText('it may have been pruned.').waitFor()
+    expect(await page.getByRole('button', { name: 'Fork' }).count()).toBe(1)
   }),
 )
 

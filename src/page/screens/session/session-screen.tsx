@@ -3,10 +3,12 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { type ComponentType, type ReactNode, useMemo } from 'react'
 import { escapeLine } from '../../../cli/terminal/escape.ts'
 import type { Report, WorkerReport } from '../../../client/report.ts'
+import { ApiError } from '../../api/http.ts'
 import { useReport } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'
 import { useTitle } from '../../app/title.tsx'
 import { Waiting } from '../../parts/state/empty.tsx'
+import { Text } from '../../parts/text/text.tsx'
 import { ConversationTab } from './conversation/conversation-tab.tsx'
 import { EventList } from './event-list.tsx'
 import { useLiveSession } from './live-session.ts'
@@ -47,9 +49,19 @@ export function SessionScreen(): ReactNode {
   return (
     <SessionContext value={value}>
       <Waiting query={{ ...query, data: report }} what="the session" />
+      {report !== undefined && query.error !== null && isRefusal(query.error) && (
+        <p className="bad" role="alert">
+          <Text text={query.error.message} />
+        </p>
+      )}
       {report !== undefined && <SessionBody report={report} />}
     </SessionContext>
   )
+}
+
+/** The session was pruned, or the reader may not see it any more: what is shown stays as it was. */
+function isRefusal(error: Error): boolean {
+  return error instanceof ApiError && error.status >= 400 && error.status < 500
 }
 
 function SessionBody({ report }: { readonly report: Report }): ReactNode {
