@@ -10,6 +10,7 @@ import { call, say, together } from '../../../../src/models/local/scripted-model
 import { RedisBlobStore } from '../../../../src/store/blob-store.ts'
 import { expectSound, isParked, openAsks, pay, resultOf, tools } from '../../../support/approvals.ts'
 import { changedStore } from '../../../support/changed-store.ts'
+import { auditLines } from '../../../support/fault/oracle.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -64,6 +65,20 @@ describe('a message that interrupts', () => {
     expect(model.requests).toHaveLength(2)
     expect(shown(model.requests[1]?.messages).at(-1)).toBe('user: look | do not look')
     await expectSound(troupe)
+  })
+
+  test('a message that interrupts is read before one that waits, and the audit finds nothing amiss meanwhile', async () => {
+    const { model, open } = gated([say('never'), say('Other.')], [1, 2])
+    await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions, model }) } })
+    const session = await troupe.create('agent', 'go', { keepOpen: true })
+    await isRunning(session, 'AwaitingLLMResponse')
+    await messageOf(session, 'later', 'queue')
+    await messageOf(session, 'now', 'interrupt')
+    await waitUntil('the interrupt is read', async () => model.requests.length === 2)
+    expect(shown(model.requests[1]?.messages)).toEqual(['user: go | now'])
+    expect(await auditLines(troupe.redis, troupe.namespace)).toEqual([])
+    open(2)
+    await session.result({ run: 2 })
   })
 
   test('a message that interrupts ends running tools, answers each open call once, and leaves no call without a result [1.49]', async () => {
