@@ -20,19 +20,26 @@ export interface Readers {
 export function readersOf(places: Places, deadlineMs: number): Readers {
   return {
     inspect: places.map(({ redis, keys, partition }) =>
-      guardedReads(new InspectStore(redis, keys, partition, places.first), deadlineMs),
+      guardedReads(new InspectStore(redis, keys, partition, places.first), deadlineMs, where(places, partition)),
     ),
     audits: places.map(({ redis, caller, keys, partition }) =>
-      guardedReads(new AuditStore(redis, caller, keys, partition, deadlineMs), deadlineMs),
+      guardedReads(new AuditStore(redis, caller, keys, partition, deadlineMs), deadlineMs, where(places, partition)),
     ),
-    pools: places.map(({ redis, keys }) => guardedReads(new PoolStore(redis, keys), deadlineMs)),
+    pools: places.map(({ redis, keys, partition }) =>
+      guardedReads(new PoolStore(redis, keys), deadlineMs, where(places, partition)),
+    ),
   }
+}
+
+/** For errors: of several partitions, one may be at a server that is away (`troupe partition list` says where each is). */
+function where({ all }: Places, partition: number): () => string {
+  return () => (all.length > 1 ? ` of partition ${partition}` : '')
 }
 
 /** `stores`: what changes sessions, by partition. */
 export function asksOf(places: Places, stores: readonly SessionStore[], deadlineMs: number): readonly AsksPlace[] {
   return places.map(({ redis, keys, partition }) => ({
-    asks: guardedReads(new AskStore(redis, keys), deadlineMs),
+    asks: guardedReads(new AskStore(redis, keys), deadlineMs, where(places, partition)),
     store: stores[partition] as SessionStore,
   }))
 }
@@ -44,7 +51,7 @@ export function lettersOf(
   deadlineMs: number,
 ): readonly DeadLettersPlace[] {
   return places.map(({ redis, keys, partition }) => ({
-    letters: guardedReads(new LetterStore(redis, keys), deadlineMs),
+    letters: guardedReads(new LetterStore(redis, keys), deadlineMs, where(places, partition)),
     store: stores[partition] as SessionStore,
     inspect: inspect[partition] as InspectStore,
   }))

@@ -29,8 +29,8 @@ export async function guarded<T>(doing: string, read: () => Promise<T>, deadline
   }
 }
 
-/** The same object, with every method that returns a promise guarded. */
-export function guardedReads<Store extends object>(store: Store, deadlineMs: number): Store {
+/** The same object, with every method that returns a promise guarded. `where`: what it reads from, as the end of a phrase. */
+export function guardedReads<Store extends object>(store: Store, deadlineMs: number, where = () => ''): Store {
   return new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target)
@@ -44,7 +44,7 @@ export function guardedReads<Store extends object>(store: Store, deadlineMs: num
           isFirst = false
           return first
         }
-        return guarded(`reading ${String(name)}`, read, deadlineMs)
+        return guarded(`reading ${String(name)}${where()}`, read, deadlineMs)
       }
     },
   })

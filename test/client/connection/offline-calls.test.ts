@@ -25,12 +25,19 @@ test('calls that were given up are not made when Redis is back, however many the
   redis.disconnect()
 })
 
-test('a look at deliveries ends in time while Redis stands still', async () => {
+test('a look at deliveries or at a worker ends in time while Redis stands still, and names the partition', async () => {
   await using server = await RedisServer.start({ durability: 'none' })
-  await using client = await connectInternal({ redisUrl: server.url, namespace: newNamespace(), deadlineMs: 500 })
+  await using client = await connectInternal({
+    redisUrl: server.url,
+    namespace: newNamespace(),
+    partitions: 2,
+    deadlineMs: 500,
+  })
   expect(await client.webhooks.deliveries()).toEqual([])
   server.freeze()
   const [list, one] = [client.webhooks.deliveries(), client.webhooks.delivery('x')]
   for (const call of [list, one]) await expect(call).rejects.toMatchObject({ code: 'store_unavailable' })
+  const message = expect.stringMatching(/^Redis cannot be reached \(reading \w+ of partition 1: no answer/)
+  await expect(client.workers.get(newId(1)).report()).rejects.toMatchObject({ message })
   server.thaw()
 })
