@@ -152,8 +152,8 @@ function waysOn({ sessionId, parentId }: Assignment): string {
   return `, then let the run go on and say what became of the call: troupe session retry ${sessionId} --unknown done (or failed, or again)`
 }
 
-/** A copy of the input for `reconcile`, so that `run` does not see what `reconcile` changes in it. */
-function ownInput({ call, input, isLost }: LocalCall | LostCall, tool: Tool): unknown {
+/** A copy of the input for `reconcile` or a recipe, so that `run` does not see what they change in it. */
+export function ownInput({ call, input, isLost }: LocalCall | LostCall, tool: Tool): unknown {
   if (isLost) return structuredClone(input)
   const checked = checkArguments(tool, call)
   return checked.ok ? checked.value : input

@@ -40,6 +40,7 @@ import {
   failureOf,
   type LocalCall,
   noteThrown,
+  ownInput,
   partsOf,
   type Retry,
   recordResult,
@@ -74,13 +75,13 @@ const stopped: StepEnd = { kind: 'stopped' }
 /** Returns null if the call has no steps, and runs by the `run` of its tool. */
 export async function runRecipe(host: CallsHost, local: LocalCall): Promise<CallsEnd | null> {
   const { journal } = host
-  const { tool, input, call } = local
+  const { tool, call } = local
   let plan: PlannedRecipe | null
   try {
     const what = `recipe of tool "${tool.name}"`
     const { renewEveryMs } = journal.turn.host.policy
     plan = runUserPart(what, () =>
-      watchLoop(() => planRecipe(tool, structuredClone(input)), what, renewEveryMs, journal.log),
+      watchLoop(() => planRecipe(tool, ownInput(local, tool)), what, renewEveryMs, journal.log),
     )
   } catch (thrown) {
     return evaluationFailed(host, local, thrown)

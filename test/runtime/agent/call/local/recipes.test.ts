@@ -88,6 +88,18 @@ describe('a recipe', () => {
     ])
   })
 
+  test('a recipe gets its arguments as the schema of its tool returns them', async () => {
+    const input = z.object({ url: z.string().transform((text) => new URL(text)) })
+    const recipe = defineTool({
+      name: 'report',
+      description: 'Reports.',
+      input,
+      recipe: ({ url }) => ({ serial: [{ tool: double, arguments: { n: url.pathname.length } }] }),
+    })
+    await using made = await outputOf([recipe, double], { url: 'https://example.com/abc' })
+    expect(made.output).toContain('8')
+  })
+
   test.each([1, 2])('a recipe of %d steps gets as much of a long output as any other', async (steps) => {
     const long = tool('long', () => 'x'.repeat(300_000))
     const recipe = recipeOf(() => ({
