@@ -41,14 +41,12 @@ describe('a source of tools that rejects', () => {
   })
 
   test('a source of tools that rejects fails the attempt of the open calls, in a turn that takes them over', async () => {
-    const open: (this: Toolbox) => ReturnType<Toolbox['open']> = Object.getOwnPropertyDescriptor(
-      Toolbox.prototype,
-      'open',
-    )?.value
+    const open: (this: Toolbox, ...turn: Parameters<Toolbox['open']>) => ReturnType<Toolbox['open']> =
+      Object.getOwnPropertyDescriptor(Toolbox.prototype, 'open')?.value
     let asked = 0
-    vi.spyOn(Toolbox.prototype, 'open').mockImplementation(async function (this: Toolbox) {
+    vi.spyOn(Toolbox.prototype, 'open').mockImplementation(async function (this: Toolbox, turn) {
       if (++asked > 1) throw new TerminalError('gone')
-      return open.call(this)
+      return open.call(this, turn)
     })
     const model = recordedModel('test/m', [call('look'), say('never')])
     await using troupe = await TestTroupe.connect()
