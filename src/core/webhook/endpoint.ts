@@ -53,7 +53,8 @@ export function decodeEndpoint(text: string): EndpointRecord | null {
     names: texts(value.names),
     include: value.include === 'result' ? 'result' : 'ids',
     secret: value.secret,
-    previous: Array.isArray(previous) ? previous.filter(isOldSecret) : [],
+    // A record that was written before an endpoint could have several has one, or null.
+    previous: [previous].flat().filter(isOldSecret),
     isEnabled: value.isEnabled === true,
     createdAt: Number(value.createdAt) || 0,
     createdBy: textOr(value.createdBy),
