@@ -23,9 +23,9 @@ import {
   type Definition,
   definitionMark,
   type FreeName,
-  type GivenOf,
   isDefinition,
-  type KindName,
+  type KnownName,
+  type TakenBy,
   type WorkerRef,
 } from './kind-types.ts'
 import { type CancelSelf, checkOnCancel } from './on-cancel.ts'
@@ -92,24 +92,25 @@ export interface Self<State = unknown, Reply = unknown> extends WorkerIdentity {
     name: string,
     work: (idempotencyKey: string) => Value | Promise<Value>,
   ): Promise<DeepReadonly<Value>>
-  /**
-   * Starts a child of the kind with this name, or of this definition: then the type of its input is known, and the input is checked at once. (For a
-   * name, the type is known once `troupe kinds --types` has written the kinds of the project.) Throws a LimitError if the session allows no deeper or
-   * no more children. The workers of the session are counted by the commit.
-   */
-  spawn<Name extends KindName>(
-    this: void,
-    kind: Name,
-    input: DeepReadonly<GivenOf<Name>>,
-    options?: SpawnOptions,
-  ): WorkerRef<GivenOf<Name>>
-  /** The same by a definition, or by a name of which the compiler knows nothing. */
+  /** Starts a child of the kind with this name, of which the compiler knows nothing. */
   spawn<Given, Name extends string = string>(
     this: void,
-    kind: (Name & FreeName<Name>) | Definition<Given>,
+    kind: Name & FreeName<Name>,
     input: NoInfer<DeepReadonly<Given>>,
     options?: SpawnOptions,
   ): WorkerRef<Given>
+  // The compiler reports errors in terms of the last overload.
+  /**
+   * Starts a child of this definition, or of the kind with this name: then the type of its input is known. An input is checked at once against the
+   * schema of a definition. (For a name, the type is known once `troupe kinds --types` has written the kinds of the project.) Throws a LimitError if
+   * the session allows no deeper or no more children. The workers of the session are counted by the commit.
+   */
+  spawn<Kind extends KnownName | Definition>(
+    this: void,
+    kind: Kind,
+    input: DeepReadonly<TakenBy<Kind>>,
+    options?: SpawnOptions,
+  ): WorkerRef<TakenBy<Kind>>
   /**
    * Sends an input message to any worker, by reference or id. `when`: the next run of a busy worker receives it (`queue`, the default),
    * or the run in progress (`steer`), which may be interrupted for it (`interrupt`).

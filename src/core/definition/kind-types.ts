@@ -42,6 +42,13 @@ export type KindName = Extract<keyof Kinds, string>
 export type GivenOf<Name extends KindName> =
   Kinds[Name] extends Definition<infer Given, infer _Result> ? Given : unknown
 
+/** A name of a kind of the project; any name if nothing declares them. */
+export type KnownName = [KindName] extends [never] ? string : KindName
+
+/** What the kind of this name, or of this definition, takes. */
+export type TakenBy<Kind extends string | Definition> =
+  (Kind extends KindName ? Kinds[Kind] : Kind) extends Definition<infer Given, infer _Result> ? Given : unknown
+
 /** What the kind of this name returns. */
 export type ReturnedBy<Name extends KindName> =
   Kinds[Name] extends Definition<infer _Given, infer Result> ? Result : unknown

@@ -42,8 +42,11 @@ export default defineWorker({
     if (message.kind === 'input') {
       const child = self.spawn('mail/reader', { url: 'a' })
       self.send(child, { url: 'b' })
-      // @ts-expect-error -- the url is a text
-      self.spawn('mail/reader', { url: 1 })
+      self.spawn(
+        'mail/reader',
+        // @ts-expect-error -- the url is a text: the error is here, and not at the kind
+        { url: 1 },
+      )
       // @ts-expect-error -- there is no such kind
       self.spawn('mail/raeder', { url: 'a' })
       return void self.spawn('walker', { depth: 1 })
