@@ -96,7 +96,9 @@ export class DelegatedCalls {
     const { permissions } = assignment
     const json = toJson(text, `the message to ${workerId}`)
     const mail = encodeLimitedInput(assignment.workerId, encodePermissions(permissions), json)
-    const reach = permissions.send === undefined ? agentReach : reachOf(permissions)
+    // A dry run changes nothing outside, whatever its permissions say.
+    const isWithin = permissions.send === undefined || assignment.isDryRun
+    const reach = isWithin ? agentReach : reachOf(permissions)
     const output: ToolOutput = { type: 'text', value: `Sent to ${workerId}.` }
     const result = this.#journal.entry('toolResult', { ...this.#parts(call, output), sent: [workerId] })
     const declined = await this.#journal.propose([result], { sends: [{ workerId, mail, reach }] })

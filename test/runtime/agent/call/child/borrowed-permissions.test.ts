@@ -47,6 +47,29 @@ test("an agent's message to a worker of another session is refused, and its mode
   expect(JSON.stringify(model.requests[1])).toContain('An agent sends within its session')
 })
 
+test("an agent's message of a dry run stays in its session, though its permissions name a worker of another one", async () => {
+  await using troupe = await TestTroupe.connect()
+  const sink = await troupe.create('sink', 'first', { keepOpen: true })
+  const model = recordedModel('test/agent', ({ messages }) => {
+    const last = JSON.stringify(messages.at(-1))
+    if (last.includes('write')) return call('send_message', { to: sink.rootId, text: 'hi' })
+    return say(last.includes('sends within its session') ? 'not sent' : 'ok')
+  })
+  const sinks = defineWorker({ receive: (_message, self) => self.reply(null) })
+  await troupe.startNode({ agent: defineWorker({ instructions: 'x', model, spawns: ['sink'] }), sink: sinks })
+  const permissions = { send: [sink.rootId] }
+  const session = await troupe.create('agent', 'go', { keepOpen: true, permissions })
+  await session.result({ run: 1 })
+  const dry = await session.fork({ dryRun: true })
+  await dry.root.send('write')
+  expect(await dry.result({ run: 2 })).toMatchObject({ value: { text: 'not sent' } })
+  await session.root.send('write')
+  expect(await session.result({ run: 2 })).toMatchObject({ value: { text: 'ok' } })
+  await sink.result({ run: 2 })
+  const received = (await troupe.history(sink.rootId)).filter(({ type }) => type === 'received')
+  expect(received).toHaveLength(2)
+})
+
 test('a worker without the right to send fails with the code that says so', async () => {
   await using troupe = await TestTroupe.start({ workers: { asker } })
   const other = await troupe.create('asker', null, { keepOpen: true })
