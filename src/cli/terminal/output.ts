@@ -1,6 +1,6 @@
 /**
  * Duty: the two streams. Data goes to stdout, everything else to stderr; with --json stdout is one object per line.
- * OUT-1 If a reader goes away (`| head`), the command writes no more, and goes on.
+ * OUT-1 If a reader goes away (`| head`), the command writes no more, and goes on. A command whose only work is to write ends (`readerLeft`).
  * OUT-2 Colours appear only where styleText wants them (terminal, NO_COLOR, FORCE_COLOR); the cursor moves only on a terminal that is
  *       not dumb.
  * OUT-3 Foreign text is escaped on its way out, also into a pipe, unless the person asked for it raw.
@@ -17,12 +17,16 @@ export interface JsonFlag {
 const columnsDefault = 80
 const closed = new Set<NodeJS.WriteStream>()
 let isDataLost = false
+const left = Promise.withResolvers<void>()
+/** Resolves when somebody has read enough of stdout, and closed it. This is noticed as something is written. */
+export const readerLeft: Promise<void> = left.promise
 
 /** Call it once, before anything is written. */
 export function surviveClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       closed.add(stream)
+      if (stream === process.stdout) left.resolve()
       // A reader that has seen enough is no error; a full disk is.
       if (error.code === 'EPIPE' || stream !== process.stdout) return
       isDataLost = true

@@ -88,6 +88,16 @@ describe.concurrent('troupe session follow', () => {
     await cli.project.ask(['session', 'cancel', sessionId])
   })
 
+  it('troupe session follow --json ends when its reader has read enough (OUT-1)', async () => {
+    const { sessionId } = await cli.submit('waits')
+    const running = cli.project.start(['session', 'follow', sessionId, '--json'])
+    await running.saw('run.started', 'stdout')
+    running.child.stdout?.destroy()
+    await cli.project.ask(['send', sessionId, 'more'])
+    expect(await running.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('goes on') as string })
+    await cli.project.ask(['session', 'cancel', sessionId])
+  })
+
   it('troupe session follow refuses a session that does not exist with one sentence', async () => {
     const { code, stderr } = await cli.project.ask(['session', 'follow', unknownId])
     expect(code).toBe(1)

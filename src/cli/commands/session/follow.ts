@@ -7,6 +7,7 @@ import { isRemoteLog } from '../../host/local-node.ts'
 import { queuedIn, UnhostedNotice } from '../../host/unhosted-notice.ts'
 import { addRawOption, type ConnectionFlags, type RawFlag } from '../../options.ts'
 import { commandEndMsMax, Interrupt } from '../../terminal/interrupt.ts'
+import { readerLeft } from '../../terminal/output.ts'
 import { sessionView } from '../../terminal/session-view.ts'
 import { Follower } from '../talk/follow.ts'
 import { printResult, tellRetry } from '../talk/print-result.ts'
@@ -59,15 +60,18 @@ async function follow(text: string, flags: FollowFlags): Promise<void> {
       (event) => flags.json === true || isRemoteLog(event, config.logLevel),
     )
     const howAgain = `Follow it again with: troupe session follow ${session.id}`
-    const { promise: interrupted, resolve, reject } = Promise.withResolvers<void>()
-    interrupt.signal.addEventListener('abort', () => resolve(), { once: true })
+    const interrupted = interrupt.first
+    const { promise: failed, reject } = Promise.withResolvers<never>()
+    // With --json nobody else sees what is written. Without it, the lines are on stderr.
+    const enough = flags.json === true ? readerLeft.then(() => 'enough' as const) : failed
     // Only this wait notices that Redis is away: the follower would wait for it in silence.
     session.result({ signal: interrupt.signal }).catch(reject)
-    await Promise.race([follower.ended, interrupted]).catch((thrown: unknown) => {
+    const how = await Promise.race([follower.ended, interrupted, failed, enough]).catch((thrown: unknown) => {
       if (thrown instanceof TransientError) view.tell(`troupe: session ${session.id} is not lost. ${howAgain}`)
       throw thrown
     })
-    const result = interrupt.signal.aborted ? undefined : await session.result({ signal: interrupt.signal })
+    const isLeft = interrupt.signal.aborted || how === 'enough'
+    const result = isLeft ? undefined : await session.result({ signal: interrupt.signal })
     if (result) await histories?.finish()
     view.end()
     if (result) {

@@ -7,6 +7,7 @@
 
 import type { Troupe } from '../../../client/client.ts'
 import type { Roster } from '../../../client/event/activity.ts'
+import { TransientError } from '../../../core/errors.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import { toComplaint } from '../../exit-code.ts'
 import { escapeLine } from '../../terminal/escape.ts'
@@ -83,7 +84,8 @@ export class FollowedHistories {
         more = page.length === pageSize
       }
     } catch (thrown) {
-      this.#broken.add(workerId)
+      // While Redis is away nothing is known of the history: the next event has it read from where it was.
+      if (!(thrown instanceof TransientError)) this.#broken.add(workerId)
       this.#view.tell(`troupe: the history of worker ${workerId} cannot be shown: ${safe(toComplaint(thrown).message)}`)
     }
   }
