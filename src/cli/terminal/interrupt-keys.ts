@@ -5,6 +5,7 @@
  * KEYS-3 A command in the background leaves the terminal alone: to change it would stop the command. Where nobody can tell, Esc does nothing.
  */
 import { readFileSync } from 'node:fs'
+import { surviveLoss } from './lost-terminal.ts'
 
 type Signal = 'SIGINT' | 'SIGTSTP' | 'SIGQUIT'
 
@@ -44,6 +45,7 @@ export class InterruptKeys implements Disposable {
     this.#send = send
     this.#isForeground = isForeground
     if (!stdin.isTTY) return
+    surviveLoss(stdin)
     this.#read()
     process.on('SIGCONT', this.#read)
   }

@@ -5,6 +5,7 @@
  * TYPED-3 Where stdin was read to its end before, such as by `-`, nobody types any more: that is its end here, too.
  */
 import { createInterface, type Interface } from 'node:readline'
+import { hasEnded, surviveLoss } from './lost-terminal.ts'
 import { canDraw } from './output.ts'
 
 /** `end`: Ctrl+D, or the end of the pipe. `interrupt`: Ctrl+C at the prompt, or the signal of the caller. */
@@ -14,11 +15,6 @@ type Typed =
   | { readonly kind: 'interrupt' }
 
 const promptText = '> '
-
-/** A reader of a stream that has ended already would wait for its end for ever. */
-export function hasEnded(stdin: Pick<NodeJS.ReadStream, 'readableEnded' | 'destroyed'>): boolean {
-  return stdin.readableEnded || stdin.destroyed
-}
 
 export class MessagePrompt implements Disposable {
   readonly #stdin: NodeJS.ReadStream
@@ -57,7 +53,9 @@ export class MessagePrompt implements Disposable {
 
   #ask(signal: AbortSignal, text: string): Promise<Typed> {
     const { promise, resolve } = Promise.withResolvers<Typed>()
+    surviveLoss(this.#stdin)
     const reader = createInterface({ input: this.#stdin, output: this.#stderr, terminal: true, history: this.#history })
+    surviveLoss(reader)
     const onAbort = () => resolve({ kind: 'interrupt' })
     signal.addEventListener('abort', onAbort, { once: true })
     reader.on('history', (history) => (this.#history = [...history]))

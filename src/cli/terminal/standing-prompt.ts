@@ -8,7 +8,7 @@ import { createInterface, type Interface, type Key } from 'node:readline'
 import { Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { DrawnLines } from './drawn-lines.ts'
-import { hasEnded } from './message-prompt.ts'
+import { hasEnded, surviveLoss } from './lost-terminal.ts'
 import { canDraw, write } from './output.ts'
 import { breakText, textWidth } from './text-width.ts'
 
@@ -24,8 +24,10 @@ export interface PromptKeys {
   readonly onEscape: () => void
   /** Called for Ctrl+C. */
   readonly onInterrupt: () => void
-  /** Ctrl+D in an empty line, or the end of the terminal. */
+  /** Ctrl+D in an empty line. */
   readonly onEnd: () => void
+  /** The terminal is gone: the person asked for nothing. */
+  readonly onLost: () => void
   /** The lines that Tab may make of the typed one. */
   readonly complete: (line: string) => readonly string[]
 }
@@ -54,6 +56,7 @@ export class StandingPrompt implements Disposable {
     this.#stdin = stdin
     this.#stream = stream
     this.#lines = new DrawnLines(stream)
+    surviveLoss(stdin)
   }
 
   /** Whether a person can type here. */
@@ -80,10 +83,11 @@ export class StandingPrompt implements Disposable {
       completer: (line: string) => this.#complete(line),
     })
     this.#reader = reader
+    surviveLoss(reader)
     reader.on('history', (history) => (this.#history = [...history]))
     reader.on('line', (line) => this.#enter(line, false))
     reader.on('SIGINT', this.#keys.onInterrupt)
-    reader.on('close', this.#keys.onEnd)
+    reader.on('close', this.#onClose)
     reader.on('SIGCONT', this.#draw)
     this.#stdin.on('keypress', this.#onKey)
     this.#stream.on('resize', this.#draw)
@@ -99,7 +103,7 @@ export class StandingPrompt implements Disposable {
     this.#timer = undefined
     this.#stdin.off('keypress', this.#onKey)
     this.#stream.off('resize', this.#draw)
-    reader.off('close', this.#keys.onEnd)
+    reader.off('close', this.#onClose)
     reader.close()
     this.#lines.wipe()
   }
@@ -137,6 +141,8 @@ export class StandingPrompt implements Disposable {
   refresh(): void {
     if (this.#reader) this.#timer ??= setTimeout(this.#draw, drawEveryMs)
   }
+
+  readonly #onClose = (): void => (hasEnded(this.#stdin) ? this.#keys.onLost() : this.#keys.onEnd())
 
   readonly #onKey = (_text: string | undefined, key: Key): void => {
     const reader = this.#reader

@@ -88,6 +88,18 @@ test('Ctrl+C while the conversation closes ends the wait for its last answer (LI
   await terminal.showsLine(/closes once what waits has its answer/)
 })
 
+test('a terminal that is lost during an answer leaves the conversation open (LIVE-TALK-1)', async () => {
+  await using talk = await talkWith(patient)
+  const { terminal } = talk
+  terminal.type('wait\r')
+  await terminal.showsLine(/^talker {2}waiting/)
+  // To set the mode of a terminal that is gone is an error.
+  Object.assign(terminal.stdin, { setRawMode: () => terminal.stdin.emit('error', new Error('setRawMode EIO')) })
+  terminal.close()
+  expect(await talk.ended).toBe(130)
+  await terminal.showsLine(/stays open/)
+})
+
 test('Ctrl+C before the conversation begins is a signal (LIVE-TALK-2)', () => {
   const terminal = new TypedTerminal()
   using _ = new LiveTalk({ stdin: terminal.stdin, stream: terminal.screen.stream })

@@ -19,6 +19,7 @@ function stand(columns = 41) {
       onEscape: () => said.push('escape'),
       onInterrupt: () => said.push('interrupt'),
       onEnd: () => said.push('end'),
+      onLost: () => said.push('lost'),
       complete: (line) => ['/kinds', '/kind'].filter((word) => word.startsWith(line)),
     },
     terminal.stdin,

@@ -18,6 +18,11 @@ export class TypedTerminal {
     this.#keys.write(text)
   }
 
+  /** The terminal is gone. */
+  close(): void {
+    this.#keys.end()
+  }
+
   /** Waits until the screen has exactly these lines. */
   shows(...lines: string[]): Promise<unknown> {
     return this.#waits(`the screen shows ${JSON.stringify(lines)}`, (seen) => seen.join('\n') === lines.join('\n'))

@@ -62,6 +62,7 @@ export class DevTalk implements AsyncDisposable {
       onEnd: () => {
         this.#turn = this.#turn.then(options.onEnd)
       },
+      onLost: options.onEnd,
       complete: (line) => this.#completions(line),
     }
     this.prompt = new StandingPrompt(keys, options.terminal?.stdin, options.terminal?.stream)

@@ -1,7 +1,7 @@
 /**
  * Duty: the conversation of `troupe run --keep-open` at a terminal: the person types at any time, and sees what the session does.
  * LIVE-TALK-1 The person decides how it ends: Ctrl+D and /quit close the conversation once every message has its answer; Ctrl+C while nothing
- *             runs leaves it open. The command says which of the two happened. An error closes nothing.
+ *             runs leaves it open, and so does a lost terminal. The command says which of the two happened. An error closes nothing.
  * LIVE-TALK-2 Ctrl+C or Esc during an answer cancels that answer, and the conversation goes on. A second Ctrl+C leaves it. Where the command begins
  *             or ends, Ctrl+C is a signal as in any other command: it never waits for Redis, nor for a node.
  */
@@ -56,6 +56,7 @@ export class LiveTalk implements Disposable {
       onEnd: () => {
         this.#turn = this.#turn.then(() => this.#leave('close'))
       },
+      onLost: () => this.#leave('leave'),
       complete: (line) => completions(line),
     }
     this.#prompt = new StandingPrompt(keys, terminal.stdin, terminal.stream)
