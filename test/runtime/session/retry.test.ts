@@ -33,6 +33,25 @@ function counted(effect: 'pure' | 'idempotent' | 'once', run: (key: string) => u
   return { keys, tool }
 }
 
+test('a failed run goes on after its agent was configured, with what was set', async () => {
+  const { tool } = counted('pure', () => 'seen')
+  const other = recordedModel('test/other', () => say('done'))
+  const model = recordedModel('test/m', [call('look'), refusal])
+  await using troupe = await TestTroupe.start({
+    workers: { agent: defineWorker({ instructions: 'x', model, tools: [tool], retries: 0 }) },
+    modelsByName: { 'test/other': other },
+  })
+  const session = await troupe.create('agent', 'go', { keepOpen: true })
+  expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed' })
+  await session.root.configure({ model: 'test/other' })
+  expect(await session.retry()).toEqual({ run: 1, step: 'model call 2' })
+  expect(await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })).toMatchObject({
+    value: { text: 'done' },
+  })
+  expect(other.requests[0]?.messages).toEqual(model.requests[1]?.messages)
+  await expectSound(troupe)
+})
+
 describe('a job of an agent', () => {
   test('a retried job whose third model call failed makes that call again, and repeats no recorded step', async () => {
     const { keys, tool } = counted('once', () => 'seen')

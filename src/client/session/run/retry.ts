@@ -52,6 +52,15 @@ interface RetryContext {
 /** How long it waits before it looks again while children of the failed run are being cancelled. */
 const waitMs = 200
 const attempts = 50
+/** What may stand behind the failed run: what an agent did that was asked to compact, or was configured, and a summary that was taken back. */
+const ofOrders: ReadonlySet<Entry['type']> = new Set([
+  'ordered',
+  'orderRefused',
+  'configured',
+  'compacted',
+  'cleared',
+  'expanded',
+])
 /** Entries may be large. */
 const pageSize = 200
 
@@ -110,8 +119,12 @@ async function orderOf(
   const { record, historyLength } = row
   if (!record.hasFailed || record.status !== 'idle') throw notFailed(sessionId, 'active')
   const run = record.run - 1
-  const entries = await entriesOfRun(store, row, run)
-  if (entries.some((entry) => (entry.run ?? run) > run))
+  const all = await entriesOfRun(store, row, run)
+  const [entries, since] = [
+    all.filter((entry) => (entry.run ?? run) <= run),
+    all.filter((entry) => (entry.run ?? run) > run),
+  ]
+  if (!since.every(({ type }) => ofOrders.has(type)))
     throw impossible(sessionId, 'its history was changed from outside since, with an undo or a message')
   const facts = { run, epoch: record.epoch, at: Date.now(), next: historyLength, entries }
   const verdict = planRetry(facts, decision)

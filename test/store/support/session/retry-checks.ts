@@ -1,6 +1,8 @@
 /** Short checks of retried sessions, which run against scripts without one guard. */
 import { expect } from 'vitest'
+import { digestKey } from '../../../../src/core/ids.ts'
 import { defaultSpending } from '../../../../src/core/policy.ts'
+import { encodeOrder } from '../../../../src/core/worker/message/order.ts'
 import type { RetryOrder } from '../../../../src/store/session/session-store.ts'
 import type { CreateOptions, Place } from '../place.ts'
 import type { Check } from '../turn/checks.ts'
@@ -49,6 +51,19 @@ export const aRecordThatMovedOnIsNotRetried: Check = async (place) => {
   await fail()
   expect(await retry({ version: 7 })).toEqual({ kind: 'moved' })
   expect(await retry({ run: 2 })).toEqual({ kind: 'moved' })
+}
+
+export const anOrderLeavesTheFailure: Check = async (place) => {
+  const { root, node, fail, record } = await failed(place, { mode: 'conversation' })
+  await fail()
+  const digest = place.label(digestKey('compact', 'act'), 'compact')
+  await place.sessions.post(root, encodeOrder({ do: 'compact' }), { digest, isGiven: false }, '[]')
+  const turn = await node.claim()
+  expect((await record()).failed).toBe('1')
+  await turn.record({ inputsConsumed: 1, open: false, end: { wait: 'any', next: null } })
+  await place.post(root, 'next')
+  await node.claim()
+  expect((await record()).failed).toBe('0')
 }
 
 export const aPrunedSessionIsNotRetried: Check = async (place) => {

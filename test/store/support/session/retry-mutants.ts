@@ -1,5 +1,5 @@
 /** Mutants of what a retried session rests on. */
-import { retryScript } from '../../../../src/store/script/scripts.ts'
+import { claimScript, retryScript } from '../../../../src/store/script/scripts.ts'
 import type { Mutant } from '../mutant.ts'
 import * as checks from './retry-checks.ts'
 
@@ -21,6 +21,12 @@ const lines: readonly (readonly [guard: string, check: Mutant['check']])[] = [
 ]
 
 export const retryMutants: readonly Mutant[] = [
+  {
+    guard: 'an order to a worker between two runs leaves the failure of the last one',
+    script: claimScript,
+    takenOut: { token: ["~= 'c\\t'", "~= ''"] },
+    check: checks.anOrderLeavesTheFailure,
+  },
   ...lines.map(([guard, check]) => ({ guard, script: retryScript, takenOut: 'line' as const, check })),
   {
     guard: 'wake-up rule on retry',

@@ -315,7 +315,8 @@ local function writeClaimed(tag, claim, plan)
       changes[#changes + 1] = 'onCancel'
       changes[#changes + 1] = record.run or atStart.run -- guard: a run that begins on a node whose kind has onCancel gets a last step
     end
-    if record.failed == '1' and record.open ~= '1' and (record.attempt or atStart.attempt) == '0' and #plan.reply[10] > 0 then
+    local isBetweenRuns = record.failed == '1' and record.open ~= '1' and (record.attempt or atStart.attempt) == '0' and #plan.reply[10] > 0
+    if isBetweenRuns and string.sub(plan.reply[10][1], 1, 2) ~= 'c\t' then -- guard: an order to a worker between two runs leaves the failure of the last one
       -- A run starts, with the head of the inbox lane: what the last one failed with is no longer true of this worker.
       changes[#changes + 1] = 'failed'
       changes[#changes + 1] = '0'
