@@ -74,6 +74,7 @@ async function* oneConnection(options: FollowOptions, position: string | undefin
   const { fetch: send = fetch, signal } = options
   const response = await send(requestOf(options, position))
   if (!response.ok) throw await problemIn(response)
+  checkType(response)
   if (response.body === null) return
   let rest = ''
   // The signal of the request may be forgotten once the answer has begun.
@@ -83,6 +84,17 @@ async function* oneConnection(options: FollowOptions, position: string | undefin
     rest = blocks.pop() ?? ''
     yield* blocks
   }
+}
+
+/** The server answers any address outside of /v1 with its page, and a proxy may answer with one of its own: neither is a stream that has ended. */
+function checkType({ status, headers }: Response): void {
+  const type = headers.get('content-type')
+  if (type !== null && !/^text\/event-stream\b/i.test(type))
+    throw new HttpProblem(
+      status,
+      'unknown',
+      `the answer is ${type} and no stream of events: check the url and the path, like /v1/events.`,
+    )
 }
 
 function fieldIn(block: string, name: string): string | undefined {
