@@ -234,6 +234,8 @@ test(
       { times: 1 },
     )
     await page.getByLabel('Message').fill('once')
+    await page.getByRole('tab', { name: 'State' }).click()
+    await page.getByRole('tab', { name: 'Conversation' }).click()
     await page.getByLabel('Message').press('Enter')
     await page.getByText('The server does not answer.').waitFor()
     await page.getByLabel('Message').press('Enter')

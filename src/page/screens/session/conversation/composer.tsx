@@ -12,7 +12,7 @@ interface ComposerProps {
 }
 
 export function Composer({ worker: { id, status, lifecycle }, isAgent }: ComposerProps): ReactNode {
-  const [text, setText] = useState('')
+  const [text, setText] = useDraft(id)
   const [isBusy, setBusy] = useState(false)
   const isAtWork = lifecycle === 'busy'
   const isBlocked = isBusy || text.trim() === ''
@@ -23,7 +23,7 @@ export function Composer({ worker: { id, status, lifecycle }, isAgent }: Compose
       const value = isAgent ? text : jsonOrText(text)
       const sent = await change<Sent>('POST', `workers/${id}/messages`, { body: { input: value, when }, isOnce: true })
       // Whoever has gone on writing keeps that.
-      setText((now) => (now.startsWith(text) ? now.slice(text.length) : now))
+      setText(draftOf(id).startsWith(text) ? draftOf(id).slice(text.length) : draftOf(id))
       say({ text: sentText(sent, when, isAtWork) })
     } catch (error) {
       sayError(error)
@@ -61,6 +61,23 @@ export function Composer({ worker: { id, status, lifecycle }, isAgent }: Compose
       </div>
     </form>
   )
+}
+
+/** What was written and not sent, by worker: whoever looks at something else meanwhile finds it again. */
+const drafts = new Map<string, string>()
+
+function draftOf(worker: string): string {
+  return drafts.get(worker) ?? ''
+}
+
+function useDraft(worker: string): [text: string, write: (text: string) => void] {
+  const [text, setText] = useState(() => draftOf(worker))
+  const write = (next: string) => {
+    if (next === '') drafts.delete(worker)
+    else drafts.set(worker, next)
+    setText(next)
+  }
+  return [text, write]
 }
 
 /** For a worker that is at work: it need not wait for the next run. */
