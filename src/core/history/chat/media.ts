@@ -182,9 +182,19 @@ export function heldBytes(block: MediaPart): Buffer | null {
   if (data === undefined) return null
   if (data.startsWith('data:')) {
     const comma = data.indexOf(',')
-    return Buffer.from(data.slice(comma + 1), data.slice(0, comma).endsWith(';base64') ? 'base64' : 'utf8')
+    const body = data.slice(comma + 1)
+    return data.slice(0, comma).endsWith(';base64') ? Buffer.from(body, 'base64') : Buffer.from(decoded(body))
   }
   return data === block.url ? null : Buffer.from(data, 'base64')
+}
+
+/** The text of a data URI without base64 is percent-encoded. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 /** The block with these bytes in place of its reference. */

@@ -4,6 +4,7 @@ import { entryLine } from '../../../../src/cli/view/lines/entry-line.ts'
 import { valueLine } from '../../../../src/cli/view/lines/message-line.ts'
 import {
   bytesOf,
+  heldBytes,
   mediaBlock,
   mediaLabel,
   mediaProblem,
@@ -15,6 +16,14 @@ import { policy } from '../../../../src/core/policy.ts'
 
 const latin = (text: string) => Buffer.from(text, 'latin1')
 const png = latin('\x89PNG\r\n\x1a\n\0\0\0\rIHDR')
+
+test.each([
+  ['data:image/svg+xml,%3Csvg%20a=%22%C3%A4%22/%3E', '<svg a="ä"/>'],
+  ['data:text/plain,100%', '100%'],
+  ['data:text/plain;base64,aGk=', 'hi'],
+])('the bytes of %s', (url, text) => {
+  expect(heldBytes({ type: 'file', mediaType: 'x/y', url })?.toString()).toBe(text)
+})
 
 describe('the type of bytes', () => {
   test.each<[string, string | null]>([
