@@ -47,6 +47,10 @@ const restMost = 5
 /** After this many usual times of a sweep, a node sweeps whatever there is to do: it counts slots, and forgets nodes. */
 const fullEvery = 30
 
+/** Notices that cannot be told for the same reason are logged once within this time: thousands may wait, and each is tried every half a minute. */
+const untoldEveryMs = 60_000
+const untoldMost = 100
+
 export class Sweeper {
   readonly #store: UpkeepStore
   readonly #policy: Policy
@@ -63,6 +67,8 @@ export class Sweeper {
   #stopped = false
   /** Notices that this node has told, which the next sweep reports to Redis. */
   #told: string[] = []
+  /** Why notices could not be told, and when each reason was logged last. */
+  readonly #untold = new Map<string, number>()
   #failing = false
   #problem: string | null = null
   /** True if there may be cancels that can be finished at once. */
@@ -257,10 +263,18 @@ export class Sweeper {
       this.#told.push(notice)
       this.dueIn(0)
     } catch (error) {
-      const worker = workerOfNotice(notice)
-      const what = 'what happened could not be told outside (notify, or an endpoint of webhooks); it is tried again'
-      this.#host.log.warn(what, { worker, error: toRuntimeError(error).message })
+      this.#tellOfUntold(workerOfNotice(notice), toRuntimeError(error).message)
     }
+  }
+
+  #tellOfUntold(worker: string, error: string): void {
+    const now = performance.now()
+    if (now < (this.#untold.get(error) ?? -untoldEveryMs) + untoldEveryMs) return
+    if (this.#untold.size >= untoldMost) this.#untold.clear()
+    this.#untold.set(error, now)
+    const what =
+      'what happened could not be told outside (notify, or an endpoint of webhooks); it is tried again. More that fails for this reason is not logged for a minute'
+    this.#host.log.warn(what, { worker, error })
   }
 
   async #finish(damaged: Set<string>): Promise<boolean> {

@@ -33,6 +33,24 @@ describe('a sweep', () => {
   })
 })
 
+test('a reason why nothing can be told is logged once, however many notices wait', async () => {
+  await using place = await Place.open()
+  const node = place.node()
+  await node.upkeep.announce(1, [])
+  const { root } = await place.create()
+  const notices = ['1-0', '2-0', '3-0', '4-0'].map((letter) => `${root}:notify:${letter}`)
+  for (const notice of notices) await place.redis.zadd(place.keys.timers, 0, notice)
+  const [asked, logged]: [string[], unknown[]] = [[], []]
+  const tell = async (notice: string) => {
+    asked.push(notice)
+    throw new TransientError(notice === notices[3] ? 'another reason' : 'no secret')
+  }
+  const log = { debug() {}, info() {}, error() {}, warn: (_: string, fields: object) => void logged.push(fields) }
+  await sweeperOf(node.upkeep, place, { tell, log } as Partial<SweeperHost>).runOnce()
+  await waitUntil('all were tried', () => asked.length === notices.length && logged.length > 1)
+  expect(logged).toMatchObject([{ worker: root, error: 'no secret' }, { error: 'another reason' }])
+})
+
 test('a sweep hands out the wake-ups of timers while the server of another partition does not answer', async () => {
   await using place = await Place.open()
   const { other, turnAt, fire } = partitionsOf(place)
