@@ -104,7 +104,8 @@ describe('a recipe', () => {
     const long = tool('long', () => 'x'.repeat(300_000))
     const recipe = recipeOf(() => ({
       serial: Array.from({ length: steps }, () => ({ tool: 'long' })),
-      compose: ({ serialResults }) => String(serialResults[0]?.output).replace(/x+/, (all) => `${all.length}: `),
+      compose: ({ serialResults: [first] }) =>
+        ((first?.output ?? '') as string).replace(/x+/, (all) => `${all.length}: `),
     }))
     await using made = await outputOf([recipe, long])
     expect(made.output).toMatch(/^200000: \n\[Output cut: it has 300000 bytes/)
