@@ -235,8 +235,8 @@ function begin(agentTurn: AgentTurn, mail: Mail, context?: string): null {
     const inputsConsumed = entries.length
     journal.add(entries, { inputsConsumed, failure: null, position, notes }, { lazy: true })
   }
-  inbox.take(mail)
-  for (const one of merged) inbox.take(one)
+  for (const one of [mail, ...merged]) inbox.take(one)
+  turn.steers.begin(merged.at(-1) ?? mail)
   return null
 }
 

@@ -7,6 +7,7 @@
  * PERMIT-4 A paused turn begins no model call, no tool call and no step of a handler. Calls and steps that run finish, and are recorded; what a running step
  *    takes is part of it (HANDLER-STEPS-4).
  * PERMIT-5 Once a message has interrupted what a run does, no model call and no tool call begins until the run has received that message.
+ *    Between runs it interrupts nothing: orders that stand before it are carried out.
  * PERMIT-6 A turn that drains begins no model call and no tool call either: its node would cut them off when its drain time is over. Calls that run finish.
  * PERMIT-7 A turn of a kind with gates receives no message that would begin a second run: that run asks its gates in a turn of its own.
  */
@@ -16,7 +17,7 @@ import type { Turn } from './turn.ts'
 /** May a model call or a tool call begin? Asked before each of them. Abandons the turn if its lease has run out. */
 export function mayCall(turn: Turn): boolean {
   // A paused turn drains, too.
-  return mayFinishCall(turn) && !turn.isDraining && !turn.steers.interrupts
+  return mayFinishCall(turn) && !turn.isDraining && !(turn.position.open && turn.steers.interrupts)
 }
 
 /**

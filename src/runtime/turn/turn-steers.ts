@@ -3,7 +3,8 @@
  * what the run does now.
  * Owns no transition: the behaviour takes them (agent/order/steered.ts, handler/handler.ts). Most turns have no such input, so nothing is made before
  * the first one.
- * TURN-STEERS-1 An input that was taken, or belonged to a run that has ended, does not come again, however late an answer of the store arrives.
+ * TURN-STEERS-1 An input that was taken, began its run, or belonged to a run that has ended, does not come again, however late an answer of the store
+ * arrives.
  * TURN-STEERS-2 An input that does not fit the kind steers and interrupts nothing: it stays in the mailbox and begins a run, which then says what is wrong
  * with it.
  * TURN-STEERS-3 An input that waits goes when it is taken or its run ends. It does not go because an answer does not name it: that answer may be
@@ -35,6 +36,8 @@ export class TurnSteers {
   #waiting = none
   /** The inputs that were read or taken, by position. Null: the input steers nothing, or nothing any more. */
   #read: Map<number, Mail | null> | undefined
+  /** The position of the last input that the run began with. */
+  #begunWith = -1
   /** The position behind the last input that was named. */
   #known: number | undefined
   #work: LazySignal | undefined
@@ -147,6 +150,12 @@ export class TurnSteers {
     return this.#waiting.flatMap(({ position }) => read.get(position) ?? [])
   }
 
+  /** Notes that a run begins with the inputs up to this one. Behind an order, one of them may have been to steer. */
+  begin({ position }: Mail): void {
+    this.#begunWith = position
+    this.#waiting = this.#waiting.filter((steer) => this.#isOpen(steer))
+  }
+
   /** Notes that a step takes this input. */
   take({ position }: Mail): void {
     this.#read?.set(position, null)
@@ -170,7 +179,7 @@ export class TurnSteers {
   }
 
   #isOpen({ position }: Steer): boolean {
-    return this.#read?.get(position) !== null
+    return position > this.#begunWith && this.#read?.get(position) !== null
   }
 }
 

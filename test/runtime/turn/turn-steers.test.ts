@@ -50,6 +50,14 @@ describe('what steers a run', () => {
     expect(steers.seen).toBe(7)
   })
 
+  test('an input that its run began with does not steer it, whatever an older answer says', async () => {
+    const { steers, waiting } = steersOfATurn([steer(1), interrupt(2), steer(3)])
+    steers.begin(mailAt(2))
+    steers.note([steer(1), interrupt(2), steer(3)], 1)
+    expect(steers.interrupts).toBe(false)
+    expect(await waiting()).toEqual([3])
+  })
+
   test('an input that steers a run comes once, however many answers name it, and not again once it was taken', async () => {
     const { steers, waiting } = steersOfATurn([steer(1)])
     steers.note([steer(1), steer(2)], 1)

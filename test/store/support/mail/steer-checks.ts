@@ -85,13 +85,21 @@ export const anInputSteersARunOnce: Check = async (place) => {
 }
 
 /** The first input is an order, say to write a summary: its turn ends without a run. */
-export const whatBeginsARunDoesNotSteerIt: Check = async (place) => {
+export const whatIsToBeginARunDoesNotSteerIt: Check = async (place) => {
   const { root } = await place.create({ mode: 'conversation' })
   const turn = await place.node().claim()
   for (const text of ['a', 'b']) await place.post(root, text, undefined, 'steer')
   await turn.park('any', { inputsConsumed: 1, open: false })
   const { assignment } = await turn.node.claim()
   expect(assignment).toMatchObject({ mail: { inbox: [{ position: 1 }, {}] }, steered: [{ position: 2 }] })
+}
+
+/** A run may begin with several inputs, or be begun in the commit that records an order. */
+export const whatHasBegunARunDoesNotSteerIt: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation' })
+  const turn = await place.node().claim()
+  for (const text of ['a', 'b']) await place.post(root, text, undefined, 'steer')
+  expect(await turn.record({ inputsConsumed: 2 })).toMatchObject({ steered: [{ position: 2 }] })
 }
 
 export const whatSteeredAnEndedRunIsAnInput: Check = async (place) => {

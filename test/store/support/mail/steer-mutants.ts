@@ -47,10 +47,16 @@ export const steerMutants: readonly Mutant[] = [
     check: checks.anInputSteersARunOnce,
   },
   {
-    guard: 'an input that begins a run does not steer it',
+    guard: 'an input that is to begin a run does not steer it',
     script: commitScript,
     takenOut: 'line',
-    check: checks.whatBeginsARunDoesNotSteerIt,
+    check: checks.whatIsToBeginARunDoesNotSteerIt,
+  },
+  {
+    guard: 'an input that has begun a run does not steer it',
+    script: commitScript,
+    takenOut: { value: 'false' },
+    check: checks.whatHasBegunARunDoesNotSteerIt,
   },
   {
     guard: 'an input that steered an ended run is an input like any other',

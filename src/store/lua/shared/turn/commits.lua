@@ -45,9 +45,10 @@ local function writeInputsTaken(turn, consumed)
   end
   turn.inputsGone, turn.inboxLeft = gone, redis.call('LLEN', inboxKey)
   -- Behind an order, which is no run, the next input begins one.
-  if not turn.commit.open then isTaken[digits(from + gone)] = true end -- guard: an input that begins a run does not steer it
+  if not turn.commit.open then isTaken[digits(from + gone)] = true end -- guard: an input that is to begin a run does not steer it
   for place, mark in string.gmatch(record.steered or atStart.steered, '(%d+)(!?)') do
-    if not isTaken[place] then left[#left + 1] = place .. mark end -- guard: an input steers a run once
+    local hasBegun = tonumber(place) < from + gone -- guard: an input that has begun a run does not steer it
+    if not (isTaken[place] or hasBegun) then left[#left + 1] = place .. mark end -- guard: an input steers a run once
   end
   turn.steered = turn.commit.outcome and atStart.steered or table.concat(left, ' ') -- guard: an input that steered an ended run is an input like any other
   change(turn, 'steered', turn.steered)

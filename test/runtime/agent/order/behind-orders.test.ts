@@ -1,0 +1,57 @@
+/** Messages that steer or interrupt, and stand behind an order, or are one of several that a run begins with: each is received once. */
+import { expect, test } from 'vitest'
+import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
+import type { SendTime } from '../../../../src/core/worker/message/steer.ts'
+import { chat } from '../../../../src/index.ts'
+import { say } from '../../../../src/models/local/scripted-model.ts'
+import { expectSound } from '../../../support/approvals.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
+import { TestTroupe } from '../../../support/test-troupe.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+
+interface Case {
+  readonly name: string
+  readonly order: 'compact' | 'configure' | 'none'
+  readonly messages: readonly SendTime[]
+}
+
+const cases: readonly Case[] = [
+  { name: 'a steering message behind a summary', order: 'compact', messages: ['steer'] },
+  { name: 'an interrupting message behind a summary', order: 'compact', messages: ['interrupt'] },
+  {
+    name: 'an interrupting message behind a summary and another message',
+    order: 'compact',
+    messages: ['queue', 'interrupt'],
+  },
+  { name: 'an interrupting message behind settings', order: 'configure', messages: ['interrupt'] },
+  { name: 'a steering message that its run begins with beside another', order: 'none', messages: ['queue', 'steer'] },
+]
+
+test.each(cases)('$name is received once, and the order is carried out', async ({ order, messages }) => {
+  const model = recordedModel('test/m', () => say('Yes.'))
+  const agent = defineWorker({ instructions: 'Work.', model, mergeInput: order === 'none' })
+  await using troupe = await TestTroupe.start({ workers: { agent } })
+  const history = Array.from({ length: 12 }, (_, index) =>
+    index % 2 === 0 ? chat.user('Why?') : chat.assistant('So.'),
+  )
+  const session = await troupe.client.sessions.create({ kind: 'agent', history, keepOpen: true })
+  await session.pause()
+  const { root } = session
+  const ordered =
+    order === 'compact'
+      ? root.compact()
+      : order === 'configure'
+        ? root.configure({ settings: { temperature: 1 } })
+        : null
+  if (ordered !== null) await waitUntil('the order is there', async () => (await root.report()).mailbox.pending === 1)
+  for (const [index, when] of messages.entries()) await root.send(`message ${index}`, { when })
+  await session.resume()
+  await session.idle({ signal: AbortSignal.timeout(20_000) })
+  await ordered
+  const entries = await troupe.history(session.rootId)
+  const said = entries.flatMap(
+    (entry) => (entry.type === 'user' && JSON.stringify(entry).match(/message \d/)?.[0]) || [],
+  )
+  expect(said).toEqual(messages.map((_, index) => `message ${index}`))
+  await expectSound(troupe)
+})
