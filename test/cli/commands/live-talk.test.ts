@@ -4,9 +4,11 @@ import { Follower } from '../../../src/cli/commands/talk/follow.ts'
 import { LiveTalk } from '../../../src/cli/commands/talk/live-talk.ts'
 import { Interrupt } from '../../../src/cli/terminal/interrupt.ts'
 import { PromptView } from '../../../src/cli/terminal/prompt-view.ts'
+import { Session } from '../../../src/client/session/session.ts'
 import { Worker } from '../../../src/client/worker.ts'
 import { defineWorker, type WorkerDefinition } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
+import { TransientError } from '../../../src/core/errors.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { TypedTerminal } from '../terminal/typed-terminal.ts'
@@ -137,6 +139,17 @@ test('Esc at the moment when an answer has ended leaves the conversation as it i
   await expect.poll(() => cancels.mock.settledResults, { timeout: 60_000 }).toMatchObject([{ value: false }])
   terminal.type('still here?\r')
   await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['heard hello', 'heard still here?'])
+})
+
+test('an answer that cannot be read while Redis is away is printed later (OPEN-TALK-2)', async () => {
+  await using talk = await talkWith(patient)
+  const { terminal, answers } = talk
+  vi.spyOn(Session.prototype, 'result').mockRejectedValueOnce(
+    new TransientError('Redis is away.', { code: 'store_unavailable' }),
+  )
+  terminal.type('hello\r')
+  await terminal.showsLine(/Redis is away/)
+  await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['heard hello'])
 })
 
 test('the line behind an answer is a message (OPEN-ASK-3)', async () => {

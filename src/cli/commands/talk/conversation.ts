@@ -2,11 +2,13 @@
  * Duty: one session that a person talks with while they may type at any time: what they say goes in, what it does and answers comes out.
  * OPEN-TALK-1 Messages go in the order in which they were typed, also while a run goes on: then they wait for it, unless they steer it.
  * OPEN-TALK-2 Each run that ends while it is open here prints its answer once. Records say which runs have ended; events only say when to look.
+ *             What cannot be read while Redis is away is read when it is back.
  * OPEN-TALK-3 To leave it changes nothing: the session goes on, and waits for messages.
  */
 import type { Troupe } from '../../../client/client.ts'
 import type { WorkerReport } from '../../../client/report.ts'
 import type { Session } from '../../../client/session/session.ts'
+import { TransientError } from '../../../core/errors.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import type { RunResult } from '../../../core/history/entry.ts'
 import type { SendTime } from '../../../core/worker/message/steer.ts'
@@ -17,6 +19,8 @@ import type { StandingPrompt } from '../../terminal/standing-prompt.ts'
 import type { Follower } from './follow.ts'
 import { OpenAsk, runEnds } from './open-ask.ts'
 import { tellRetry } from './print-result.ts'
+
+const againMs = 2_000
 
 export interface ConversationOptions {
   readonly troupe: Troupe
@@ -42,6 +46,8 @@ export class Conversation implements AsyncDisposable {
   /** The answers of runs up to this one have been printed, or were there before. */
   #printed: number
   #turn: Promise<void> = Promise.resolve()
+  /** Set while answers could not be read, and are to be read again. */
+  #again: NodeJS.Timeout | undefined
 
   constructor(options: ConversationOptions) {
     const { troupe, session, prompt, view, follower, known, onChange } = options
@@ -75,6 +81,7 @@ export class Conversation implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#over.abort()
+    clearTimeout(this.#again)
     await this.#turn
     this.#o.view[Symbol.dispose]()
     await this.#o.follower[Symbol.asyncDispose]()
@@ -88,14 +95,28 @@ export class Conversation implements AsyncDisposable {
 
   /** Writes the answers of runs that have ended by now. */
   printAnswers(): Promise<void> {
-    return this.#inOrder(() => this.#printAnswers())
+    return this.#inOrder(async () => {
+      try {
+        await this.#printAnswers()
+        this.#again = undefined
+      } catch (thrown) {
+        if (!(thrown instanceof TransientError) || this.#over.signal.aborted) throw thrown
+        const isSaid = this.#again !== undefined
+        clearTimeout(this.#again)
+        this.#again = setTimeout(() => void this.printAnswers(), againMs)
+        if (!isSaid) throw thrown
+      }
+    })
   }
 
   async #printAnswers(): Promise<void> {
     const ended = endedRuns(await this.session.root.report())
     while (this.#printed < ended && !this.#over.signal.aborted) {
-      this.#printed++
-      const result = await this.session.result({ run: this.#printed, signal: this.#over.signal })
+      const run = ++this.#printed
+      const result = await this.session.result({ run, signal: this.#over.signal }).catch((thrown: unknown) => {
+        this.#printed = Math.min(this.#printed, run - 1)
+        throw thrown
+      })
       const { prompt, print } = this.#o
       prompt.aside(() => print(result))
       await tellRetry(this.session, result, (line) => prompt.tell(line))
