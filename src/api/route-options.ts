@@ -31,14 +31,18 @@ export function optionsOf(one: Route, settings: AppSettings): RouteOptions {
       const { server } = settings
       if (changes && server.isReadOnly)
         throw new ApiError(403, 'right_missing', 'this server was started with --read-only, and changes nothing.')
-      const answering = async () => {
-        const call = await callOf(request, reply, settings, { ...one, changes })
-        return one.handle(await underItsCeiling(call, ceiling))
-      }
       const key = changes ? keyOf(request) : undefined
+      const called = () => callOf(request, reply, settings, { ...one, changes })
+      let isFirst = key === undefined
+      const answering = async () => {
+        isFirst = true
+        return one.handle(await underItsCeiling(await called(), ceiling))
+      }
       const asked = [method, request.url, request.body]
       const knowing = () => answering().catch((error) => onceKnown(error, server, answering))
-      const answer = await (key === undefined ? knowing() : server.answers.once(`${id} ${key}`, asked, knowing))
+      const first = await (key === undefined ? knowing() : server.answers.once(`${id} ${key}`, asked, knowing))
+      const isRepeated = !isFirst && first instanceof Answer && one.repeated !== undefined
+      const answer = isRepeated ? await one.repeated?.(await called(), first) : first
       if (raw !== undefined) return reply
       if (answer instanceof Answer) return reply.code(answer.status).headers(answer.headers).send(answer.body)
       return answer === undefined ? reply.code(204).send() : reply.send(answer)

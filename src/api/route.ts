@@ -80,6 +80,8 @@ export interface Route<Params extends Part = Part, Query extends Part = Part, Bo
   readonly asksRedis?: boolean
   /** True: the route reads the header `Prefer`. */
   readonly prefers?: boolean
+  /** What a request that is repeated under its key answers, in place of the first answer. Default: that answer. */
+  repeated?(call: Call<Params, Query, Body>, first: Answer): unknown
   /** False: the route changes nothing although it is no GET. */
   readonly changes?: boolean
   handle(call: Call<Params, Query, Body>): unknown

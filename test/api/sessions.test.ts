@@ -47,6 +47,16 @@ test('a session that does not end in time answers 202, and shows why it does not
   })
 })
 
+test('a session that did not end in time is waited for once more under its key', async () => {
+  const repeat = (prefer: string) => create({ kind: 'waiter', input: 2 }, { prefer, 'idempotency-key': 'patient' })
+  const first = await repeat('wait=0')
+  await api.post(`/v1/sessions/${first.body.sessionId}/cancel`, {})
+  expect(await repeat('wait=30')).toMatchObject({
+    status: 200,
+    body: { ...first.body, result: { status: 'cancelled' } },
+  })
+})
+
 test('the same idempotency key gives the same session', async () => {
   const key = { 'idempotency-key': 'order-7' }
   const [first, second] = [await create({ kind: 'echo' }, key), await create({ kind: 'echo' }, key)]

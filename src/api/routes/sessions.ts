@@ -54,18 +54,38 @@ export const createSession = route({
     return body
   },
   async handle(call) {
-    const { troupe, body, idempotencyKey, request } = call
+    const { troupe, body, idempotencyKey } = call
     const session = await troupe.sessions.create({ ...body, ...(idempotencyKey !== undefined && { idempotencyKey }) })
     const { id, rootId, warning } = session
-    const answer = { sessionId: id, workerId: rootId, warning }
-    const headers = { location: `/v1/sessions/${id}` }
-    const seconds = waited(request.headers.prefer)
-    if (seconds === undefined) return new Answer(202, answer, headers)
-    const result = await resultWithin(session, seconds, call)
-    const told = { ...headers, 'preference-applied': `wait=${seconds}` }
-    return result === undefined ? new Answer(202, answer, told) : new Answer(200, { ...answer, result }, told)
+    return createdAnswer(call, session, { sessionId: id, workerId: rootId, warning })
+  },
+  // A caller that waited and got no result repeats the request to wait once more.
+  repeated(call, first) {
+    if (first.status !== 202) return first
+    const known = first.body as CreatedSession
+    return createdAnswer(call, call.troupe.sessions.get(known.sessionId), known)
   },
 })
+
+interface CreatedSession {
+  readonly sessionId: string
+  readonly workerId: string
+  readonly warning: string | null
+}
+
+/** Waits for the result as long as the caller prefers. */
+async function createdAnswer(
+  call: Pick<Call, 'request' | 'signal'>,
+  session: Session,
+  answer: CreatedSession,
+): Promise<Answer> {
+  const headers = { location: `/v1/sessions/${answer.sessionId}` }
+  const seconds = waited(call.request.headers.prefer)
+  if (seconds === undefined) return new Answer(202, answer, headers)
+  const result = await resultWithin(session, seconds, call)
+  const told = { ...headers, 'preference-applied': `wait=${seconds}` }
+  return result === undefined ? new Answer(202, answer, told) : new Answer(200, { ...answer, result }, told)
+}
 
 /** Undefined if the run has not ended by then. It looks once, even if the time is 0. */
 async function resultWithin(
