@@ -29,6 +29,7 @@ import { gateRow } from './rows/work/gates.ts'
 import { longHistoryRow } from './rows/work/long-histories.ts'
 import { duplicateRow, lateMessageRow, sizeRow } from './rows/work/messages.ts'
 import { packingRow } from './rows/work/packing.ts'
+import { peopleRow } from './rows/work/people.ts'
 
 const all: readonly Row[] = [
   stormRow,
@@ -75,6 +76,7 @@ const all: readonly Row[] = [
   soakRow,
   clusterStormRow,
   flushStormRow,
+  peopleRow,
   ...namedTestRows,
 ]
 

@@ -11,12 +11,15 @@ import type { Stage } from '../../faults/row.ts'
 import type { TreeInput } from '../../programs/node/fault-kinds.ts'
 import { waitUntil } from '../wait-until.ts'
 import type { Random } from './fault-settings.ts'
+import { harmNodes, type Way } from './harm-nodes.ts'
 import type { Harness, NodeProcess } from './harness.ts'
 import { StormLoad } from './storm-load.ts'
 import { judgeTalks, judgeTrees, type Losses } from './storm-verdict.ts'
+import { together } from './together.ts'
 
 const talks = 12
 const names = ['a', 'b', 'c', 'd']
+const ways: readonly Way[] = ['kill', 'kill', 'kill', 'freeze', 'freeze']
 const tree: TreeInput = { children: 5, steps: 3, stepMs: 100 }
 const restMsMax = 300_000
 const startMsMax = 120_000
@@ -47,7 +50,7 @@ export async function storm(stage: Stage, ms: number, scene: StormScene): Promis
   await scene.ready?.()
   stage.say('the storm begins')
   const [faults, obliterated, also] = await together(ms, (over) => [
-    harmNodes(stage.random, harness, nodes, over),
+    harmNodes({ random: stage.random, nodes, ways, start: (name) => startNode(harness, name) }, over),
     obliterateQueues(stage.random, connection, tagsOf(harness, partitions), over),
     scene.also(over),
     load.run(over),
@@ -60,37 +63,6 @@ export async function storm(stage: Stage, ms: number, scene: StormScene): Promis
   for (const [what, some] of Map.groupBy(lost, (one) => one)) stage.say(`  ${some.length} ${what}`)
   assert.deepEqual((await harness.client.audit()).findings, [])
   return faults + obliterated + Object.values(also).reduce((sum, count) => sum + count, 0)
-}
-
-/** For so long, or until one of them fails; nothing of them is left when it resolves. */
-async function together<Parts extends readonly Promise<unknown>[]>(
-  ms: number,
-  begin: (over: AbortSignal) => readonly [...Parts],
-): Promise<{ readonly [Part in keyof Parts]: Awaited<Parts[Part]> }> {
-  const failed = new AbortController()
-  const parts = begin(AbortSignal.any([AbortSignal.timeout(ms), failed.signal]))
-  for (const part of parts) part.catch(() => failed.abort())
-  await Promise.allSettled(parts)
-  return Promise.all(parts)
-}
-
-async function harmNodes(random: Random, harness: Harness, nodes: NodeProcess[], over: AbortSignal): Promise<number> {
-  let faults = 0
-  while (!over.aborted) {
-    await pause(500 + 3_000 * random())
-    const place = Math.floor(random() * nodes.length)
-    const node = nodes[place] as NodeProcess
-    if (random() < 0.6) {
-      await node.kill()
-      nodes[place] = await startNode(harness, node.name)
-    } else {
-      node.freeze()
-      await pause(3_000 * random())
-      node.thaw()
-    }
-    faults++
-  }
-  return faults
 }
 
 /** Somebody empties the BullMQ queues of wake-ups, one now and then. */

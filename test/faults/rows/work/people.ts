@@ -1,0 +1,144 @@
+/** F52: people steer sessions by chance in every way that there is, while nodes die, stand still and drain. */
+import assert from 'node:assert/strict'
+import type { Payment } from '../../../programs/node/chance-kinds.ts'
+import { harmNodes, type Way } from '../../../support/fault/harm-nodes.ts'
+import type { Harness } from '../../../support/fault/harness.ts'
+import { appendLine } from '../../../support/fault/ledger.ts'
+import { People, type Said } from '../../../support/fault/people.ts'
+import { answer } from '../../../support/fault/people-acts.ts'
+import { together } from '../../../support/fault/together.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import type { Row, Stage } from '../../row.ts'
+
+const [partitions, peopleAtOnce, restMsMax] = [2, 8, 300_000]
+const names = ['a', 'b', 'c']
+const ways: readonly Way[] = ['kill', 'kill', 'freeze', 'drain']
+const program = new URL('../../../programs/node/chance-node.ts', import.meta.url)
+
+export const peopleRow: Row = {
+  id: 'F52',
+  promise:
+    'whatever people do to sessions, and when, nothing is lost, doubled, torn or left behind, and all comes to rest',
+  done: '3 nodes killed, frozen and drained at random; 8 people send, steer, pause, cancel, retry, copy, answer and take back, for --minutes; a trial is an act',
+  isEndless: true,
+  trials: ({ minutes = 1 }) => [{ name: `${minutes} min`, run: (stage) => peopleStorm(stage, minutes * 60_000) }],
+}
+
+async function peopleStorm(stage: Stage, ms: number): Promise<number> {
+  await using harness = await stage.open({ ownRedis: {}, client: { partitions } })
+  const start = (name: string) => harness.start(name, { program, policy: { leaseMs: 4_000 } })
+  const nodes = await Promise.all(names.map(start))
+  const keysBefore = await lastingKeys(harness)
+  const people = new People(harness, stage.random)
+  const [faults, acted] = await together(ms, (over) => [
+    harmNodes({ random: stage.random, nodes, ways, start }, over),
+    people.act(peopleAtOnce, over),
+  ])
+  stage.say(`${faults} faults of nodes; ${acted} acts, refused: ${JSON.stringify(Object.fromEntries(people.refusals))}`)
+  const sessions = await allSessions(harness)
+  await comeToRest(harness, people, sessions)
+  stage.say(`all rests: ${sessions.length} sessions`)
+  assert.deepEqual([...people.complaints], [])
+  assert.deepEqual((await harness.client.audit()).findings, [])
+  for (const said of people.said) await judgeSaid(harness, said)
+  judgePayments(harness, people)
+  await judgeAwaited(people)
+  await judgeKeys(harness, sessions, keysBefore)
+  return acted
+}
+
+async function allSessions({ client }: Harness): Promise<string[]> {
+  const sessions: string[] = []
+  for (;;) {
+    const before = sessions.at(-1)
+    const page = await client.sessions.list({ limit: 200, ...(before !== undefined && { before }) })
+    sessions.push(...page.map(({ id }) => id))
+    if (page.length < 200) return sessions
+  }
+}
+
+/** What is paused goes on, kinds end their runs, and each ask gets an answer. */
+async function comeToRest(harness: Harness, people: People, sessions: readonly string[]): Promise<void> {
+  const { client, ledger } = harness
+  appendLine(ledger.file, { what: 'calm', worker: '', run: 0, attempt: 0, node: '', pid: process.pid, at: Date.now() })
+  await client.resume()
+  for (const id of sessions) await people.attempt('resume', () => client.sessions.get(id).resume())
+  let told = ''
+  const rests = async () => {
+    const asks = await client.asks.list({ limit: 500 })
+    for (const ask of asks) await people.attempt('answer', () => answer(people, ask))
+    const { counts } = await client.audit()
+    told = JSON.stringify(counts.all)
+    return asks.length === 0 && counts.all.active === 0 && counts.all.waiting === 0
+  }
+  await waitUntil('nothing is in progress', rests, restMsMax).catch((error: unknown) => {
+    throw new Error(`${String(error)}: ${told}`)
+  })
+}
+
+/** A message that was acknowledged stands in its history, its mailbox or among the dead letters: once, whatever became of its session. */
+async function judgeSaid(harness: Harness, { workerId, text }: Said): Promise<void> {
+  const { client } = harness
+  const history = await harness.history(workerId).catch(() => null)
+  // Its session was pruned.
+  if (history === null) return
+  const retried = new Set(history.flatMap((entry) => (entry.type === 'retried' ? [entry.run] : [])))
+  const taken = history.filter(({ type }) => ['received', 'user', 'cancelled'].includes(type))
+  // A handler receives the message of a run that is retried once more.
+  const isRetried = history.some((entry) => entry.type === 'received' && retried.has(entry.run) && has(entry, text))
+  const kept = [
+    ...taken,
+    ...(await client.workers.get(workerId).mailbox()),
+    ...(await client.deadLetters({ workerId })),
+  ]
+  const times = kept.filter((one) => has(one, text)).length
+  assert.ok(times === 1 || (isRetried && times > 1), `message ${text} of worker ${workerId} stands in ${times} places`)
+}
+
+function has(value: unknown, text: string): boolean {
+  return JSON.stringify(value).includes(text)
+}
+
+/** A call of effect `once` that somebody let run again may have had its effect before. */
+function judgePayments({ ledger }: Harness, { toRunAgain }: People): void {
+  const payments = ledger.lines('paid').map(({ note }) => note as Payment)
+  for (const [key, same] of Map.groupBy(payments, (payment) => payment.key)) {
+    const isToRunAgain = same.some(({ sessionId }) => toRunAgain.has(sessionId))
+    assert.ok(same.length === 1 || isToRunAgain, `the call with the key ${key} had its effect ${same.length} times`)
+  }
+}
+
+/** Whoever waits for the result of a run that has ended has it. */
+async function judgeAwaited({ awaited }: People): Promise<void> {
+  for (const one of awaited) {
+    const hasEnded = async () => (await one.session.endedResult({ run: 1 }).catch(() => undefined)) !== undefined
+    if (!one.isSettled && (await hasEnded()))
+      await waitUntil(`the result of session ${one.session.id} comes`, () => one.isSettled)
+  }
+}
+
+/** Of sessions that are pruned, only what idempotency keys say is left, for a day. */
+async function judgeKeys(harness: Harness, sessions: readonly string[], keysBefore: number): Promise<void> {
+  const { client } = harness
+  for (const id of sessions)
+    await client.sessions
+      .get(id)
+      .cancel()
+      .catch(() => {})
+  const isTidy = async () => {
+    await client.sessions.prune({ olderThanMs: 0 })
+    return (await lastingKeys(harness)) <= keysBefore + 20
+  }
+  await waitUntil(`no more than ${keysBefore + 20} keys are left`, isTidy, 60_000).catch(async (error: unknown) => {
+    throw new Error(`${String(error)}: ${await lastingKeys(harness)} are`)
+  })
+}
+
+/** Those with a time to live go by themselves; those of BullMQ are not ours. */
+async function lastingKeys({ redis, namespace }: Harness): Promise<number> {
+  let count = 0
+  for await (const page of redis.scanStream({ match: `{${namespace}.*`, count: 1_000 })) {
+    for (const key of page as string[]) if (!key.includes('}:q:') && (await redis.pttl(key)) < 0) count++
+  }
+  return count
+}

@@ -1,0 +1,117 @@
+/** What people do to sessions and workers, and how often they do each of it beside the others. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Ask } from '../../../src/client/person/asks.ts'
+import { chat } from '../../../src/index.ts'
+import { chanceAgents } from '../../programs/node/chance-kinds.ts'
+import type { People } from './people.ts'
+
+export type Act = (people: People) => Promise<unknown>
+
+interface KnownAct {
+  readonly name: string
+  readonly often: number
+  readonly act: Act
+}
+
+const act = (name: string, often: number, does: Act): KnownAct => ({ name, often, act: does })
+
+export const acts: readonly [KnownAct, ...KnownAct[]] = [
+  act('look', 6, (people) => people.look()),
+  act('send', 12, send),
+  act('cancel run', 3, (people) => people.worker().cancelRun('chance')),
+  act('cancel worker', 1, (people) => people.worker().cancel('chance')),
+  act('cancel session', 1, (people) => people.session().cancel('chance')),
+  act('pause', 3, (people) => people.session().pause('chance')),
+  act('resume', 4, (people) => people.session().resume('chance')),
+  act('pause all', 0.3, pauseAll),
+  act('limit', 2, (people) => people.session().limit({ modelCalls: 1 + people.below(60) })),
+  act('retry', 5, retry),
+  act('retry outlook', 1, (people) => people.session().retryOutlook()),
+  act('copy session', 2, copySession),
+  act('branch', 2, branch),
+  act('undo', 2, (people) => people.worker().undo()),
+  act('redo', 2, (people) => people.worker().redo()),
+  act('expand', 1, (people) => people.worker().expand()),
+  act('push', 2, (people) => people.worker().push(chat.user('pushed'))),
+  act('run', 2, (people) => people.worker().run()),
+  act('compact', 2, (people) => unlessPaused(people.worker().compact())),
+  act('configure', 2, (people) => {
+    return unlessPaused(people.worker().configure({ settings: { temperature: people.random() } }))
+  }),
+  act('close', 1, (people) => people.session().close()),
+  act('answer', 8, answerSome),
+  act('set approval', 1, (people) => people.session().setApproval(people.one(['auto', 'manual', 'readOnly']))),
+  act('read', 5, read),
+  act('list', 1, (people) => people.harness.client.sessions.list({ limit: 20 })),
+  act('redrive', 1, redrive),
+  act('audit', 0.2, audit),
+  act('prune', 0.3, (people) => people.harness.client.sessions.prune({ olderThanMs: 20_000 })),
+]
+
+async function send(people: People): Promise<void> {
+  const worker = people.worker()
+  const { text, value } = people.input(worker.kind)
+  await worker.send(value, { when: people.one(['queue', 'queue', 'steer', 'interrupt']) })
+  people.said.push({ workerId: worker.id, text })
+}
+
+async function pauseAll(people: People): Promise<void> {
+  await people.harness.client.pause('chance')
+  await pause(people.below(300))
+  await people.harness.client.resume()
+}
+
+function retry(people: People): Promise<unknown> {
+  const session = people.session()
+  const unknown = people.one(['again', 'failed', 'done', undefined] as const)
+  if (unknown === 'again') people.toRunAgain.add(session.id)
+  return session.retry({ unknown, ...(people.chance(0.3) && { limits: { modelCalls: 100 } }) })
+}
+
+async function copySession(people: People): Promise<void> {
+  const copy = await people.session().fork({ dryRun: people.chance(0.5) })
+  people.know(copy, (await copy.summary()).kind)
+}
+
+async function branch(people: People): Promise<void> {
+  const worker = people.worker()
+  const { length } = await worker.history()
+  const at = people.chance(0.5) && length > 0 && { at: people.below(length) }
+  const input = people.chance(0.5) && { input: 'Go on from here.' }
+  people.know(await people.harness.client.sessions.fork(worker, { ...at, ...input }), worker.kind)
+}
+
+/** An order waits as long as its session is paused. People do not. */
+async function unlessPaused(order: Promise<unknown>): Promise<void> {
+  order.catch(() => {})
+  await Promise.race([order, pause(5_000, undefined, { ref: false })])
+}
+
+async function answerSome(people: People): Promise<void> {
+  const asks = await people.harness.client.asks.list({ limit: 20 })
+  for (const ask of asks.slice(0, 3 + people.below(5))) await people.attempt('answer', () => answer(people, ask))
+}
+
+export function answer(people: People, ask: Ask): Promise<unknown> {
+  const { approvals, asks } = people.harness.client
+  if (ask.kind !== 'approval') return asks.answer(ask.id, ask.options?.[0] ?? 'yes')
+  if (people.chance(0.3)) return approvals.decide(ask.id, { decision: 'deny' })
+  return approvals.decide(ask.id, { decision: 'approve', trust: people.chance(0.1) ? 'tool' : 'once' })
+}
+
+async function read(people: People): Promise<void> {
+  const worker = people.worker()
+  const reads = [() => worker.history(), () => worker.state(), () => worker.mailbox(), () => worker.metadata()]
+  const ofAgents = [() => worker.context(), () => worker.tokens()]
+  await people.one<() => Promise<unknown>>(chanceAgents.includes(worker.kind) ? [...reads, ...ofAgents] : reads)()
+}
+
+async function redrive(people: People): Promise<void> {
+  for (const { id } of await people.harness.client.deadLetters({ limit: 3 }))
+    await people.attempt('redrive one', () => people.harness.client.redrive({ letter: id }))
+}
+
+async function audit(people: People): Promise<void> {
+  const { findings } = await people.harness.client.audit({ sessionId: people.session().id })
+  if (findings.length > 0) throw new Error(`the audit has findings: ${JSON.stringify(findings)}`)
+}
