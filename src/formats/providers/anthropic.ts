@@ -254,7 +254,8 @@ function writtenReplyBlock(block: AssistantBlock): Json[] {
 
 /** Anthropic refuses a reply that ends with reasoning. */
 function withoutLastThoughts(parts: readonly Json[]): Json[] {
-  return parts.slice(0, parts.findLastIndex((part) => !/thinking$/.test(String((part as Fields).type))) + 1)
+  const isThought = (part: Json) => ['thinking', 'redacted_thinking'].includes((part as Fields).type as string)
+  return parts.slice(0, parts.findLastIndex((part) => !isThought(part)) + 1)
 }
 
 /** Anthropic takes only reasoning that it signed. */

@@ -124,7 +124,7 @@ describe('sessions.fork', () => {
     const prompt = (input: Json) =>
       input === 'a bad one'
         ? ({ do: 'abort', reason: 'it is bad' } as const)
-        : ({ do: 'transform', input: String(input).replace('4711', '####') } as const)
+        : ({ do: 'transform', input: (input as string).replace('4711', '####') } as const)
     const agent = defineWorker({ instructions: 'x', model, tools: [look], hooks: { prompt } })
     await using troupe = await TestTroupe.start({ workers: { agent } })
     const session = await troupe.create('agent', 'my code is 4711', { keepOpen: true })

@@ -68,7 +68,7 @@ export const anthropic: Rule = (text) => {
             type !== 'tool_use' || (/^[a-zA-Z0-9_-]{1,64}$/.test(String(name)) && isObject(input)),
         ) &&
         content.every(({ type, signature }) => type !== 'thinking' || isText(signature)) &&
-        !/thinking$/.test(String(content.at(-1)?.type)) &&
+        !String(content.at(-1)?.type).endsWith('thinking') &&
         content.every(({ type, source }) => type !== 'image' || isTakenImage(source as Fields))
       return isPaired && areFirst && areFine ? [] : [`message ${at}: ${JSON.stringify(content)}`]
     }),
