@@ -17,7 +17,7 @@ interface Deed {
   readonly done: (reply: unknown) => string
   readonly isHarsh?: true
   /** True if a second one does more. */
-  readonly isOnce?: true
+  readonly isOnce?: boolean
 }
 
 const ofRun: Deed = {

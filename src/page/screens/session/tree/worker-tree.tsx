@@ -84,11 +84,12 @@ function rowOf(rows: readonly TreeRow[], workers: readonly WorkerReport[], chose
   const places = new Map(rows.map(({ worker }, at) => [worker.id, at]))
   const parents = new Map(workers.map(({ id, parentId }) => [id, parentId]))
   for (let id: string | null | undefined = chosen; id != null; ) {
-    const [place, parent] = [places.get(id), parents.get(id)]
+    const place = places.get(id)
     if (place !== undefined) return place
+    const above: string | null | undefined = parents.get(id)
     // If stored data are damaged, a worker may stand above itself.
     parents.delete(id)
-    id = parent
+    id = above
   }
   return 0
 }
