@@ -1,12 +1,15 @@
 /**
  * Duty: begin a new session with the message of a dead letter, where the session of the letter takes no more messages.
- * LETTER-SESSION-1 The new session is like the old one: it has the same kind, name, mode, limits and permissions, and says the same of approvals. If the
- * old session was pruned, only its kind is known. A dry run begins no session, whose tools would act.
- * LETTER-SESSION-2 A letter begins one session, however often somebody asks within a day: its id is the idempotency key.
+ * LETTER-SESSION-1 The new session is like the old one: it has the same kind, name, mode, limits, permissions, weight and priority, says the same of
+ * approvals, tells its result to the same place, and its agent is configured as the old one was. If the old session was pruned, only its kind is known.
+ * A dry run begins no session, whose tools would act.
+ * LETTER-SESSION-2 A letter begins one session, however often somebody asks within a day, and whatever became of the old session meanwhile: its id is the
+ * idempotency key.
  * LETTER-SESSION-3 Media that the old session keeps beside the message come with it, unless that session was pruned.
  */
 import { InputError } from '../../core/errors.ts'
 import { isId, rootIdOf } from '../../core/ids.ts'
+import type { Configuration } from '../../core/worker/message/configuration.ts'
 import type { InspectStore } from '../../store/audit/inspect-store.ts'
 import { approvalOptionsOf } from '../submission/approval-options.ts'
 import { withBlobBytes } from '../submission/kept-media.ts'
@@ -40,30 +43,39 @@ export async function beginFromLetter(
   if (unreadable !== undefined) throw new InputError(`${which} holds a message that cannot be read: ${unreadable}.`)
   if (redrivenAs !== null)
     throw new InputError(`${which} was put back, as message ${redrivenAs}: it begins no session as well.`)
-  const like = await likeOf(letter, store)
+  const { like, configured } = await likeOf(letter, store)
   const { blobs } = submission.store(letter.sessionId, 'session').forks
   const input = await withBlobBytes(message.value, letter.sessionId, blobs)
-  const made = await submission.create({ ...like, input, idempotencyKey: `redrive:${workerId}:${id}` })
-  return { sessionId: made.sessionId, isAgain: made.isAgain }
+  const request = { ...like, input, idempotencyKey: `redrive:${workerId}:${id}` }
+  const { sessionId, isNew } = await submission.create(request, undefined, undefined, configured)
+  return { sessionId, isAgain: !isNew }
 }
 
-async function likeOf({ sessionId, workerId, evidence }: DeadLetter, store: InspectStore): Promise<LikeSession> {
-  const [[row], session] = await Promise.all([readRows(store, [workerId]), store.session(sessionId)])
-  if (row === undefined || session === null) return { kind: String(evidence.kind) }
+async function likeOf({ sessionId, workerId, evidence }: DeadLetter, store: InspectStore): Promise<Like> {
+  const [[row], read] = await Promise.all([readRows(store, [workerId]), store.session(sessionId)])
+  if (row === undefined || read === null) return { like: { kind: String(evidence.kind) }, configured: undefined }
   if (row.damage) throw row.damage
-  const { kind, name, limits, permissions, copied } = row.record
+  const { kind, name, limits, permissions, configured, copied } = row.record
+  const { mode, allowed, approval, turnShare, notify } = read.session
   if (copied === 'dry')
     throw new InputError(
       `session ${sessionId} of the dead letter is a dry run: the tools of a new session would act. Begin one with the session that it is a copy of.`,
     )
-  return {
+  const like = {
     kind,
     name,
-    keepOpen: session.session.mode === 'conversation',
-    limits: { ...limits, ...session.session.allowed },
-    ...approvalOptionsOf(session.session.approval),
+    keepOpen: mode === 'conversation',
+    limits: { ...limits, ...allowed },
+    ...approvalOptionsOf(approval),
+    ...turnShare,
     permissions: permissions ?? undefined,
+    notify: notify ?? undefined,
   }
+  return { like, configured: configured ?? undefined }
 }
 
-type LikeSession = Omit<CreateSession, 'input' | 'idempotencyKey'>
+/** What a new session has of the session of the letter. */
+interface Like {
+  readonly like: Omit<CreateSession, 'input' | 'idempotencyKey'>
+  readonly configured: Configuration | undefined
+}

@@ -76,6 +76,8 @@ export interface Created {
   readonly sessionId: string
   readonly workerId: string
   readonly warning: string | null
+  /** False: its key had begun the session before. */
+  readonly isNew: boolean
   /** The call made its key just before: nothing is wrong with that. */
   readonly isAgain: boolean
 }
@@ -372,7 +374,7 @@ async function created({ store, order }: Prepared, made: CreateAnswer): Promise<
   const isOther = made.kind === 'other'
   const isNew = sessionId === order.sessionId
   const warning = isNew ? unhostedWarning(kind, pool) : keyWarning(kind, await store.kindOf(workerId), isOther)
-  return { sessionId, workerId, warning, isAgain: !isNew && !isOther }
+  return { sessionId, workerId, warning, isNew, isAgain: !isNew && !isOther }
 }
 
 function kindOf({ kind }: CreateSession, definition: Definition | undefined): string {
