@@ -87,7 +87,10 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
   readonly description?: string
   /** Only a handler has `receive`. */
   readonly receive?: undefined
-  /** The system prompt. A function gets the input of the run too. It is called before each model call. */
+  /**
+   * The system prompt. A function is called before each model call. It also gets the input of the run as the history holds it. That is any JSON, whatever
+   * the schema `input` says: a processor may have changed it, `mergeInput` joins several, and a run that goes on with what is there has none (null).
+   */
   readonly instructions: string | ((self: AgentSelf, input: Json) => string)
   /** `provider/model`, a language model of the AI SDK, or your own Model. Default: the default model of the node. */
   readonly model?: unknown
@@ -129,8 +132,8 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
   /** How often in one run its model is told that its answer does not fit `output`, before the run fails with `output_invalid`. Default 3. */
   readonly outputRetries?: number
   /**
-   * Returns the folder that its tools may touch, from the input of the first run that is not refused. It must lie within the folder of the
-   * parent, if the parent has one. Null: no folder; refused if the parent has one. Default: the folder of the parent.
+   * Returns the folder that its tools may touch, from the input of the first run that is not refused, which is any JSON as for `instructions`. It must lie
+   * within the folder of the parent, if the parent has one. Null: no folder; refused if the parent has one. Default: the folder of the parent.
    */
   readonly folder?: (input: Json) => string | null
   /**
