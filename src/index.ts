@@ -30,8 +30,18 @@ export type { NodeHandle, NodeReport, ReleasedNode } from './client/fleet/node-h
 export type { Partitions } from './client/fleet/partition-list.ts'
 export type { Pools } from './client/fleet/pools.ts'
 export type { Finding, FindingCode, FindingFacts, FindingLevel } from './client/health/finding.ts'
-export type { Health, WakeupQueue } from './client/health/health.ts'
+export type {
+  ClusterFacts,
+  ClusterServer,
+  ExpiredWorker,
+  Health,
+  RedisAccess,
+  ServerFacts,
+  WakeupQueue,
+} from './client/health/health.ts'
+export type { HeldUpWorker } from './client/health/held-up.ts'
 export type { NamespaceFacts } from './client/health/namespace-facts.ts'
+export type { Stranded, StrandedReason } from './client/health/stranded.ts'
 export type { Holdup, HoldupReason } from './client/holdup.ts'
 export type { Approval, Approvals, ApprovalsQuery, Decide, Decided } from './client/person/approvals.ts'
 export type { Answered, AnsweredAndTrusted, AnswerOptions, Ask, Asks } from './client/person/asks.ts'
@@ -62,9 +72,10 @@ export type { Retried, RetryOutlook, RetryQuery } from './client/session/run/ret
 export type { EndCallback, Run } from './client/session/run/run.ts'
 export type { Session, WorkerCounts } from './client/session/session.ts'
 export type { EventsQuery } from './client/session/session-events.ts'
+export type { WrongEntry } from './client/session/session-index.ts'
 export type { ListedState, SessionState } from './client/session/session-state.ts'
 export type { ForkOf, PauseNote, RunResultPlace, SessionFacts, WorkerMode } from './client/session/session-summary.ts'
-export type { CreateOf, CreateOptions, Sessions } from './client/session/sessions.ts'
+export type { CreateNamed, CreateOf, CreateOptions, Sessions } from './client/session/sessions.ts'
 export type { ApprovalOptions } from './client/submission/approval-options.ts'
 export { attachment } from './client/submission/attached.ts'
 export type { CreateSession } from './client/submission/submission.ts'
@@ -281,8 +292,10 @@ export type {
   UndoneEntry,
 } from './core/history/entry.ts'
 export { ConversationHistory } from './core/history/history.ts'
+export type { ContextSize } from './core/history/prompt/context-size.ts'
 export { estimatedBytes } from './core/history/prompt/estimate.ts'
-export { approvalsOf, type CallApproval } from './core/history/run/call-approvals.ts'
+export type { BackgroundTasks } from './core/history/run/background-tasks.ts'
+export { approvalsOf, type CallApproval, type CallApprovals } from './core/history/run/call-approvals.ts'
 export type { CallDecision } from './core/history/run/call-decision.ts'
 export {
   type ContextState,
@@ -293,7 +306,9 @@ export {
   toolCallRequests,
 } from './core/history/run/context-state.ts'
 export type { PendingTurn } from './core/history/run/pending-turn.ts'
+export type { SubCalls } from './core/history/run/reply-calls.ts'
 export type { RunMetadata } from './core/history/run/run-metadata.ts'
+export type { RunSoFar } from './core/history/run/run-so-far.ts'
 export type { UnknownDecision } from './core/history/run/unknown-decision.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'
 export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/ports/telemetry.ts'
@@ -303,6 +318,7 @@ export type { ApprovalDecision } from './core/worker/ask/approval-ask.ts'
 export type { ApprovalStatus } from './core/worker/ask/approval-status.ts'
 export type { AskSort, AskState } from './core/worker/ask/ask.ts'
 export type { ApprovalPolicy, SessionApproval, WhenNobodyAnswers } from './core/worker/ask/session-approval.ts'
+export type { BusyGate, GateSort } from './core/worker/gates.ts'
 export type { Configuration, ConfigurationChange } from './core/worker/message/configuration.ts'
 export type {
   AnswerMessage,

@@ -1,18 +1,21 @@
 /** Duty: read the facts that health findings rest on: the settings of Redis, nodes, queues, and how long workers have waited. */
 import { unhostedPool } from '../../core/ids.ts'
+import type { BusyGate } from '../../core/worker/gates.ts'
 import type { InspectStore } from '../../store/audit/inspect-store.ts'
 import type { PauseNote } from '../../store/record/pause-note.ts'
-import type { ClusterFacts } from '../../store/redis/cluster-look.ts'
+import type { RedisAccess } from '../../store/redis/access.ts'
+import type { ClusterFacts, ClusterServer } from '../../store/redis/cluster-look.ts'
 import type { ServerFacts } from '../../store/redis/server-facts.ts'
 import type { ExpiredWorker } from '../../store/worker/leases.ts'
 import type { SubmissionQueue } from '../../submit/submission-queue.ts'
 import type { WakeupQueue } from '../../wake/queue-tidier.ts'
+import type { WrongEntry } from '../session/session-index.ts'
 import type { KindSummary, NodeSummary } from '../summaries.ts'
 import type { Webhook } from '../webhook/webhook.ts'
-import type { HeldUp } from './held-up.ts'
+import type { HeldUp, HeldUpWorker } from './held-up.ts'
 import type { NewestWorkers, Stranded } from './stranded.ts'
 
-export type { WakeupQueue }
+export type { ClusterFacts, ClusterServer, ExpiredWorker, RedisAccess, ServerFacts, WakeupQueue }
 
 export interface Health {
   /** The server that has the first partition. */
@@ -39,7 +42,7 @@ export interface Health {
   /** Workers that nothing wakes any more, among the newest ones. The audit finds all of them. */
   readonly stranded: readonly Stranded[]
   /** What another program wrote into the index of sessions, or into the lists of workers of the newest ones. */
-  readonly wrongEntries: NewestWorkers['wrongEntries']
+  readonly wrongEntries: readonly WrongEntry[]
   /** Jobs that other programs added to the queue `submit` and no node has taken yet. */
   readonly submitted: number
   /** Somebody paused that queue with a tool of BullMQ: nodes take nothing from it. */
@@ -53,11 +56,11 @@ export interface Health {
   /** Who paused all sessions, why and when; null if they are not paused. */
   readonly paused: PauseNote | null
   /** Gates of kinds at which runs wait for others. */
-  readonly gates: Awaited<ReturnType<InspectStore['busyGates']>>
+  readonly gates: readonly BusyGate[]
   /** Those among the newest sessions that are paused by themselves. */
-  readonly pausedSessions: HeldUp['pausedSessions']
+  readonly pausedSessions: readonly string[]
   /** Those among the newest workers that wait for somebody outside, the longest first. */
-  readonly heldUp: HeldUp['heldUp']
+  readonly heldUp: readonly HeldUpWorker[]
   readonly running: number
   readonly expiredLeases: number
   /** Some of the workers of these leases. */

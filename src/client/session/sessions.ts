@@ -34,6 +34,11 @@ export type CreateOf<Given> = Omit<CreateSession, 'kind' | 'input'> &
     | { readonly input?: undefined; readonly history: readonly ChatMessage[]; readonly keepOpen: true }
   )
 
+/** What `sessions.createMany` takes for a kind of the project. With several kinds, each input is that of the kind beside it. */
+export type CreateNamed<Name extends KindName> = Name extends KindName
+  ? CreateOf<GivenOf<Name>> & { readonly kind: Name }
+  : never
+
 export interface CreateOptions {
   /** The first `events()` of the session also gets what nodes told before. Default: false. */
   readonly follow?: boolean
@@ -69,7 +74,15 @@ export interface Sessions {
    * Creates many sessions with few calls of Redis. Each request has a result of its own, in the order of the requests: the session that `create`
    * would have resolved with, or the error that it would have thrown. A request that is refused stops no other.
    */
-  createMany(this: void, requests: readonly CreateSession[]): Promise<PromiseSettledResult<Session>[]>
+  createMany<Name extends string>(
+    this: void,
+    requests: readonly (Omit<CreateSession, 'kind'> & { readonly kind: Name & FreeName<Name> })[],
+  ): Promise<PromiseSettledResult<Session>[]>
+  /** Creates many sessions of kinds of the project: the types of their inputs and results are known by their names (`troupe kinds --types`). */
+  createMany<Name extends KindName>(
+    this: void,
+    requests: readonly (NoInfer<CreateNamed<Name>> & { readonly kind: Name })[],
+  ): Promise<PromiseSettledResult<Session<ReturnedBy<Name>>>[]>
   /** Creates many sessions of the kind of this definition. */
   createMany<Given, Result>(
     this: void,

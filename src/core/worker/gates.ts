@@ -91,3 +91,8 @@ export interface GateFacts {
   /** How many workers wait in front of the one that is shown. */
   readonly ahead: number
 }
+
+/** A gate at which somebody waits. */
+export interface BusyGate extends Omit<GateFacts, 'ahead'> {
+  readonly waiting: number
+}

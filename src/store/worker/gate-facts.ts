@@ -2,7 +2,7 @@
  * Duty: read the gates at which workers wait, as people are told of them. It never writes.
  * GATE-FACTS-1 One read for any number of workers. A gate that cannot be read is left out: its worker waits all the same, and the audit names the key.
  */
-import { type GateFacts, guestName } from '../../core/worker/gates.ts'
+import { type BusyGate, type GateFacts, guestName } from '../../core/worker/gates.ts'
 import { gateKeys, gatesKey, type PartitionKeys } from '../keys.ts'
 import type { WorkerRecord } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
@@ -87,10 +87,7 @@ function waitingAt({ id, record }: Row): Waiting | null {
 const gatesMost = 200
 
 /** The gates at which somebody waits, among the first ones that a sweep looks at next; `waiting`: how many do. */
-export async function busyGates(
-  redis: Redis,
-  keys: PartitionKeys,
-): Promise<readonly (Omit<GateFacts, 'ahead'> & { readonly waiting: number })[]> {
+export async function busyGates(redis: Redis, keys: PartitionKeys): Promise<readonly BusyGate[]> {
   const all = await orElse(redis.zrange(gatesKey(keys.tag), 0, String(gatesMost - 1)), [])
   const names = all.filter(isGate)
   if (names.length === 0) return []

@@ -59,8 +59,9 @@ export default defineWorker({
 import { z } from 'zod'
 export default defineWorker({ instructions: 'You sort mail.', input: z.object({ mail: z.string() }), spawns: ['walker'] })`,
   'use.ts': `import { connect } from 'troupe'
-import type { KindName } from 'troupe'
+import type { CreateSession, KindName } from 'troupe'
 const troupe = await connect()
+export const titles: string[] = []
 const session = await troupe.sessions.create({ kind: 'mail/reader', input: { url: 'a' }, name: 'one' })
 const result = await session.result()
 export const title: string = result.status === 'completed' ? result.value.title : ''
@@ -75,9 +76,26 @@ await troupe.sessions.create({ kind: 'mail/raeder', input: { url: 'a' } })
 const talk = await troupe.sessions.create({ kind: 'sorter', keepOpen: true, history: [] })
 const said = await talk.result()
 export const text: string = said.status === 'completed' ? said.value.text : ''
+const many = await troupe.sessions.createMany([
+  { kind: 'mail/reader', input: { url: 'a' }, name: 'one' },
+  { kind: 'walker', input: { depth: 1 } },
+])
+for (const one of many) {
+  const end = one.status === 'fulfilled' ? await one.value.result() : null
+  if (end?.status === 'completed') titles.push(typeof end.value === 'string' ? end.value : end.value.title)
+}
+// @ts-expect-error -- there is no such kind
+await troupe.sessions.createMany([{ kind: 'mail/raeder', input: { url: 'a' } }])
+// @ts-expect-error -- one of them is no kind
+await troupe.sessions.createMany([{ kind: 'mail/reader', input: { url: 'a' } }, { kind: 'sorterr', input: { mail: 'x' } }])
+// @ts-expect-error -- the input is that of another kind
+await troupe.sessions.createMany([{ kind: 'mail/reader', input: { url: 'a' } }, { kind: 'walker', input: { url: 'a' } }])
 // A kind that another program hosts.
 const elsewhere: string = process.argv[2] ?? ''
 await troupe.sessions.create({ kind: elsewhere, input: 1 })
+await troupe.sessions.createMany([{ kind: elsewhere, input: 1 }])
+const requests: CreateSession[] = [{ kind: elsewhere, input: 1 }]
+await troupe.sessions.createMany(requests)
 export const known: KindName[] = ['mail/reader', 'walker', 'sorter']
 `,
 }
