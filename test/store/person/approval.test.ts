@@ -13,7 +13,7 @@ test.each(Object.entries(claims))('%s', async (_, check) => {
 test('the policy is written once, and a session at its default has no field for it', async () => {
   await using place = await Place.open()
   const { id } = await place.create()
-  const known = { 'idem:x': 'ok | for 600s' }
+  const known = { 'idem:x': 'ok | for 86400s' }
   const set = (change: Parameters<typeof place.sessions.setApproval>[1]) =>
     place.changed(() => place.sessions.setApproval(id, change, approvalEvent, 'x'))
   expect(await set({ policy: 'manual' })).toEqual(known)
