@@ -51,7 +51,8 @@ Environment, unless an option overrides it: TROUPE_REDIS_URL (else REDIS_URL),
 TROUPE_NAMESPACE, TROUPE_PARTITIONS, TROUPE_WORKERS, TROUPE_MODEL,
 TROUPE_PRICES, TROUPE_CONCURRENCY, TROUPE_LOG_LEVEL, TROUPE_HOST, TROUPE_PORT,
 TROUPE_TOKEN, TROUPE_WEBHOOK_SECRET, TROUPE_WEBHOOK_PRIVATE; and NO_COLOR.
-Keys and addresses of model providers: their own <PROVIDER>_API_KEY and <PROVIDER>_BASE_URL.
+Keys and addresses of model providers: their own <PROVIDER>_API_KEY and
+<PROVIDER>_BASE_URL.
 
 Start with: troupe demo, or write your own: troupe new shop, then troupe dev`
 
