@@ -224,9 +224,10 @@ function replied(
   }
   const parts: StepParts = { notes: [['model.replied', note]], ...noFailure(agentTurn) }
   const entry = journal.entry('assistant', { id: journal.nextId(), ...reply })
+  const steering = iteration.used.iterations < iteration.most.iterations ? steers : []
   if (iteration.decision === 'done') {
-    if (steers.length > 0 && iteration.used.iterations < iteration.most.iterations) {
-      recordSteers(agentTurn, steers, { entries: [entry], parts })
+    if (steering.length > 0) {
+      recordSteers(agentTurn, steering, { entries: [entry], parts })
       return null
     }
     if (goOnAfterCut(agentTurn, reply, iteration, entry, parts)) return null
@@ -234,7 +235,7 @@ function replied(
     answer(agentTurn, reply, entry, parts)
     agentTurn.compactor.afterAnswer()
   } else if (iteration.terminal !== null && !decides) {
-    endByTool(agentTurn, iteration, iteration.terminal, iteration.calls, [entry], parts)
+    endByTool(agentTurn, iteration, iteration.terminal, iteration.calls, { entries: [entry], parts, steers: steering })
   } else if (error) {
     machine.apply('limitReached')
     end.fail(error, 'runtime', 1, { entries: [entry], parts, notRun: iteration.calls })

@@ -52,6 +52,14 @@ export function notRunText(by: string): string {
   return `This call was not run: '${brief(by)}' in the same reply ended the run.`
 }
 
+/** The result of a call of a terminal tool if a message came that the run reads first. */
+export function notEndedText(name: string): string {
+  return `The run has not ended: a message came. Read it, then call '${brief(name)}' again with all that holds now.`
+}
+
+/** The result of another call of that reply. */
+export const notBegunText = 'This call was not run: a message came. Read it, then call again if that is still needed.'
+
 function asSentence(text: string): string {
   return /[.!?]\s*$/.test(text) ? text.trimEnd() : `${text}.`
 }

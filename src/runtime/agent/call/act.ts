@@ -12,6 +12,7 @@ import { mayCall } from '../../turn/permit.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
 import { openCallsOf } from '../journal.ts'
 import { readSteers } from '../order/steered.ts'
+import { noFailure } from '../reply/answer.ts'
 import { endByTool } from '../reply/terminal.ts'
 import { invalidResult, iterate, tooManyCalls } from '../think.ts'
 import type { AgentTools } from './agent-tools.ts'
@@ -45,7 +46,13 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
   if (error) return refuseCalls(agentTurn, error)
   if (iteration.terminal !== null) {
     // Only a resolver, or a kind that has changed, makes a recorded call a terminal one.
-    endByTool(agentTurn, iteration, iteration.terminal, openCallsOf(container))
+    const steers = turn.steers.isWaiting ? await readSteers(agentTurn) : []
+    if (agentTurn.isOver) return null
+    const mayGoOn = container.run.iterations < iteration.most.iterations
+    endByTool(agentTurn, iteration, iteration.terminal, openCallsOf(container), {
+      parts: noFailure(agentTurn),
+      steers: mayGoOn ? steers : [],
+    })
     return null
   }
   const { checked } = iteration

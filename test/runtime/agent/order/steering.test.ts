@@ -1,11 +1,13 @@
 /** Messages that come while an agent is busy: they steer the run in progress, or wait for the next run. */
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import type { Session } from '../../../../src/client/session/session.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { TransientError } from '../../../../src/core/errors.ts'
 import type { TurnStore } from '../../../../src/core/ports/ports.ts'
-import { call, type ScriptedReply, say } from '../../../../src/models/local/scripted-model.ts'
+import { call, type ScriptedReply, say, together } from '../../../../src/models/local/scripted-model.ts'
+import { notBegunText, notEndedText } from '../../../../src/runtime/tool/messages.ts'
 import { expectSound, isParked, openAsks, pay, resultOf, tools } from '../../../support/approvals.ts'
 import { changedStore } from '../../../support/changed-store.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
@@ -129,6 +131,41 @@ describe('a message that steers', () => {
       await expectSound(troupe)
     },
   )
+
+  test.each([
+    ['that came last', {}],
+    ['whose calls its kind decides', { hooks: { toolBefore: () => undefined } }],
+  ])('a message that steers is read before a terminal tool ends the run, of a reply %s', async (_what, kind) => {
+    const submit = defineTool({
+      name: 'submit',
+      description: 'Ends.',
+      terminal: true,
+      input: z.object({ n: z.number() }),
+    })
+    const { model, open } = gated([together(call('submit', { n: 1 }), call('look')), call('submit', { n: 2 })], [1])
+    const heard = Promise.withResolvers<void>()
+    const aroundTurns = (turns: TurnStore) =>
+      changedStore(turns, {
+        async renew(requests) {
+          const answer = await turns.renew(requests)
+          if (answer.steered?.size) setImmediate(heard.resolve)
+          return answer
+        },
+      })
+    const agent = defineWorker({ instructions, model, tools: [submit, ...tools().tools], ...kind })
+    await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
+    const session = await troupe.create('agent', 'go')
+    await isRunning(session, 'AwaitingLLMResponse')
+    await messageOf(session, 'count again', 'steer')
+    await heard.promise
+    open(1)
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { output: { n: 2 } } })
+    expect(shown(model.requests[1]?.messages).slice(-2)).toEqual([
+      `tool: ${notEndedText('submit')} | ${notBegunText}`,
+      'user: count again',
+    ])
+    await expectSound(troupe)
+  })
 
   test('a message that comes while the hook stop looks at the answer lets the run go on in place of its end', async () => {
     const { model } = gated([say('An answer.'), say('A better one.')])
