@@ -68,6 +68,7 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
       if (turn.isRetaken) await turn.settled()
       continue
     }
+    if (!goesOnLater(agentTurn, wait)) agentTurn.compactor.drop()
     // If this turn did not wait for its summary, that would be paid for again. A turn that drains in the middle of a run does not wait.
     if (agentTurn.compactor.isPending && !(journal.position.open && turn.isDraining)) {
       turn.flush()
@@ -93,6 +94,12 @@ function cancelled(agentTurn: AgentTurn, position: RunPosition): Step | Promise<
   if (onCancel === undefined || begunRun < position.run) return end.cancelledStep(position)
   const run = { turn, position, stateJson: null, definition: {}, isAgent: true, onCancel, onCancelMs, working }
   return lastStep(run, (said) => end.cancelledStep(position, { onCancel: said }))
+}
+
+/** False when a job or a child has ended its run: a summary of its conversation would hold the slot for nobody. */
+function goesOnLater({ turn, journal }: AgentTurn, wait: Pause): boolean {
+  const { isJob, parentId } = turn.assignment
+  return journal.position.open || wait.for.kind !== 'any' || !(isJob || parentId !== null)
 }
 
 /** True when the root of a job has answered: its history is not needed again. If more input waits, the next turn reads the history anew. */

@@ -25,7 +25,7 @@ import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import type { CallCost } from '../../core/worker/run/cost.ts'
 import { RunMachine } from '../../core/worker/run/lifecycle.ts'
 import type { RunState } from '../../core/worker/run/run-state.ts'
-import { addUsage } from '../../core/worker/run/usage.ts'
+import { addSpending, addUsage, subtractSpending } from '../../core/worker/run/usage.ts'
 import { emptyStep, type Step } from '../turn/step/step.ts'
 import type { Turn } from '../turn/turn.ts'
 import { type KnownHistory, nextPosition, textBytes } from './history-cache.ts'
@@ -48,6 +48,8 @@ export class Journal {
   /** The costs of model calls that were answered in this turn, each with the number of the step that records it; null: no step records it yet. */
   readonly #costs: { step: number | null; readonly cost: CallCost }[] = []
   #steps = 0
+  /** What this agent had used at steps of this turn: at the last one that is acknowledged (0: before the first), and at those behind it. */
+  readonly #spendings: { readonly step: number; readonly spending: Spending }[]
   /** What tools reported in this turn, by the ids of the calls. */
   readonly #reported = new Map<string, CallOutcome>()
 
@@ -57,6 +59,7 @@ export class Journal {
     this.container = known.container
     this.#known = known
     this.tally = (assignment.stateJson === null ? null : decodeTally(assignment.stateJson)) ?? emptyTally
+    this.#spendings = [{ step: 0, spending: spendingOf(this.tally) }]
     this.#openBefore = openCallsOf(known.container)
     this.machine = new RunMachine(recordedState(assignment, known.container), (state, event) =>
       this.noteIgnored(`${event} in state ${state}`),
@@ -96,7 +99,7 @@ export class Journal {
   /** Counts the reply to the last request. */
   countReply(model: string, usage: Usage, isBlank: boolean): void {
     const { tally } = this
-    this.noteCost(model, usage)
+    this.#noteCost(model, usage)
     this.tally = {
       ...tally,
       iterations: tally.iterations + (isBlank ? 0 : 1),
@@ -105,8 +108,14 @@ export class Journal {
     }
   }
 
+  /** Counts the reply with a summary, which is no iteration. */
+  countSummary(model: string, usage: Usage): void {
+    this.#noteCost(model, usage)
+    this.tally = { ...this.tally, failedModelCalls: 0, ...addUsage(this.tally, { ...usage, failedModelCalls: -1 }) }
+  }
+
   /** The next step records what this reply has cost. */
-  noteCost(model: string, { inputTokens, outputTokens, costMicroUsd }: Usage): void {
+  #noteCost(model: string, { inputTokens, outputTokens, costMicroUsd }: Usage): void {
     this.#costs.push({ step: null, cost: { model, inputTokens, outputTokens, microUsd: costMicroUsd ?? null } })
   }
 
@@ -127,9 +136,18 @@ export class Journal {
     this.tally = { ...this.tally, ...addUsage(this.tally, { toolCalls }) }
   }
 
-  /** What all agents of the session had used at the last commit. It includes every acknowledged reply of this turn. */
+  /** What all agents of the session have used: by the answer to the last commit, with what this turn has counted since. */
   get sessionSpent(): Spending {
-    return this.turn.session.spending.spent ?? spendingOf(this.tally)
+    const { spent } = this.turn.session.spending
+    const own = spendingOf(this.tally)
+    return spent ? addSpending(spent, subtractSpending(own, this.#spentByRecord)) : own
+  }
+
+  /** What this agent had used at the last step that is acknowledged. */
+  get #spentByRecord(): Spending {
+    const next = () => this.#spendings[1]
+    for (let after = next(); after && after.step <= this.turn.acknowledged; after = next()) this.#spendings.shift()
+    return (this.#spendings[0] as { readonly spending: Spending }).spending
   }
 
   /** Creates an entry. Nothing is recorded before it is added. */
@@ -200,6 +218,7 @@ export class Journal {
   #step(entries: readonly string[], parts: StepParts): Step {
     const step = emptyStep({ ...this.position, runState: this.machine.state, ...parts.position })
     const costs = this.#takeCosts()
+    this.#spendings.push({ step: this.#steps + 1, spending: spendingOf(this.tally) })
     return { ...step, ...parts, position: step.position, entries, stateJson: encodeTally(this.tally), costs }
   }
 

@@ -46,6 +46,14 @@ export function addSpending(total: Spending, more: Spending): Spending {
   }
 }
 
+export function subtractSpending(total: Spending, less: Spending): Spending {
+  return {
+    modelCalls: total.modelCalls - less.modelCalls,
+    tokens: total.tokens - less.tokens,
+    toolCalls: total.toolCalls - less.toolCalls,
+  }
+}
+
 /** More tokens than any model call has. Sums of such numbers stay exact, also over all calls that a session may make. */
 const callTokensMax = 1_000_000_000
 

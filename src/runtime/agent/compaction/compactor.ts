@@ -1,21 +1,22 @@
 /**
  * Duty: compact the conversation of one agent during one turn: decide when, have the summary written beside the run, and record it.
  * Does not own: what the summary asks for (handoff.ts), what it does to a prompt (core/history/prompt/prompt-fold.ts).
- * COMPACT-1 The run goes on while the summary is written. A request waits for it only if the window is full, and the end of a turn always, so that the
- *           summary is paid for once.
+ * COMPACT-1 The run goes on while the summary is written. A request waits for it only if the window is full. The end of a turn waits for it, so that the
+ *           summary is paid for once; it does not where nobody reads the conversation again, or where a node that drains hands on a run in progress.
  * COMPACT-2 What went wrong with a summary changes nothing but what was spent: an event says it, and this turn does not try again.
  * COMPACT-3 Calls that are open, children and asks are never in the part that a summary stands for: that part ends before a message, and what
  *           is open belongs to the newest reply. The task of the run is repeated word by word if its message is in that part.
+ * COMPACT-4 A summary counts from its request on, like any model call, and no summary begins by itself that would leave the session nothing for the request
+ *           that follows.
  */
 import type { CompactionSettings } from '../../../core/definition/agent/compaction-settings.ts'
 import type { Model, ModelRequest, PromptMessage } from '../../../core/definition/model.ts'
-import { toRuntimeError } from '../../../core/errors.ts'
+import { LimitError, toRuntimeError } from '../../../core/errors.ts'
 import type { EventNote } from '../../../core/event/event.ts'
 import type { OrderedEntry } from '../../../core/history/entry.ts'
 import { clearableIn } from '../../../core/history/prompt/cleared.ts'
 import { promptTokens, tokensIn } from '../../../core/history/prompt/estimate.ts'
 import { withoutSenderLines } from '../../../core/history/prompt/user-blocks.ts'
-import { addUsage } from '../../../core/worker/run/usage.ts'
 import { mayCall, mayRecord } from '../../turn/permit.ts'
 import type { Turn } from '../../turn/turn.ts'
 import type { Journal } from '../journal.ts'
@@ -75,6 +76,8 @@ export class Compactor {
   readonly #compaction: Compaction | null
   #writing: Promise<void> | null = null
   #written: Written | null = null
+  /** Breaks off the summary that is being written. Null if somebody asked for that one. */
+  #breakOff: AbortController | null = null
   #hasFailed = false
   #overflows = 0
 
@@ -107,10 +110,28 @@ export class Compactor {
   #refusal(): string | null {
     const { kind } = this.#host.turn.assignment
     if (this.#compaction === null) return `kind "${kind}" does not compact its conversations (compaction: false).`
+    return this.#isSpent ? this.#spentText : null
+  }
+
+  get #spentText(): string {
     const { sessionSpent: spent, turn } = this.#host.journal
     const { allowed } = turn.session.spending
-    if (spent.modelCalls < allowed.modelCalls && spent.tokens < allowed.tokens) return null
     return `its session has used ${spent.modelCalls} of ${allowed.modelCalls} model calls and ${spent.tokens} of ${allowed.tokens} tokens: raise them with troupe session limit.`
+  }
+
+  /** True if the session may make no further model call. */
+  get #isSpent(): boolean {
+    const { sessionSpent: spent, turn } = this.#host.journal
+    const { allowed } = turn.session.spending
+    return spent.modelCalls >= allowed.modelCalls || spent.tokens >= allowed.tokens
+  }
+
+  /** True if the session may make this number of requests (a summary, and the next request of a run), each of which reads the conversation as it is. */
+  #affords(requests: number): boolean {
+    const { container, sessionSpent: spent, turn } = this.#host.journal
+    const { allowed } = turn.session.spending
+    const tokens = requests * container.size.tokens
+    return spent.modelCalls + requests <= allowed.modelCalls && spent.tokens + tokens <= allowed.tokens
   }
 
   /** The turn may have to end before: then the next one tries again. */
@@ -129,6 +150,13 @@ export class Compactor {
     return this.#record()
   }
 
+  /** Breaks off a summary that is being written, unless somebody asked for it. Its request counts as one that failed. */
+  drop(): void {
+    if (this.#breakOff === null) return
+    this.#writing = null
+    this.#breakOff.abort()
+  }
+
   /** Resolves when no summary is being written. */
   get written(): Promise<void> {
     return this.#writing ?? Promise.resolve()
@@ -145,6 +173,8 @@ export class Compactor {
     // What no provider has counted yet may be the longer part: instructions, tools, files of the context.
     this.#compaction.limit.learn(Math.max(this.#host.journal.container.size.tokens, tokensOf(request)))
     if (!this.isPending && this.#clears(this.#compaction)) return true
+    // The next request is refused then, with words that name the limit.
+    if (!this.isPending && this.#isSpent) return true
     if (!this.isPending && !this.#hasFailed) this.#begin(this.#compaction)
     return this.finish()
   }
@@ -157,7 +187,7 @@ export class Compactor {
   #beginIfLarge(): void {
     if (this.#compaction === null || this.isPending || this.#hasFailed) return
     if (this.#share() < (this.#compaction.settings.at ?? atDefault) || this.#clears(this.#compaction)) return
-    this.#begin(this.#compaction)
+    if (this.#affords(2)) this.#begin(this.#compaction)
   }
 
   /** Old results go first: that costs no model call, and they can often be read again. Returns false if it would make too little room. */
@@ -190,23 +220,31 @@ export class Compactor {
     const asked = byHand === undefined ? '' : `/${byHand.id}`
     const key = `${turn.assignment.workerId}/${journal.position.run}/handoff/${firstKept}${asked}`
     const order = byHand === undefined ? {} : { order: byHand.id }
-    const signal = AbortSignal.any([turn.signal, AbortSignal.timeout(turn.host.policy.modelCallMs)])
+    const breakOff = new AbortController()
+    this.#breakOff = byHand === undefined ? breakOff : null
+    const signal = AbortSignal.any([turn.signal, breakOff.signal, AbortSignal.timeout(turn.host.policy.modelCallMs)])
+    let requests = 0
     const written = writeHandoff(model, before, {
       instruction: [settings.instruction, byHand?.instruction].filter(Boolean).join('\n') || undefined,
       tokensMax: limit.tokens,
       key,
       signal,
+      onRequest: () => {
+        if (requests++ > 0 && this.#isSpent) throw new LimitError('budget_exceeded', this.#spentText)
+        journal.countRequest()
+      },
     })
+    const note = (end: Written) => {
+      if (breakOff.signal.aborted) return
+      this.#written = end
+      this.#writing = null
+      this.#breakOff = null
+    }
     this.#writing = written.then(
-      (handoff) => this.#note({ ...order, ...cut, handoff }),
-      (thrown: unknown) => this.#note({ ...order, error: toRuntimeError(thrown) }),
+      (handoff) => note({ ...order, ...cut, handoff }),
+      (thrown: unknown) => note({ ...order, error: toRuntimeError(thrown) }),
     )
     return null
-  }
-
-  #note(written: Written): void {
-    this.#written = written
-    this.#writing = null
   }
 
   /** Returns true if the prompt begins with a new summary now. */
@@ -219,7 +257,6 @@ export class Compactor {
       // The failure of a summary that somebody asked for says nothing of what the window will need.
       this.#hasFailed ||= written.order === undefined
       const [model, reason] = [this.#compaction.model.id, written.error.message]
-      journal.tally = { ...journal.tally, ...addUsage(journal.tally, { modelCalls: 1, failedModelCalls: 1 }) }
       journal.log.warn('a conversation could not be compacted', { model, error: reason })
       if (written.order !== undefined) this.#refuse(written.order, reason)
       else journal.add([], { notes: [['compaction.failed', { model, reason }]] }, { lazy: true })
@@ -230,8 +267,7 @@ export class Compactor {
     const { text, reply } = handoff
     const { model, usage } = reply
     const { inputTokens, outputTokens } = usage
-    journal.tally = { ...journal.tally, ...addUsage(journal.tally, { modelCalls: 1, ...usage }) }
-    journal.noteCost(this.#compaction.model.id, usage)
+    journal.countSummary(this.#compaction.model.id, usage)
     const tokensBefore = container.size.tokens
     const kept = promptTokens(container.history.prompt().slice(parts))
     const tokensAfter = kept + promptTokens([{ role: 'user', content: [{ type: 'text', text }] }])

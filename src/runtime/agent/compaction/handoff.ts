@@ -41,11 +41,14 @@ export async function writeHandoff(
     tokensMax,
     key,
     signal,
+    onRequest,
   }: {
     readonly instruction: string | undefined
     readonly tokensMax: number | null
     readonly key: string
     readonly signal: AbortSignal
+    /** Called before each request. What it throws is thrown in place of that request. */
+    readonly onRequest: () => void
   },
 ): Promise<Handoff> {
   const whole = transcript(before, Number.POSITIVE_INFINITY)
@@ -62,6 +65,7 @@ export async function writeHandoff(
         tools: [],
         idempotencyKey: `${key}.${index}`,
       }
+      onRequest()
       const reply = await beforeAbort(model.reply(request, { signal, onFirstByte() {}, onDelta() {} }), signal)
       return accepted(model, reply, whole.length)
     } catch (thrown) {

@@ -18,7 +18,13 @@ const textOf = (request: ModelRequest | undefined) => JSON.stringify(request?.me
 const small: CompactionSettings = { window: 1_000, keep: 2 }
 
 /** A conversation with an agent that echoes; `tokens`: what its provider counts of each prompt, in turn. */
-async function talk(inputs: number, tokens: readonly number[], write: () => ScriptedReply | Error, settings = small) {
+async function talk(
+  inputs: number,
+  tokens: readonly number[],
+  write: () => ScriptedReply | Error,
+  settings = small,
+  limits = {},
+) {
   let asked = 0
   const model = recordedModel('test/m', (request) => {
     if (!isHandoff(request)) return counted(say(`answer ${++asked}`), tokens[asked - 1] ?? 100)
@@ -28,7 +34,7 @@ async function talk(inputs: number, tokens: readonly number[], write: () => Scri
   })
   const agent = defineWorker({ instructions: 'x', model, compaction: settings })
   const troupe = await TestTroupe.start({ workers: { agent } })
-  const session = await troupe.create('agent', 'question 1', { keepOpen: true })
+  const session = await troupe.create('agent', 'question 1', { keepOpen: true, limits })
   for (let run = 1; run <= inputs; run++) {
     if (run > 1) await session.root.send(`question ${run}`)
     expect(await session.result({ run })).toMatchObject({ status: 'completed', value: { text: `answer ${run}` } })
@@ -99,7 +105,7 @@ describe('a conversation', () => {
 })
 
 /** A run that reads files until it has read enough; the provider refuses prompts of more than `most` parts. */
-async function read(most: number, compaction: CompactionSettings | false) {
+async function read(most: number, compaction: CompactionSettings | false, limits = {}) {
   const model = recordedModel('test/m', (request) => {
     if (isHandoff(request)) return say('Files 1 to 3 hold nothing.')
     if (request.messages.length > most) throw new TerminalError('prompt is too long', { code: 'context_overflow' })
@@ -109,7 +115,7 @@ async function read(most: number, compaction: CompactionSettings | false) {
   const tools = [tool('read', () => 'a line')]
   const agent = defineWorker({ instructions: 'x', model, tools, compaction })
   const troupe = await TestTroupe.start({ workers: { agent } })
-  const session = await troupe.create('agent', 'Find the key.', { keepOpen: true })
+  const session = await troupe.create('agent', 'Find the key.', { keepOpen: true, limits })
   const result = await session.result({ run: 1 })
   return { troupe, session, result, requests: model.requests }
 }
@@ -176,6 +182,13 @@ describe('a prompt that is too long', () => {
     expect(model.requests.filter(isHandoff)).toEqual([])
   })
 
+  test('a prompt that is too long is not compacted with a model call that the session may not make', async () => {
+    const { troupe, result, requests } = await read(8, { keep: 2 }, { modelCalls: 5 })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
+    expect(requests).toHaveLength(5)
+  })
+
   test('a prompt that is too long for a node that drains is compacted by another one', async () => {
     const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let replies = 0
@@ -237,6 +250,52 @@ test('a run that waits keeps the summary that is being written, and pays for it 
   expect((await session.root.report()).usage).toMatchObject({ modelCalls: 7 })
   expect((await troupe.client.audit({ sessionId: session.id })).findings).toEqual([])
 })
+
+test('the end of a job, and of a child, breaks off the summary that is being written, and counts its request', async () => {
+  const model = recordedModel('test/m', (request) => {
+    if (isHandoff(request)) return new Promise<ScriptedReply>(() => {})
+    const reads = Number.parseInt(request.idempotencyKey.split('/')[2] ?? '0', 10)
+    return reads < 4 ? counted(call('read'), reads === 3 ? 900 : 100) : say('Done.')
+  })
+  const agent = defineWorker({ instructions: 'x', model, tools: [tool('read', () => 'a line')], compaction: small })
+  const parent = defineWorker({
+    receive(message, self) {
+      if (message.kind === 'input') self.spawn('agent', 'go')
+      else self.reply('here')
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { agent, parent } })
+  for (const kind of ['agent', 'parent']) {
+    const session = await troupe.create(kind, 'go', { keepOpen: kind === 'parent' })
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed' })
+    await session.idle({ signal: AbortSignal.timeout(10_000) })
+    expect((await session.report()).session.usage).toMatchObject({ modelCalls: 4, failedModelCalls: 1 })
+  }
+  expect(model.requests.filter(isHandoff)).toHaveLength(2)
+})
+
+test('each request for a summary counts, and none is made beyond the limit of the session', async () => {
+  const tooLong = new TerminalError('prompt is too long', { code: 'context_overflow' })
+  const counts = [100, 200, 860]
+  const enough = [tooLong, tooLong]
+  const paid = await talk(3, counts, () => enough.pop() ?? say('They counted.'))
+  await using _ = paid.troupe
+  await paid.session.idle({ signal: AbortSignal.timeout(10_000) })
+  expect((await paid.session.root.report()).usage).toMatchObject({ modelCalls: 4, failedModelCalls: 2 })
+  const { troupe, session, handoffs } = await talk(3, counts, () => tooLong, small, { modelCalls: 5 })
+  await using _troupe = troupe
+  await session.idle({ signal: AbortSignal.timeout(10_000) })
+  expect([handoffs().length, (await session.root.report()).usage]).toMatchObject([2, { failedModelCalls: 2 }])
+})
+
+test.each([{ modelCalls: 4 }, { tokens: 2_000 }])(
+  'no summary begins that leaves the next run nothing of %j',
+  async (limits) => {
+    const { troupe, session, handoffs } = await talk(4, [100, 200, 860, 150], () => say('They counted.'), small, limits)
+    await using _ = troupe
+    expect([handoffs().length, (await session.root.report()).usage]).toMatchObject([0, { modelCalls: 4 }])
+  },
+)
 
 test.each([
   [{ at: 2 }, /compaction\.at must be a number from 0\.1 to 0\.95, not 2/],

@@ -25,7 +25,13 @@ const before: PromptMessage[] = [
   },
   { role: 'tool', results: [{ toolCallId: 'c', toolName: 'read', output: { type: 'json', value: { lines: 3 } } }] },
 ]
-const settings = { instruction: undefined, tokensMax: null, key: 'k', signal: new AbortController().signal }
+const settings = {
+  instruction: undefined,
+  tokensMax: null,
+  key: 'k',
+  signal: new AbortController().signal,
+  onRequest() {},
+}
 const textOf = (request: ModelRequest | undefined) => JSON.stringify(request?.messages)
 const tooLong = () => new TerminalError('too long', { code: 'context_overflow' })
 
