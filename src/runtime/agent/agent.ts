@@ -193,6 +193,8 @@ function withoutTools(agentTurn: AgentTurn, thrown: unknown): Pause | null {
 /** A model call and the tools it asked for count as two steps. A run goes on beyond its slice while a summary of its conversation is written. */
 function sliceIsOver({ turn, compactor, journal }: AgentTurn, steps: number): boolean {
   if (compactor.isPending && journal.position.open && !turn.isDraining) return !turn.isOpen
+  // To read a long history may take as long as a turn may last: the next turn would come no further.
+  if (steps === 0 && turn.isOpen && !turn.isDraining) return false
   return !mayGoOn(turn, steps, 2 * turn.host.policy.turnSliceSteps)
 }
 

@@ -153,6 +153,10 @@ describe('a turn that has lasted long enough ends', () => {
     expect(seen).toMatchObject({ done: ['model'], received: 1, end: { wait: 'again' } })
   })
 
+  test('a turn makes its first step even if reading its history took all of its time', async () => {
+    expect(await oneTurn({ turnSliceMs: -1 }, 1, () => say('done'))).toMatchObject({ received: 1 })
+  })
+
   test('a long turn ends between two runs, before the next input is received', async () => {
     const seen = await oneTurn({}, 2, (turn) => {
       late(turn)
