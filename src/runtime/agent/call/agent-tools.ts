@@ -286,7 +286,8 @@ export class AgentTools {
       const { call } = one
       const tool = this.toolOf(call)
       const wasStarted = started.has(call.toolCallId)
-      if (one.kind === 'accepted' && tool) return [{ call, tool, input: one.input, wasStarted, isLost: false }]
+      if (one.kind === 'accepted' && tool)
+        return [{ call: this.plain(call), tool, input: one.input, wasStarted, isLost: false }]
       return wasStarted ? [{ call, tool, input: call.inputText ?? call.input, isLost: true }] : []
     })
   }

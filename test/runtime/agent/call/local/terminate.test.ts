@@ -8,6 +8,7 @@ import { openAsks } from '../../../../support/approvals.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { runOnce, tool } from '../../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
+import { waitUntil } from '../../../../support/wait-until.ts'
 
 const seen: unknown[] = []
 const save = defineTool({
@@ -102,6 +103,32 @@ describe('a call with terminate: true', () => {
     expect(await decide({})).toEqual({ note: 'b' })
     expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed' })
     expect(seen).toEqual([{ note: 'c' }, { note: 'b' }])
+  })
+
+  test('a call with terminate: true that a node began and left runs with its own arguments, whatever reconcile changed in those it got', async () => {
+    const got: string[] = []
+    const pay = defineTool({
+      name: 'pay',
+      description: 'Pays.',
+      effect: 'once',
+      approval: 'never',
+      input: z.strictObject({ to: z.string() }),
+      run: ({ to }) => (got.push(to) === 1 ? new Promise(() => {}) : 'paid'),
+      reconcile: async (input) => {
+        input.to = 'somebody else'
+        return { done: false }
+      },
+    })
+    const model = recordedModel('test/m', [call('pay', { to: 'Ann', terminate: true })])
+    const workers = { agent: defineWorker({ ...kind, model, tools: [pay] }) }
+    await using troupe = await TestTroupe.connect()
+    const node = await troupe.startNode(workers)
+    const session = await troupe.create('agent', 'go')
+    await waitUntil('the tool runs', () => got.length === 1)
+    await node.stop({ force: true })
+    await troupe.startNode(workers)
+    const result = await session.result({ signal: AbortSignal.timeout(20_000) })
+    expect([result.status, got]).toEqual(['completed', ['Ann', 'Ann']])
   })
 
   test('a call with terminate: true is recorded, and the next run goes on behind it', async () => {
