@@ -121,7 +121,8 @@ test('a field with the name of a property that every object has is a field like 
 
 test('a part that is larger than a history takes is made smaller, with a warning', () => {
   const large = 'x'.repeat(3_000_000)
-  const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${large}` } }
+  const png = (data: string) => ({ type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } })
+  const [image, icon] = [png(large), png('x'.repeat(9_000))]
   const { messages, warnings } = readConversation({
     messages: [
       { role: 'user', content: [{ type: 'text', text: 'see' }, image] },
@@ -131,14 +132,16 @@ test('a part that is larger than a history takes is made smaller, with a warning
         tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: `{"a":"${large}"}` } }],
       },
       { role: 'tool', tool_call_id: 'a', content: large },
+      { role: 'user', content: [{ type: 'text', text: 'see' }, ...Array.from({ length: 200 }, () => icon)] },
     ],
   })
   expect(shape(messages)[0]).toBe('user: see | [image: image/png]')
-  expect(messages.map((message) => JSON.stringify(message).length < 2 ** 20)).toEqual([true, true, true])
+  expect(messages.map((message) => JSON.stringify(message).length < 2 ** 20)).toEqual([true, true, true, true])
   expect(warnings).toEqual([
     'message 0 is larger than 1 MiB: its media became notes.',
     'message 1 is larger than 1 MiB: its texts were cut.',
     'message 2 is larger than 1 MiB: its texts were cut.',
+    'message 3 is larger than 1 MiB: its media became notes.',
   ])
 })
 

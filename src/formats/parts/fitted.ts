@@ -1,5 +1,6 @@
 /**
- * Duty: make messages of other programs as small as a history takes them: large media become notes, long texts are cut with a note.
+ * Duty: make messages of other programs as small as a history takes them: large media become notes, long texts are cut with a note. If that is not
+ * enough, small media become notes, too.
  * FITTED-1 A message that is small enough stays as it is.
  */
 import type { AssistantBlock, ChatMessage, UserBlock } from '../../core/history/chat/chat-message.ts'
@@ -22,28 +23,41 @@ export interface Fitted {
 export function fittedMessages(messages: readonly ChatMessage[]): Fitted {
   const warnings: string[] = []
   const fitted = messages.map((message, index) => {
-    if (bytesOf(message) <= bytesMax) return message
-    const smaller = withoutData(message)
-    if (bytesOf(smaller) <= bytesMax) {
-      warnings.push(`message ${index} is larger than 1 MiB: its media became notes.`)
-      return smaller
-    }
-    warnings.push(`message ${index} is larger than 1 MiB: its texts were cut.`)
-    return cutToFit(smaller)
+    if (fits(message)) return message
+    const { what, smaller } = smallerOf(message)
+    warnings.push(`message ${index} is larger than 1 MiB: ${what}.`)
+    return smaller
   })
   return { messages: fitted, warnings }
+}
+
+/** The message as it fits, and what was done to it. */
+function smallerOf(message: ChatMessage): { readonly what: string; readonly smaller: ChatMessage } {
+  const smaller = withoutData(message, dataCharsMax)
+  if (fits(smaller)) return { what: 'its media became notes', smaller }
+  const cut = cutToFit(smaller)
+  if (fits(cut)) return { what: 'its texts were cut', smaller: cut }
+  // There are many small media.
+  const bare = withoutData(message, 0)
+  if (fits(bare)) return { what: 'its media became notes', smaller: bare }
+  return { what: 'its media became notes, and its texts were cut', smaller: cutToFit(bare) }
+}
+
+function fits(message: ChatMessage): boolean {
+  return bytesOf(message) <= bytesMax
 }
 
 function bytesOf(message: ChatMessage): number {
   return Buffer.byteLength(JSON.stringify(message))
 }
 
-function withoutData(message: ChatMessage): ChatMessage {
+/** Media and files with more than `charsMost` characters of data become notes. */
+function withoutData(message: ChatMessage, charsMost: number): ChatMessage {
   if (message.type !== 'user') return message
   const content = message.content.map((block): UserBlock => {
     if (block.type === 'text') return block
     const data = block.type === 'file' ? block.url : block.data
-    return (data?.length ?? 0) > dataCharsMax ? { type: 'text', text: noteOf(block) } : block
+    return (data?.length ?? 0) > charsMost ? { type: 'text', text: noteOf(block) } : block
   })
   return { ...message, content }
 }
@@ -51,7 +65,7 @@ function withoutData(message: ChatMessage): ChatMessage {
 function cutToFit(message: ChatMessage): ChatMessage {
   let chars = charsMax
   let fitting = cut(message, chars)
-  while (bytesOf(fitting) > bytesMax && chars > charsLeast) {
+  while (!fits(fitting) && chars > charsLeast) {
     chars = Math.floor(chars / 2)
     fitting = cut(message, chars)
   }
