@@ -61,12 +61,12 @@ test.each([-1, 1.5, 101, '3'])('%j is no number of pieces that an answer may be 
 
 test('a run that has lasted as long as it may makes no further model call [3.11]', async () => {
   const model = recordedModel('test/m', () => call('wait'))
-  const wait = tool('wait', () => new Promise((resolve) => setTimeout(() => resolve('waited'), 20)))
-  const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [wait], limits: { runMs: 10 } })
+  const wait = tool('wait', () => new Promise((resolve) => setTimeout(() => resolve('waited'), 500)))
+  const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [wait], limits: { runMs: 450 } })
   await using _ = troupe
   expect(result).toMatchObject({
     status: 'failed',
-    failure: { code: 'budget_exceeded', message: expect.stringMatching(/may use 10 ms: .* Raise limits\.runMs\.$/) },
+    failure: { code: 'budget_exceeded', message: expect.stringMatching(/may use 450 ms: .* Raise limits\.runMs\.$/) },
   })
   expect(model.requests).toHaveLength(1)
 })
