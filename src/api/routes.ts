@@ -38,7 +38,7 @@ import {
   sendToSession,
   setApproval,
 } from './routes/session-actions.ts'
-import { exportSession, sessionTimeline, sessionTree } from './routes/session-views.ts'
+import { exportSession, retryOutlook, sessionTimeline, sessionTree } from './routes/session-views.ts'
 import { createSession, listSessions, sessionResult, showSession } from './routes/sessions.ts'
 import { followFleet, followSession } from './routes/streams.ts'
 import { giveTicket } from './routes/tickets.ts'
@@ -82,6 +82,7 @@ const ofSessions = [
   pauseSession,
   resumeSession,
   retrySession,
+  retryOutlook,
   forkSession,
   closeSession,
   sendToSession,

@@ -239,11 +239,11 @@ export class Troupe implements AsyncDisposable {
       .sort((a, b) => (a.kind < b.kind ? -1 : 1))
   }
 
-  /** Newest first; of one worker if `workerId` is set. */
+  /** Newest first; of one worker if `workerId` is set, and without those that were dealt with if `open` is true. */
   async deadLetters(query: DeadLettersQuery = {}): Promise<DeadLetter[]> {
     checkOptions('deadLetters', query, deadLettersRules, InputError)
-    const { limit = 100, workerId } = query
-    return this.#dead.list(limit, workerId === undefined ? undefined : parseId(workerId, 'worker'))
+    const { limit = 100, open = false, workerId } = query
+    return this.#dead.list(limit, { open, workerId: workerId === undefined ? undefined : parseId(workerId, 'worker') })
   }
 
   /**

@@ -60,6 +60,8 @@ export interface PruneQuery {
 
 export interface DeadLettersQuery {
   readonly workerId?: string | undefined
+  /** True: only letters that were neither put back nor dismissed. */
+  readonly open?: boolean | undefined
   /** Default 100. */
   readonly limit?: number | undefined
 }
@@ -143,7 +145,7 @@ export const asksRules: Rules<AsksQuery> = {
 }
 export const nodesRules: Rules<NodesQuery> = { stalled: yesOrNo }
 export const pruneRules: Rules<PruneQuery> = { olderThanMs: wholeNumberRule(0, Number.MAX_SAFE_INTEGER) }
-export const deadLettersRules: Rules<DeadLettersQuery> = { workerId: id, limit: count }
+export const deadLettersRules: Rules<DeadLettersQuery> = { workerId: id, open: yesOrNo, limit: count }
 export const lettersRules: Rules<LettersQuery<never>> = {
   workerId: id,
   letter: keyRule,

@@ -69,6 +69,43 @@ test(
 )
 
 test(
+  'a session with a call of unknown outcome goes on once its reader has said what became of the call',
+  inBrowser(async (page) => {
+    const session = await create('payer')
+    expect(await rig.endOf(session)).toBe('failed')
+    await page.goto(rig.url(`sessions/${session}`))
+    await page.getByRole('button', { name: 'Retry' }).first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Nobody knows whether pay (c1) took effect.').waitFor()
+    const retry = dialog.getByRole('button', { name: 'Retry' })
+    expect(await retry.isDisabled()).toBe(true)
+    await dialog.getByLabel('It took effect: tell the model so').press(' ')
+    await retry.press('Enter')
+    await page.getByText('It goes on at the step that failed.').waitFor()
+    expect((await rig.api.get(`/v1/sessions/${session}/result?wait=60`)).body.value.text).toContain(
+      'This call took effect',
+    )
+  }),
+)
+
+test(
+  'a browser whose clock is an hour ahead shows what happens in a session',
+  inBrowser(async (page) => {
+    await page.addInitScript(() => {
+      const now = Date.now
+      Date.now = () => now() + 3_600_000
+    })
+    const session = await create('asking')
+    await page.goto(rig.url(`sessions/${session}`))
+    await page.getByText('Events').click()
+    const line = page.locator('.event-lines').getByText('asks: How many?').first()
+    await line.waitFor()
+    expect(await line.isVisible()).toBe(true)
+    await page.goto('about:blank')
+  }),
+)
+
+test(
   'a node that stands still is found, and its work is released at once',
   inBrowser(async (page) => {
     await using harness = await Harness.open()

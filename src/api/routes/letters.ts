@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { refuseCopy } from '../guard/ceiling.ts'
 import { route } from '../route.ts'
 import { dismissed, letter, redriven } from '../schemas/fleet.ts'
-import { count, letterId, workerId } from '../schemas/parts.ts'
+import { count, letterId, workerId, yesOrNo } from '../schemas/parts.ts'
 
 const tag = 'dead letters'
 const params = z.strictObject({ id: letterId })
@@ -17,11 +17,19 @@ export const listLetters = route({
   right: 'read',
   tag,
   summary: 'Messages that were put aside because they took their nodes down, newest first',
-  query: z.strictObject({ worker: workerId.optional(), limit: count(1_000).optional().describe('Default 100.') }),
+  query: z.strictObject({
+    worker: workerId.optional(),
+    open: yesOrNo.optional().describe('true: only those that were neither put back nor dismissed.'),
+    limit: count(1_000).optional().describe('Default 100.'),
+  }),
   replies: { 200: z.object({ letters: z.array(letter) }) },
   cli: { command: 'mailbox dead' },
   handle: async ({ troupe, query }) => ({
-    letters: await troupe.deadLetters({ workerId: query.worker, limit: query.limit }),
+    letters: await troupe.deadLetters({
+      workerId: query.worker,
+      open: query.open === 'true',
+      limit: query.limit,
+    }),
   }),
 })
 

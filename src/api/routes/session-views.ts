@@ -8,7 +8,7 @@ import { timelineOf } from '../../client/session/timeline.ts'
 import { route } from '../route.ts'
 import { named } from '../schemas/components.ts'
 import { sessionParams } from '../schemas/parts.ts'
-import { sessionReport } from '../schemas/session.ts'
+import { outlook, sessionReport } from '../schemas/session.ts'
 import { bar } from '../schemas/timeline.ts'
 import { workerReport } from '../schemas/worker.ts'
 
@@ -60,6 +60,16 @@ export const sessionTimeline = route({
   },
   cli: { none: '`session follow` prints the same events as lines' },
   handle: ({ troupe, params }) => timelineOf(troupe.sessions.get(params.id)),
+})
+
+export const retryOutlook = route({
+  ...read,
+  id: 'retryOutlook',
+  path: '/v1/sessions/:id/retry',
+  summary: 'Where a session that failed would go on, and what must be said before; changes nothing',
+  replies: { 200: outlook },
+  cli: { none: '`session result` says it below a failure' },
+  handle: ({ troupe, params }) => troupe.sessions.get(params.id).retryOutlook(),
 })
 
 export const exportSession = route({

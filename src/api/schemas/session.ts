@@ -1,6 +1,7 @@
 /** Duty: the schemas of sessions: in a list, in a report, their results, and what creates them. */
 import { z } from 'zod'
 import type { Report, SessionReport } from '../../client/report.ts'
+import type { RetryOutlook } from '../../client/session/run/retry.ts'
 import { listedStates, type SessionState } from '../../client/session/session-state.ts'
 import type { CreateSession } from '../../client/submission/submission.ts'
 import type { ListedSession } from '../../client/summaries.ts'
@@ -91,6 +92,18 @@ export const runResult = schemaOf<RunResult>()(
     z.object({ status: z.literal('completed'), run: z.int(), value: json }),
     z.object({ status: z.literal('failed'), run: z.int(), failure }),
     z.object({ status: z.literal('cancelled'), run: z.int() }),
+  ]),
+)
+
+export const outlook = schemaOf<RetryOutlook>()(
+  'RetryOutlook',
+  z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('step'), run: z.int(), step: z.string() }),
+    z.object({
+      kind: z.literal('undecided'),
+      calls: z.array(z.string()).describe('Nobody knows whether these took effect: the retry needs `unknown`.'),
+    }),
+    z.object({ kind: z.literal('impossible'), why: z.string() }),
   ]),
 )
 

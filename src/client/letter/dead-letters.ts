@@ -41,9 +41,13 @@ export class DeadLetters {
   }
 
   /** The newest letters come first. */
-  async list(limit: number, workerId?: string): Promise<DeadLetter[]> {
+  async list(limit: number, which: Which = {}): Promise<DeadLetter[]> {
     const found = await Promise.all(
-      this.#places.map(({ letters }) => Array.fromAsync(newestLetters(letters, limit, workerId))),
+      this.#places.map(async ({ letters, inspect }) => {
+        // Once all open letters are found, thousands that were dealt with need not be read.
+        const most = which.open ? Math.min(limit, await inspect.openLetters()) : limit
+        return Array.fromAsync(newestLetters(letters, most, which))
+      }),
     )
     return found
       .flat()
@@ -57,7 +61,7 @@ export class DeadLetters {
    */
   redrive({ newSession = false, ...query }: RedriveQuery): Promise<Redriven[]> {
     return this.#handle<Redriven>('redrive', query, {
-      wants: ({ message, redrivenAs, dismissed }) => message !== null && redrivenAs === null && !dismissed,
+      wants: (letter) => letter.message !== null && isOpen(letter),
       act: (letter, place) => (newSession ? this.#beginSession(letter, place) : this.#redriveOne(letter)),
       refused: (letter, refusal) => ({ ...whose(letter), ...nothing, status: 'refused', refusal }),
     })
@@ -66,7 +70,7 @@ export class DeadLetters {
   /** Marks letters as dealt with. Which letters it takes and how it refuses one is as in `redrive`. */
   dismiss(query: DismissQuery): Promise<Dismissed[]> {
     return this.#handle<Dismissed>('dismiss', query, {
-      wants: ({ redrivenAs, dismissed }) => redrivenAs === null && !dismissed,
+      wants: isOpen,
       act: dismissOne,
       refused: (letter, refusal) => ({ ...whose(letter), status: 'refused', refusal }),
     })
@@ -158,14 +162,29 @@ function whose({ id, workerId }: DeadLetter): { readonly letterId: string; reado
   return { letterId: id, workerId }
 }
 
+/** Which letters a list shows: of one worker, or only those that nobody has dealt with. */
+interface Which {
+  readonly workerId?: string | undefined
+  readonly open?: boolean
+}
+
+function isOpen({ redrivenAs, dismissed }: DeadLetter): boolean {
+  return redrivenAs === null && !dismissed
+}
+
 /** Reads page by page, because each read has a deadline of its own. */
-async function* newestLetters(store: LetterStore, limit: number, workerId?: string): AsyncGenerator<DeadLetter> {
+async function* newestLetters(
+  store: LetterStore,
+  limit: number,
+  { workerId, open = false }: Which,
+): AsyncGenerator<DeadLetter> {
   let before: string | undefined
   for (let left = limit; left > 0; ) {
-    const most = workerId === undefined ? Math.min(pageMost, left) : pageMost
+    const most = workerId === undefined && !open ? Math.min(pageMost, left) : pageMost
     const page = await store.newestLetters(most, before)
-    const wanted = page.filter((row) => isOf(workerId, row)).slice(0, left)
-    yield* wanted.map(toLetter)
+    const own = page.filter((row) => isOf(workerId, row)).map(toLetter)
+    const wanted = own.filter((letter) => !open || isOpen(letter)).slice(0, left)
+    yield* wanted
     if (page.length < most) return
     left -= wanted.length
     before = page.at(-1)?.id

@@ -4,6 +4,7 @@
  * HTTP-2 The token lives in memory and in the storage of this tab alone; it is sent as a header, never in an address.
  */
 import { noteAnswer, noteSilence } from './liveness.ts'
+import { noteServerTime } from './server-time.ts'
 import { answerFromFile, isInFile } from './session-file.ts'
 
 /** What the server says of a request that it refused. */
@@ -17,8 +18,13 @@ export class ApiError extends Error {
   }
 }
 
-/** Requests outlive their page only up to 64 KiB; this many characters have no more, at three bytes each. */
-const keepaliveMost = 20_000
+/**
+ * Requests outlive their page only up to 64 KiB, all that are under way together; a browser refuses the next one as if the server were gone. What a
+ * request has beside its body counts in some browsers.
+ */
+const keepaliveBytesMost = 50_000
+const headBytes = 1_000
+let keptBytes = 0
 /** A server that takes longer than this to begin its answer is silent; the request goes on. */
 const silentMs = 5_000
 
@@ -76,25 +82,31 @@ export async function send(method: string, path: string, { query, signal, body, 
   if (token !== '') headers.set('authorization', `Bearer ${token}`)
   if (body !== undefined) headers.set('content-type', 'application/json')
   if (key !== undefined) headers.set('idempotency-key', key)
-  // A change that was begun is sent even if the page is closed.
-  const keepalive = method !== 'GET'
   const text = body === undefined ? null : JSON.stringify(body)
+  const bytes = headBytes + new TextEncoder().encode(text ?? '').length
+  // A change that was begun is sent even if the page is closed.
+  const keepalive = method !== 'GET' && keptBytes + bytes <= keepaliveBytesMost
   const request = {
     method,
     headers,
     signal: signal ?? null,
     body: text,
-    keepalive: keepalive && (text ?? '').length < keepaliveMost,
+    keepalive,
   }
   const address = addressOf(path, query)
   const timer = setTimeout(noteSilence, silentMs)
+  if (keepalive) keptBytes += bytes
   const response = await fetch(address, request)
     .catch((error: unknown) => {
       if (signal?.aborted) throw error
       noteSilence()
       throw new ApiError(0, 'server_silent', 'The server does not answer.')
     })
-    .finally(() => clearTimeout(timer))
+    .finally(() => {
+      clearTimeout(timer)
+      if (keepalive) keptBytes -= bytes
+    })
+  noteServerTime(response)
   if (response.ok) {
     noteAnswer()
     return response

@@ -7,6 +7,7 @@ import type { Health } from '../../client/health/health.ts'
 import type { Approval } from '../../client/person/approvals.ts'
 import type { Ask } from '../../client/person/asks.ts'
 import type { Report, WorkerReport } from '../../client/report.ts'
+import type { RetryOutlook } from '../../client/session/run/retry.ts'
 import type { Timeline } from '../../client/session/timeline.ts'
 import type { DeadLetter, KindSummary, ListedSession, NodeSummary } from '../../client/summaries.ts'
 import type { UsageRow } from '../../client/usage.ts'
@@ -32,12 +33,13 @@ const slowListMs = 5_000
 const timelineMs = 30_000
 
 /** The value of a query that is one GET. */
-function useGet<Reply>(path: string, ms: number, query: Query = {}) {
+function useGet<Reply>(path: string, ms: number, query: Query = {}, enabled = true) {
   const refetchInterval = useRefresh(ms)
   return useQuery({
     queryKey: [path, query],
     queryFn: ({ signal }) => get<Reply>(path, { query, signal }),
     refetchInterval,
+    enabled,
   })
 }
 
@@ -96,7 +98,19 @@ export const useAsks = (filter: AsksFilter = {}) =>
     ...filter,
     limit: asksMost,
   })
-export const useDeadLetters = () => useGet<{ readonly letters: readonly DeadLetter[] }>('dead', slowListMs)
+/** How many letters are shown at once: the newest. Each may hold a large message. */
+export const lettersMost = 100
+interface Letters {
+  readonly letters: readonly DeadLetter[]
+}
+/** Letters that somebody must still deal with, however many newer ones were dealt with. */
+export const useOpenLetters = () => useGet<Letters>('dead', slowListMs, { open: true, limit: lettersMost })
+/** Those that were dealt with as well. */
+export const useDeadLetters = (isWanted: boolean) =>
+  useGet<Letters>('dead', slowListMs, { limit: lettersMost }, isWanted)
+
+/** How a failed session would go on. */
+export const useRetryOutlook = (id: string) => useGet<RetryOutlook>(`sessions/${id}/retry`, slowListMs)
 
 /** With nodes that stand still. */
 export const useNodes = () => useGet<{ readonly nodes: readonly NodeSummary[] }>('nodes', listMs, { stalled: true })

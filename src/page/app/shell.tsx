@@ -3,10 +3,9 @@ import { Outlet, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
 import { whenTokenIsNeeded } from '../api/http.ts'
 import { togglePause, useLiveness } from '../api/liveness.ts'
-import { useAsks, useDeadLetters } from '../api/queries.ts'
+import { useAsks, useOpenLetters } from '../api/queries.ts'
 import { Notes, undoNewest } from '../parts/dialog/notes.tsx'
 import { ageText } from '../parts/text/time.tsx'
-import { isOpenLetter } from '../screens/dead/open-letter.ts'
 import { useNow } from './clock.ts'
 import { DropFile } from './drop-file.tsx'
 import { Help } from './help.tsx'
@@ -80,7 +79,7 @@ function skipToMain(): void {
 /** How much waits for somebody; the title of the tab says it too. */
 function useCounts(): Readonly<Record<string, number>> {
   const approvals = useAsks().data?.asks.length ?? 0
-  const letters = useDeadLetters().data?.letters.filter(isOpenLetter).length ?? 0
+  const letters = useOpenLetters().data?.letters.length ?? 0
   useEffect(() => {
     document.title = approvals > 0 ? `(${approvals}) troupe` : 'troupe'
   }, [approvals])

@@ -314,6 +314,12 @@ export class InspectStore {
     return { pools: perPool, expiredLeases, running, timers, cancelling, dead, settled }
   }
 
+  /** How many dead letters nobody has put back or dismissed. */
+  async openLetters(): Promise<number> {
+    const [dead, settled] = await Promise.all([this.#redis.xlen(this.#keys.dead), this.#settledLetters()])
+    return Math.max(0, dead - settled)
+  }
+
   /** Dispositions may outlive their letters, which the stream trims. They go when the next letter is dealt with, so they are not counted. */
   async #settledLetters(): Promise<number> {
     const [oldest] = await this.#read.lettersBehind(undefined, '+', 1)

@@ -87,6 +87,20 @@ describe('many messages that were put aside', () => {
     ])
   })
 
+  test('a message that somebody must still deal with is found behind many newer ones that were dealt with', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { dead, ids } = await manyLetters(troupe, 120)
+    const [oldest, ...newer] = ids
+    for (const letter of newer) await troupe.client.dismiss({ letter })
+    expect(await troupe.client.deadLetters({ open: true, limit: 1 })).toMatchObject([{ id: oldest }])
+    await troupe.client.dismiss({ letter: oldest })
+    const asked = await commandsNaming(troupe.redis, dead, async () => {
+      expect(await troupe.client.deadLetters({ open: true })).toEqual([])
+    })
+    // None is open, so no message is read.
+    expect(asked.filter(({ name }) => name === 'xrevrange')).toEqual([])
+  })
+
   test('one named message that was put aside goes back without a read of the others', async () => {
     await using troupe = await TestTroupe.connect()
     const { session, dead, ids } = await manyLetters(troupe, 60)

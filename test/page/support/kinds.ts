@@ -42,6 +42,37 @@ const model: Model = {
   },
 }
 
+const payments = new Set<string>()
+/** Nobody knows what became of the first call with an input. */
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays.',
+  input: z.object({ cents: z.number() }),
+  effect: 'once',
+  approval: 'never',
+  timeoutMs: 50,
+  run: ({ cents }, { workerId }) => {
+    const key = `${workerId} ${cents}`
+    if (payments.has(key)) return `paid again ${cents}`
+    payments.add(key)
+    return new Promise(() => {})
+  },
+})
+
+/** Pays, then says what it was told of the payment. */
+const payingModel: Model = {
+  id: 'test/payer',
+  reply: async ({ messages }, call): Promise<ModelReply> => {
+    call.onFirstByte()
+    const head = { model: 'test/payer', usage: { inputTokens: 1, outputTokens: 1 } }
+    const told = messages.find(({ role }) => role === 'tool')
+    if (told !== undefined)
+      return { ...head, finishReason: 'stop', content: [{ type: 'text', text: JSON.stringify(told) }] }
+    const content = [{ type: 'tool-call', toolCallId: 'c1', toolName: 'pay', input: { cents: 5 } }] as const
+    return { ...head, finishReason: 'tool-calls', content }
+  },
+}
+
 export const kinds = {
   clerk: defineWorker({ description: hostile, instructions: 'You publish.', tools: [publish], model }),
   failing: defineWorker({
@@ -82,4 +113,5 @@ export const kinds = {
       return undefined
     },
   }),
+  payer: defineWorker({ description: 'Pays.', instructions: 'You pay.', tools: [pay], model: payingModel }),
 }

@@ -9,18 +9,22 @@ import type { Column } from '../../view/table.ts'
 import { addLimitOption, addVerb } from '../verb.ts'
 
 export function addDeadCommand(group: Command): void {
-  addVerb<{ readonly limit: number }>(group, {
+  addVerb<{ readonly limit: number; readonly open?: true }>(group, {
     name: 'dead',
     description: 'dead letters, newest first: messages that took their node down again and again',
-    options: (command) => addLimitOption(command, 50),
-    examples: [['troupe mailbox dead --json', 'with all the evidence']],
+    options: (command) =>
+      addLimitOption(command.option('--open', 'only those that were neither put back nor dismissed'), 50),
+    examples: [
+      ['troupe mailbox dead --open', 'those that somebody must still deal with'],
+      ['troupe mailbox dead --json', 'with all the evidence'],
+    ],
     purpose: 'look',
-    answer: async (troupe, { flags: { limit }, namespace }) => {
-      const letters = await troupe.deadLetters({ limit })
+    answer: async (troupe, { flags: { limit, open }, namespace }) => {
+      const letters = await troupe.deadLetters({ limit, open })
       return listing(letters, {
         columns,
         object: (letter) => ({ letterId: letter.id, ...letter }),
-        empty: `There are no dead letters in namespace ${namespace}.`,
+        empty: `There are no ${open ? 'open ' : ''}dead letters in namespace ${namespace}.`,
         more: moreNote(letters, limit, 'newest'),
       })
     },

@@ -7,7 +7,7 @@ import { messageLine } from '../../../cli/view/lines/message-line.ts'
 import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { DeadLetter } from '../../../client/summaries.ts'
 import { change } from '../../api/http.ts'
-import { queries, useDeadLetters } from '../../api/queries.ts'
+import { lettersMost, queries, useDeadLetters, useOpenLetters } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'
 import { useTitle } from '../../app/title.tsx'
 import { BatchDialog } from '../../parts/dialog/batch-dialog.tsx'
@@ -37,13 +37,19 @@ async function handle(letters: readonly DeadLetter[], deed: Deed): Promise<void>
 
 const idOf = ({ id, workerId }: DeadLetter) => `${workerId} ${id}`
 
+/** The newest letters, and the open ones even if they are older. */
+function withOpen(newest: readonly DeadLetter[], open: readonly DeadLetter[]): readonly DeadLetter[] {
+  const known = new Set(newest.map(idOf))
+  return [...newest, ...open.filter((letter) => !known.has(idOf(letter)))]
+}
+
 export function DeadScreen(): ReactNode {
   useTitle('Dead letters')
-  const query = useDeadLetters()
+  const query = useOpenLetters()
   const [isAll, setAll] = useState(false)
-  const letters = query.data?.letters ?? []
-  const open = letters.filter(isOpenLetter)
-  const shown = isAll ? letters : open
+  const open = query.data?.letters ?? []
+  const all = useDeadLetters(isAll).data?.letters ?? []
+  const shown = isAll ? withOpen(all, open) : open
   const { row: one, move } = useChosen(shown, idOf)
   const picked = usePicked(open, idOf)
   useKeys('Dead letters', [
@@ -68,6 +74,9 @@ export function DeadScreen(): ReactNode {
         )}
       </div>
       <Waiting query={query} what="dead letters" />
+      {open.length === lettersMost && (
+        <p className="muted">These are the {lettersMost} newest that wait for somebody; there may be more.</p>
+      )}
       {query.data !== undefined && shown.length === 0 && (
         <div className="box">
           <Empty>

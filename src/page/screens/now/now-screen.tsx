@@ -5,7 +5,7 @@ import { costText, count } from '../../../cli/view/amounts.ts'
 import { waitingText } from '../../../cli/view/holdup-text.ts'
 import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { Ask } from '../../../client/person/asks.ts'
-import { useAsks, useDeadLetters, useHealth, useSessions, useWorker } from '../../api/queries.ts'
+import { lettersMost, useAsks, useHealth, useOpenLetters, useSessions, useWorker } from '../../api/queries.ts'
 import { useNow } from '../../app/clock.ts'
 import { useTitle } from '../../app/title.tsx'
 import { useRowKeys } from '../../parts/list/rows.ts'
@@ -15,7 +15,6 @@ import { Sparkline } from '../../parts/state/sparkline.tsx'
 import { Text } from '../../parts/text/text.tsx'
 import { Age, ageText } from '../../parts/text/time.tsx'
 import { useSpentThisHour } from '../costs/spend-per-hour.tsx'
-import { isOpenLetter } from '../dead/open-letter.ts'
 import { NoSessions, SessionTable } from '../sessions/session-table.tsx'
 
 const sessionsShown = 10
@@ -113,7 +112,7 @@ function NumberBox({ name, of = name, value, text, to }: NumberBoxProps): ReactN
 function NeedsYou(): ReactNode {
   const health = useHealth()
   const asks = useAsks().data?.asks ?? []
-  const letters = useDeadLetters().data?.letters.filter(isOpenLetter) ?? []
+  const letters = useOpenLetters().data?.letters ?? []
   const all = health.data?.findings ?? []
   const findings = all.filter(({ level, code }) => level !== 'ok' && !saidBelow.has(code))
   const asking = new Set(asks.map(({ workerId }) => workerId))
@@ -141,7 +140,7 @@ function NeedsYou(): ReactNode {
             <Link className="finding-text" to="/dead">
               {letters.length === 1
                 ? 'A message was put aside, because it took its node down'
-                : `${letters.length} messages were put aside, because they took their nodes down`}
+                : `${letters.length}${letters.length === lettersMost ? ' or more' : ''} messages were put aside, because they took their nodes down`}
             </Link>
           </li>
         )}

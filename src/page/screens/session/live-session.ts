@@ -8,6 +8,7 @@ import type { RawEvent } from '../../../core/event/event.ts'
 import { follow } from '../../api/event-stream.ts'
 import { useLiveness } from '../../api/liveness.ts'
 import { queries } from '../../api/queries.ts'
+import { serverTime } from '../../api/server-time.ts'
 import { isInFile } from '../../api/session-file.ts'
 
 /** What a model has written of a reply that is not recorded yet. */
@@ -139,11 +140,11 @@ export function useLiveSession(id: string): LiveSession {
     const live = new LiveSession(id)
     setSession(live)
     const onEvents = (events: readonly RawEvent[]) => live.note(events)
-    follow(`sessions/${id}/events`, {
-      query: { after: String(Date.now() - pastMs) },
-      signal: stop.signal,
-      onEvents,
-    }).catch(() => {
+    const followPast = async () => {
+      const after = String((await serverTime()) - pastMs)
+      await follow(`sessions/${id}/events`, { query: { after }, signal: stop.signal, onEvents })
+    }
+    followPast().catch(() => {
       // The report of the session says why.
     })
     return () => {

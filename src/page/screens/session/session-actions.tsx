@@ -2,11 +2,13 @@
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { SessionReport } from '../../../client/report.ts'
+import { type UnknownDecision, unknownDecisions } from '../../../core/history/run/unknown-decision.ts'
 import { change, send } from '../../api/http.ts'
-import { queries } from '../../api/queries.ts'
+import { queries, useRetryOutlook } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'
 import { Dialog } from '../../parts/dialog/dialog.tsx'
 import { say, sayError } from '../../parts/dialog/notes.tsx'
+import { Text } from '../../parts/text/text.tsx'
 
 /** `done`: what came of it, in words. */
 type Act = (
@@ -204,14 +206,16 @@ interface RetryDialogProps extends ActDialogProps {
 
 export function RetryDialog({ session, act, onClose, command = null }: RetryDialogProps): ReactNode {
   const { changed, fields } = useLimits(session, enoughIn(command ?? session.holdups[0]?.command ?? ''))
+  const [unknown, setUnknown] = useState<UnknownDecision | null>(null)
+  // Where it cannot be read, the server decides when it is asked to retry.
+  const outlook = useRetryOutlook(session.id).data
   const isBudget = session.failure?.code === 'budget_exceeded'
+  const hasLimits = Object.keys(changed).length > 0
+  const isUndecided = outlook?.kind === 'undecided'
   const onSubmit = () => {
     onClose()
-    void act(
-      'retry',
-      Object.keys(changed).length === 0 ? {} : { limits: changed },
-      'It goes on at the step that failed.',
-    )
+    const decision = isUndecided && unknown !== null ? { unknown } : {}
+    void act('retry', { ...decision, ...(hasLimits && { limits: changed }) }, 'It goes on at the step that failed.')
   }
   return (
     <Dialog
@@ -219,11 +223,47 @@ export function RetryDialog({ session, act, onClose, command = null }: RetryDial
       submit="Retry"
       onSubmit={onSubmit}
       onClose={onClose}
-      isBlocked={isBudget && Object.keys(changed).length === 0}
+      isBlocked={(isBudget && !hasLimits) || (isUndecided && unknown === null) || outlook?.kind === 'impossible'}
     >
-      <p>It goes on at the step that failed, with the history that it has. No recorded step is repeated.</p>
+      {outlook?.kind === 'impossible' ? (
+        <p role="alert">
+          <Text text={outlook.why} />
+        </p>
+      ) : (
+        <p>It goes on at the step that failed, with the history that it has. No recorded step is repeated.</p>
+      )}
+      {isUndecided && <UnknownCalls calls={outlook.calls} decision={unknown} onDecide={setUnknown} />}
       {isBudget && fields}
     </Dialog>
+  )
+}
+
+const decisionLabels: Readonly<Record<UnknownDecision, string>> = {
+  done: 'It took effect: tell the model so',
+  failed: 'It took no effect: tell the model so',
+  again: 'It took no effect: run it again',
+}
+
+interface UnknownCallsProps {
+  readonly calls: readonly string[]
+  readonly decision: UnknownDecision | null
+  readonly onDecide: (decision: UnknownDecision) => void
+}
+
+/** Asks what became of calls whose outcome nobody knows. Nothing is chosen for the reader. */
+function UnknownCalls({ calls, decision, onDecide }: UnknownCallsProps): ReactNode {
+  return (
+    <fieldset className="plain-set labelled">
+      <legend className="label">
+        Nobody knows whether <Text text={calls.join(', ')} isLine /> took effect. Look at what it would have changed:
+      </legend>
+      {unknownDecisions.toReversed().map((one) => (
+        <label key={one} className="check">
+          <input type="radio" name="unknown" checked={decision === one} onChange={() => onDecide(one)} />
+          {decisionLabels[one]}
+        </label>
+      ))}
+    </fieldset>
   )
 }
 
