@@ -11,9 +11,16 @@ const waiter = defineWorker({
   },
 })
 
+const failing = defineWorker({
+  retries: 0,
+  receive() {
+    throw new Error('no luck')
+  },
+})
+
 let api: TestApi
 beforeAll(async () => {
-  api = await TestApi.start({ echo, waiter })
+  api = await TestApi.start({ echo, failing, waiter })
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
@@ -44,6 +51,28 @@ test('a session that does not end in time answers 202, and shows why it does not
   expect(await api.get(`/v1/sessions/${body.sessionId}/result?wait=30`)).toMatchObject({
     status: 200,
     body: { status: 'cancelled' },
+  })
+})
+
+test('a body that is no UTF-8 is refused, and not stored with other characters in it', async () => {
+  const body = Buffer.concat([Buffer.from('{"kind":"echo","input":"'), Buffer.from([0xff, 0xe9]), Buffer.from('"}')])
+  const headers = { 'content-type': 'application/json' }
+  const reply = await fetch(api.url('/v1/sessions'), { method: 'POST', headers, body })
+  expect({ status: reply.status, problem: await reply.json() }).toMatchObject({
+    status: 400,
+    problem: { code: 'request_malformed', detail: 'the body is not UTF-8: write the JSON in UTF-8.' },
+  })
+  expect((await create({ kind: 'echo', input: 'é😀' }, { prefer: 'wait=30' })).body.result.value).toBe('é😀')
+})
+
+test('a session that failed says where it would go on', async () => {
+  const { body } = await create({ kind: 'failing', input: 1 }, { prefer: 'wait=30' })
+  const ask = (id: string) => api.get(`/v1/sessions/${id}/retry`)
+  expect((await ask(body.sessionId)).body).toEqual({ kind: 'step', run: 1, step: 'message inbox-0 (input)' })
+  const { body: other } = await create({ kind: 'echo', input: 1 }, { prefer: 'wait=30' })
+  expect((await ask(other.sessionId)).body).toMatchObject({
+    kind: 'impossible',
+    why: expect.stringContaining('completed'),
   })
 })
 

@@ -1,7 +1,9 @@
 /**
  * Duty: read bodies: JSON alone, of a bounded size and depth, without keys that could change an object's prototype.
  * JSON-BODY-1 The depth is counted before the text is parsed. (Fastify counts the bytes before that.)
+ * JSON-BODY-2 Bytes that are no UTF-8 are refused: a reader that puts another character in their place stores what nobody wrote.
  */
+import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../problem.ts'
 
@@ -14,8 +16,12 @@ const jsonType = /^application\/(?:[a-z.+-]+\+)?json(?:\s*;\s*charset="?utf-8"?)
 export function readJsonAlone(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(jsonType, { parseAs: 'string' }, (request, text, done) => {
-    const body = String(text)
+  app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+    if (!isUtf8(bytes)) {
+      done(new ApiError(400, 'request_malformed', 'the body is not UTF-8: write the JSON in UTF-8.'))
+      return
+    }
+    const body = bytes.toString('utf8')
     if (depthOf(body) > depthMax) {
       done(new ApiError(400, 'request_malformed', `the body is nested deeper than ${depthMax} levels.`))
       return
