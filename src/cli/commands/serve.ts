@@ -1,5 +1,4 @@
 /** `troupe serve`: the HTTP API and the page, until a signal stops it. */
-import { unwatchFile, watchFile } from 'node:fs'
 import type { Command } from 'commander'
 import type { Api } from '../../api/api.ts'
 import type { TokenEntry } from '../../api/guard/tokens.ts'
@@ -7,6 +6,7 @@ import type { Config } from '../../config.ts'
 import { ConfigError } from '../../core/errors.ts'
 import type { Logger } from '../../log.ts'
 import { configOf } from '../host/connection.ts'
+import { FileChanges } from '../host/file-changes.ts'
 import { serviceLogger } from '../host/local-node.ts'
 import { readTokenFile } from '../host/token-file.ts'
 import { addConnectionOptions, addExamples, type NodeFlags, wholeNumber } from '../options.ts'
@@ -71,6 +71,8 @@ async function serve(flags: ServeFlags): Promise<void> {
   )
   const { startApi } = await import('../../api/api.ts')
   const { redisUrl, namespace, partitions, webhooks, host, port } = config
+  // From before the first read: a token that is removed while the server starts is a change.
+  using changes = flags.tokens === undefined ? undefined : await FileChanges.since(flags.tokens)
   const tokens = await tokensOf(config, flags.tokens)
   await using api = await startApi({
     redisUrl,
@@ -85,7 +87,7 @@ async function serve(flags: ServeFlags): Promise<void> {
     ...(!flags.page && { page: false as const }),
     logger,
   })
-  if (flags.tokens !== undefined) followTokens(api, config, flags.tokens, logger)
+  changes?.tell(() => readTokensAgain(api, config, flags.tokens, logger))
   if (flags.json) printJson({ type: 'ready', url: api.url, pid: process.pid })
   else {
     print(`the API is at ${safe(api.url)}`)
@@ -93,11 +95,7 @@ async function serve(flags: ServeFlags): Promise<void> {
       print('it needs no token: whoever reaches it may do everything, also through a proxy on this machine')
     if (flags.page && !api.hasPage) print('its page is not built: npm run build makes it')
   }
-  try {
-    await interrupt.first
-  } finally {
-    if (flags.tokens !== undefined) unwatchFile(flags.tokens)
-  }
+  await interrupt.first
 }
 
 /** Undefined: the server needs no token. */
@@ -112,15 +110,13 @@ async function tokensOf({ token }: Config, file: string | undefined): Promise<To
 }
 
 /** A file that cannot be read leaves the tokens as they are: a mistake while it is written must lock nobody out. */
-function followTokens(api: Api, config: Config, file: string, logger: Logger): void {
-  watchFile(file, { interval: 500, persistent: false }, () => {
-    tokensOf(config, file)
-      .then((entries = []) => {
-        api.setTokens(entries)
-        logger.info({ tokens: entries.length }, 'the token file was read again')
-      })
-      .catch((error: unknown) =>
-        logger.error({ error: String(error) }, 'the token file was not read: the tokens before hold'),
-      )
-  })
+function readTokensAgain(api: Api, config: Config, file: string | undefined, logger: Logger): void {
+  tokensOf(config, file)
+    .then((entries = []) => {
+      api.setTokens(entries)
+      logger.info({ tokens: entries.length }, 'the token file was read again')
+    })
+    .catch((error: unknown) =>
+      logger.error({ error: String(error) }, 'the token file was not read: the tokens before hold'),
+    )
 }
