@@ -15,6 +15,9 @@ type Typed =
   | { readonly kind: 'interrupt' }
 
 const promptText = '> '
+/** A terminal hands over within this time what was typed before. */
+const heldMs = 30
+const interruptKey = '\u0003'
 
 export class MessagePrompt implements Disposable {
   readonly #stdin: NodeJS.ReadStream
@@ -42,9 +45,25 @@ export class MessagePrompt implements Disposable {
     }
   }
 
-  /** Drops what was typed before the person could read what it would answer. */
-  forgetTyped(): void {
-    while (this.#stdin.read() !== null);
+  /**
+   * Drops what was typed before the person could read what it would answer: what this process has read, and what the terminal still holds. That is all of
+   * it where nobody read the keys meanwhile (KEYS-3).
+   */
+  async forgetTyped(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const drop = (data: Buffer) => {
+      if (data.includes(interruptKey)) process.kill(process.pid, 'SIGINT')
+    }
+    surviveLoss(this.#stdin)
+    // A line that is not ended yet is handed over in this mode alone.
+    this.#stdin.setRawMode(true)
+    this.#stdin.on('data', drop)
+    this.#stdin.resume()
+    setTimeout(resolve, heldMs)
+    await promise
+    this.#stdin.off('data', drop)
+    this.#stdin.pause()
+    this.#stdin.setRawMode(false)
   }
 
   [Symbol.dispose](): void {

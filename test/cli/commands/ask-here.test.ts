@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { AskHere, type AskHereOptions } from '../../../src/cli/commands/ask/ask-here.ts'
 import type { Approval } from '../../../src/client/person/approvals.ts'
 import type { Ask } from '../../../src/client/person/asks.ts'
-import { ConflictError } from '../../../src/core/errors.ts'
+import { ConflictError, TransientError } from '../../../src/core/errors.ts'
 import type { RawEvent } from '../../../src/core/event/event.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -38,6 +38,7 @@ function scene(
     isJson = false,
     refuse = false,
     firstLook = undefined as Promise<Ask[]> | undefined,
+    isAway = false,
   } = {},
 ) {
   const said: string[] = []
@@ -61,7 +62,11 @@ function scene(
     isJson,
     troupe: {
       approvals: {
-        get: () => Promise.resolve(approval as unknown as Approval),
+        get: () => {
+          if (!isAway) return Promise.resolve(approval as unknown as Approval)
+          isAway = false
+          return Promise.reject(new TransientError('Redis is away'))
+        },
         decide: (_id: string, choice: unknown) => act(choice),
       },
       asks: { answer: (_id: string, value: unknown) => act(value), get: () => Promise.resolve({ state }) },
@@ -78,7 +83,7 @@ function scene(
       resume: () => said.push('<resume>'),
     },
     interrupt: { signal: new AbortController().signal },
-    prompt: { isShown: true, next, forgetTyped: () => {}, [Symbol.dispose]: () => {} },
+    prompt: { isShown: true, next, forgetTyped: () => Promise.resolve(), [Symbol.dispose]: () => {} },
   }
   const here = new AskHere(options as unknown as AskHereOptions)
   const note = (type: string) => here.note({ type, workerId: 'w', details: { id } } as unknown as RawEvent)
@@ -145,6 +150,14 @@ test('an ask that comes while the open ones are being read is shown, even if non
   resolve([])
   await waitUntil('it is decided', () => said.includes('<resume>'))
   expect(did).toEqual([{ decision: 'approve' }])
+})
+
+test('an ask that cannot be read while Redis is away is shown once Redis is back (HERE-4)', async () => {
+  const { here, said, did, note } = scene(['y'], { isAway: true })
+  using _ = here
+  note('ask.opened')
+  await waitUntil('it is decided', () => did.length === 1)
+  expect(said.filter((line) => line.includes('Redis is away'))).toHaveLength(1)
 })
 
 test('a prompt ends when somebody else answers (HERE-2)', async () => {

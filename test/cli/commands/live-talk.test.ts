@@ -152,6 +152,25 @@ test('an answer that cannot be read while Redis is away is printed later (OPEN-T
   await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['heard hello'])
 })
 
+test('an ask that cannot be read while Redis is away is shown later (OPEN-ASK-2)', async () => {
+  const asker = defineWorker({
+    receive(message, self) {
+      if (message.kind === 'input' && message.value === 'ask') self.ask('Ship it?')
+      else self.reply('heard')
+    },
+  })
+  await using talk = await talkWith(asker)
+  const { terminal, answers } = talk
+  terminal.type('hello\r')
+  await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['heard'])
+  const away = new TransientError('Redis is away.', { code: 'store_unavailable' })
+  const asks = vi.spyOn(Session.prototype, 'asks').mockRejectedValue(away)
+  terminal.type('ask\r')
+  await terminal.showsLine(/Redis is away/)
+  asks.mockRestore()
+  await terminal.showsLine(/asks: Ship it\?/)
+})
+
 test('the line behind an answer is a message (OPEN-ASK-3)', async () => {
   const asker = defineWorker({
     receive(message, self) {

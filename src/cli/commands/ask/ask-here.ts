@@ -3,14 +3,16 @@
  * HERE-1 One ask at a time, the oldest first. While a person reads it, nothing is drawn below it.
  * HERE-2 Somebody else may answer first, elsewhere, or the ask may be withdrawn. Then this prompt ends, and says so.
  * HERE-3 Nothing is decided by a key pressed before the ask was shown, nor by an empty line.
+ * HERE-4 While Redis is away, it looks again and again: an ask that could not be read is shown once it can be.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Troupe } from '../../../client/client.ts'
 import { answerCommand } from '../../../client/holdup.ts'
 import type { Approval } from '../../../client/person/approvals.ts'
 import type { Ask } from '../../../client/person/asks.ts'
 import type { Session } from '../../../client/session/session.ts'
-import { ConflictError } from '../../../core/errors.ts'
+import { ConflictError, TransientError } from '../../../core/errors.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import { toComplaint } from '../../exit-code.ts'
 import { escapeLine } from '../../terminal/escape.ts'
@@ -35,6 +37,9 @@ export interface AskHereOptions {
   readonly prompt?: Pick<MessagePrompt, 'isShown' | 'next' | 'forgetTyped'> & Disposable
 }
 
+/** After this long it looks again for asks that could not be read. */
+const againMs = 1_000
+
 /** `over` is aborted when the ask has ended elsewhere. */
 interface ShownAsk extends Pick<Ask, 'id' | 'workerId'> {
   readonly over: AbortController
@@ -48,6 +53,8 @@ export class AskHere implements Disposable {
   #keys: InterruptKeys | undefined
   #isAsking = false
   #mayBeMore = false
+  /** Redis was away at the last look, and the person was told. */
+  #isAway = false
 
   constructor(options: AskHereOptions) {
     this.#o = options
@@ -93,13 +100,26 @@ export class AskHere implements Disposable {
     try {
       while (this.#mayBeMore && !this.#over.signal.aborted) {
         this.#mayBeMore = false
-        const next = await oldestAsk(this.#o.session)
-        if (next !== undefined) this.#mayBeMore = await this.#ask(next)
+        await this.#askOldest()
       }
     } catch (thrown) {
       this.#o.view.tell(`troupe: ${safe(toComplaint(thrown).message)}`)
     } finally {
       this.#isAsking = false
+    }
+  }
+
+  async #askOldest(): Promise<void> {
+    try {
+      const next = await oldestAsk(this.#o.session)
+      if (next !== undefined) this.#mayBeMore = await this.#ask(next)
+      this.#isAway = false
+    } catch (thrown) {
+      if (!(thrown instanceof TransientError)) throw thrown
+      if (!this.#isAway) this.#o.view.tell(`troupe: ${safe(toComplaint(thrown).message)}`)
+      this.#isAway = true
+      this.#mayBeMore = true
+      await sleep(againMs, undefined, { signal: this.#over.signal }).catch(() => {})
     }
   }
 
@@ -117,7 +137,7 @@ export class AskHere implements Disposable {
       const isApproval = ask.kind === 'approval'
       const approval = isApproval ? await this.#o.troupe.approvals.get(ask.id) : null
       for (const line of approval === null ? questionLines(ask) : approvalLines(approval)) view.tell(line)
-      this.#prompt.forgetTyped()
+      await this.#prompt.forgetTyped()
       return await this.#untilDecided(ask, approval, signal)
     } finally {
       this.#shown = undefined

@@ -82,6 +82,7 @@ export class Conversation implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#over.abort()
     clearTimeout(this.#again)
+    this.ask[Symbol.dispose]()
     await this.#turn
     this.#o.view[Symbol.dispose]()
     await this.#o.follower[Symbol.asyncDispose]()

@@ -2,12 +2,14 @@
  * Duty: what a session asks a person while they may type anything: the oldest ask is shown, and a line that answers it is taken as the answer.
  * OPEN-ASK-1 A line that was begun before the ask was shown is no answer. Nor is, for an approval, any line but y, n, t, e and ?.
  * OPEN-ASK-2 Somebody else may answer first, or the ask may be withdrawn. Then the next ask is shown.
+ *            What cannot be read while Redis is away is read when it is back.
  * OPEN-ASK-3 An ask takes one line as its answer: the next line is no answer to it.
  */
 import type { Troupe } from '../../../client/client.ts'
 import type { Approval } from '../../../client/person/approvals.ts'
 import type { Ask } from '../../../client/person/asks.ts'
 import type { Session } from '../../../client/session/session.ts'
+import { TransientError } from '../../../core/errors.ts'
 import type { EventType, RawEvent } from '../../../core/event/event.ts'
 import { toComplaint } from '../../exit-code.ts'
 import { safe } from '../../terminal/output.ts'
@@ -31,7 +33,9 @@ interface Shown {
   wasTyping: boolean
 }
 
-export class OpenAsk {
+const againMs = 2_000
+
+export class OpenAsk implements Disposable {
   readonly #troupe: Troupe
   readonly #session: Session
   readonly #prompt: StandingPrompt
@@ -40,6 +44,9 @@ export class OpenAsk {
   /** The ask that was answered here last. A look that began before that may still find it. */
   #answered: string | undefined
   #looking: Promise<void> = Promise.resolve()
+  /** Set while asks could not be read, and are to be read again. */
+  #again: NodeJS.Timeout | undefined
+  #isOver = false
 
   /** `onChange`: another ask is shown, or none. */
   constructor(troupe: Troupe, session: Session, prompt: StandingPrompt, onChange: () => void) {
@@ -66,7 +73,27 @@ export class OpenAsk {
 
   /** Shows the oldest open ask, unless one is shown. */
   look(): void {
-    this.#looking = this.#looking.then(() => this.#look()).catch((thrown: unknown) => this.#tell(thrown))
+    this.#looking = this.#looking.then(() => this.#lookOrLater()).catch((thrown: unknown) => this.#tell(thrown))
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true
+    clearTimeout(this.#again)
+  }
+
+  async #lookOrLater(): Promise<void> {
+    if (this.#isOver) return
+    try {
+      await this.#look()
+      this.#again = undefined
+    } catch (thrown) {
+      if (this.#isOver) return
+      if (!(thrown instanceof TransientError)) throw thrown
+      const isSaid = this.#again !== undefined
+      clearTimeout(this.#again)
+      this.#again = setTimeout(() => this.look(), againMs)
+      if (!isSaid) throw thrown
+    }
   }
 
   /** Takes a typed line. Returns false if it is no answer. */
