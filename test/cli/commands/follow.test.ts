@@ -1,11 +1,11 @@
 /** Following a session whose events fail or lag, and whose cancel fails or takes too long: none of that keeps the person waiting. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { followToEnd } from '../../../src/cli/commands/talk/follow.ts'
+import { followToEnd, watchRuns } from '../../../src/cli/commands/talk/follow.ts'
 import { Interrupt } from '../../../src/cli/terminal/interrupt.ts'
 import { tell } from '../../../src/cli/terminal/output.ts'
 import type { SessionView } from '../../../src/cli/terminal/session-view.ts'
 import type { Session } from '../../../src/client/session/session.ts'
-import { ConflictError } from '../../../src/core/errors.ts'
+import { ConflictError, NotFoundError, TransientError } from '../../../src/core/errors.ts'
 import type { RawEvent } from '../../../src/core/event/event.ts'
 import type { RunResult } from '../../../src/core/history/entry.ts'
 
@@ -160,4 +160,15 @@ test('events of one commit are reported together, and those of two commits apart
   await vi.advanceTimersByTimeAsync(2_000)
   expect(await ended).toEqual(completed)
   expect(commits).toEqual([['1-0.1', '1-0.2'], ['2-0.1'], ['3-0.1', '3-0.2']])
+})
+
+test('a lost Redis is noticed also while a conversation rests, and its end is no such loss', async () => {
+  const away = new TransientError('Redis is away', { code: 'store_unavailable' })
+  const over = new NotFoundError('session_not_found', 'no such run')
+  const restingUntil = (end: Error) => ({
+    result: ({ run = 1 }: { run?: number | undefined }) =>
+      run < 3 ? Promise.resolve({ ...completed, run }) : Promise.reject(end),
+  })
+  await expect(watchRuns(restingUntil(away), interrupt.signal)).rejects.toThrow(away)
+  await watchRuns(restingUntil(over), interrupt.signal)
 })

@@ -9,7 +9,7 @@ import { addRawOption, type ConnectionFlags, type RawFlag } from '../../options.
 import { commandEndMsMax, Interrupt } from '../../terminal/interrupt.ts'
 import { readerLeft } from '../../terminal/output.ts'
 import { sessionView } from '../../terminal/session-view.ts'
-import { Follower } from '../talk/follow.ts'
+import { Follower, watchRuns } from '../talk/follow.ts'
 import { printResult, tellRetry } from '../talk/print-result.ts'
 import { addCommand, eitherId } from '../verb.ts'
 import { FollowedHistories } from './followed-histories.ts'
@@ -64,8 +64,7 @@ async function follow(text: string, flags: FollowFlags): Promise<void> {
     const { promise: failed, reject } = Promise.withResolvers<never>()
     // With --json nobody else sees what is written. Without it, the lines are on stderr.
     const enough = flags.json === true ? readerLeft.then(() => 'enough' as const) : failed
-    // Only this wait notices that Redis is away: the follower would wait for it in silence.
-    session.result({ signal: interrupt.signal }).catch(reject)
+    watchRuns(session, interrupt.signal).catch(reject)
     const how = await Promise.race([follower.ended, interrupted, failed, enough]).catch((thrown: unknown) => {
       if (thrown instanceof TransientError) view.tell(`troupe: session ${session.id} is not lost. ${howAgain}`)
       throw thrown

@@ -7,7 +7,7 @@
 
 import { Roster } from '../../../client/event/activity.ts'
 import type { Session } from '../../../client/session/session.ts'
-import { ConflictError } from '../../../core/errors.ts'
+import { ConflictError, TransientError } from '../../../core/errors.ts'
 import { type EventType, type RawEvent, streamIdOf } from '../../../core/event/event.ts'
 import type { RunResult } from '../../../core/history/entry.ts'
 import { toComplaint } from '../../exit-code.ts'
@@ -144,6 +144,23 @@ export async function followToEnd(
   const result = await resultOrCancel(session, interrupt, view)
   if (result) await following.catchUp()
   return result
+}
+
+/**
+ * Rejects when Redis is away: only a wait for a result notices that, while the follower would wait for it in silence. A conversation that rests has a
+ * result already, so this waits for that of its next run.
+ */
+export async function watchRuns(session: Pick<Session, 'result'>, signal: AbortSignal): Promise<void> {
+  let { run } = await session.result({ signal })
+  for (;;) {
+    try {
+      run = (await session.result({ signal, run: run + 1 })).run
+    } catch (thrown) {
+      // The session has ended, and has no further run.
+      if (!(thrown instanceof TransientError)) return
+      throw thrown
+    }
+  }
 }
 
 const interruptReason = 'interrupted at the command line'
