@@ -6,6 +6,7 @@
  * INT-2 SIGHUP means that the terminal is lost. A process without a terminal (nohup, a service) ignores it: Node forgets that the
  *       caller had it ignored, so that the streams are the only trace of that.
  * INT-3 In a conversation the first Ctrl+C stops an answer and not the command (`stopFirst`); the second ends the process.
+ * INT-4 A command that ends by itself, as the person typed (`ending`), is where it would be after the first signal: the next one ends the process at once.
  */
 import { exitCodeOfSignal, exitCodes } from '../exit-code.ts'
 import { hasTerminal } from './output.ts'
@@ -36,6 +37,8 @@ export class Interrupt implements Disposable {
   #firstAt = 0
   #exitCode: number | undefined
   #isHangUp = false
+  #isEnding = false
+  readonly #endMsMax: number | undefined
   /** Set while an answer can be stopped. */
   #stop: { readonly now: () => void; firstAt?: number } | undefined
 
@@ -44,22 +47,34 @@ export class Interrupt implements Disposable {
    * signal, because a Redis that is gone must not keep a person waiting.
    */
   constructor(onFirst: (signal: Signal) => void, endMsMax?: number) {
+    this.#endMsMax = endMsMax
     this.#onSignal = (signal) => {
       if (signal === 'SIGHUP' && !hasTerminal()) return
       const now = performance.now()
       if (signal === 'SIGINT' && this.#stops(now)) return
-      if (this.#exitCode === undefined) {
-        this.#firstAt = now
+      if (this.#exitCode === undefined && !this.#isEnding) {
         this.#exitCode = exitCodeOfSignal(signal)
         this.#isHangUp = signal === 'SIGHUP'
+        this.#end(now)
         onFirst(signal)
         this.#controller.abort()
-        if (endMsMax !== undefined) setTimeout(() => endProcess(this.#exitCode), endMsMax).unref()
       } else if (now - this.#firstAt > samePressMs) {
         endProcess(exitCodeOfSignal(signal))
       }
     }
     for (const signal of signals) process.on(signal, this.#onSignal)
+  }
+
+  /** Called when the command ends without a signal (INT-4). */
+  ending(): void {
+    if (!this.#isEnding) this.#end(performance.now())
+  }
+
+  #end(now: number): void {
+    this.#isEnding = true
+    this.#firstAt = now
+    if (this.#endMsMax !== undefined)
+      setTimeout(() => endProcess(this.#exitCode ?? exitCodes.interrupted), this.#endMsMax).unref()
   }
 
   /** While the returned object is not disposed of, the first Ctrl+C calls this, and the command goes on. */

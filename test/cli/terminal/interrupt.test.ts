@@ -120,3 +120,18 @@ test.each([
   })
   expect(signals).toEqual(isTTY ? ['SIGHUP'] : [])
 })
+
+test('the first Ctrl+C after a command began to end by itself ends the process, unless it is the same key press (INT-4)', () => {
+  const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never)
+  const now = vi.spyOn(performance, 'now').mockReturnValue(1_000)
+  const onFirst = vi.fn<() => void>()
+  interrupt = new Interrupt(onFirst)
+  interrupt.ending()
+  now.mockReturnValue(1_100)
+  press()
+  expect(exit).not.toHaveBeenCalled()
+  now.mockReturnValue(1_101)
+  press()
+  expect(exit.mock.calls).toEqual([[130]])
+  expect(onFirst).not.toHaveBeenCalled()
+})

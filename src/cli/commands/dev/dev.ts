@@ -155,7 +155,9 @@ async function talk(troupe: Troupe, node: ReloadedNode, report: DevReport, inter
   await left.promise
   report.writeTo(tell)
   conversation.prompt.leave()
-  if (!interrupt.signal.aborted) report.tell(endingText)
+  if (interrupt.signal.aborted) return
+  report.tell(endingText)
+  interrupt.ending()
 }
 
 async function devConfig(flags: DevFlags, file: string): Promise<Config> {
