@@ -1,5 +1,5 @@
 /** `troupe kinds`: the kinds that nodes host, and the kinds of the local worker files. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { KindSummary } from '../../client/summaries.ts'
@@ -8,6 +8,7 @@ import { ConfigError, InputError } from '../../core/errors.ts'
 import { defaultPool } from '../../core/ids.ts'
 import { exitCodes, toComplaint } from '../exit-code.ts'
 import { configOf, connectTo, plainConfigOf } from '../host/connection.ts'
+import { makeFolder } from '../host/make-folder.ts'
 import { loadLocalKinds, workersFolder } from '../host/worker-files.ts'
 import { addConnectionOptions, addExamples, addWorkersOption, type ConnectionFlags } from '../options.ts'
 import { print, safe, tell } from '../terminal/output.ts'
@@ -87,7 +88,7 @@ async function declareKinds(folder: string | undefined, out: string | undefined)
   if (before !== '' && !before.startsWith(kindTypesMark))
     throw new InputError(`the file ${out} was not written by this command: name another one, or remove it.`)
   try {
-    await mkdir(dirname(file), { recursive: true })
+    await makeFolder(dirname(file))
     await writeFile(file, text)
   } catch (cause) {
     throw new InputError(`the file ${out} cannot be written: ${(cause as NodeJS.ErrnoException).code}.`, { cause })

@@ -1,4 +1,5 @@
 /** What `troupe new` refuses, and the names that it makes. */
+import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,6 +26,13 @@ test('a folder that cannot be made is said to be so, and is no fault of troupe',
   await symlink(join(folder, 'gone', 'away'), join(folder, 'link'))
   expect(await make('link')).toBe(2)
 })
+
+test.runIf(existsSync('/proc/self'))(
+  'a folder below one where nothing can be made is refused, and not tried for ever',
+  async () => {
+    expect(await runCommandLine(['new', '/proc/x', '--yes', '--no-install', '--json'])).toBe(2)
+  },
+)
 
 test('a name that no worker can have is refused before anything is written', async () => {
   expect(await make('a', '--name', 'Not A Kind')).toBe(2)

@@ -1,12 +1,13 @@
 /** `troupe new <folder>`: a small project of one's own, which runs and passes its tests as it is. */
 import { spawn } from 'node:child_process'
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Command, Option } from 'commander'
 import { InputError } from '../../../core/errors.ts'
 import { isKind, kindRule } from '../../../core/ids.ts'
 import { endWith, exitCodes } from '../../exit-code.ts'
+import { makeFolder } from '../../host/make-folder.ts'
 import { addExamples, addJsonOption } from '../../options.ts'
 import { hasTerminal, type JsonFlag, print, printJson, safe, tell } from '../../terminal/output.ts'
 import { type ProjectFacts, projectFiles, type Sort, sorts, workerFilesOf } from './project.ts'
@@ -62,7 +63,7 @@ async function newProject(argument: string, flags: NewFlags): Promise<void> {
 async function writeAll(folder: string, files: Readonly<Record<string, string>>, argument: string): Promise<void> {
   try {
     for (const [path, text] of Object.entries(files)) {
-      await mkdir(dirname(join(folder, path)), { recursive: true })
+      await makeFolder(dirname(join(folder, path)))
       await writeFile(join(folder, path), text, { flag: 'wx' })
     }
   } catch (cause) {
