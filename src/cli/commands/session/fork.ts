@@ -42,7 +42,7 @@ troupe worker fork begins a conversation where any of its agents was.`,
       const { rootId: workerId, id: sessionId } = copy
       const how = dryRun ? ', as a dry run' : ''
       return sentence(
-        { type: 'forked', from: id, sessionId, workerId },
+        { type: 'forked', from: id, sessionId, workerId, dryRun },
         `session ${sessionId} goes on where session ${id} was${how}`,
       )
     },
