@@ -287,10 +287,10 @@ export class EventHub {
     for (const event of events) for (const tell of watched.listeners) tell(event, bytes)
   }
 
-  /** Messages were lost. Callers that wait for an end read the record, and followers get what was added since. */
+  /** Messages were lost, and one may have said that a failed session goes on. Callers that wait for an end read the record, and followers get what was added since. */
   #fillGap(): void {
     for (const [sessionId, watched] of this.#watched) {
-      if (watched.ended === null) this.forget(sessionId)
+      if (!isFinal(watched.ended)) this.forget(sessionId)
       for (const wake of watched.wakers) wake()
     }
     for (const feed of this.#followedFeeds()) void feed.fill()
