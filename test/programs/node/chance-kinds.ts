@@ -1,33 +1,16 @@
 /**
  * Kinds whose turns do by chance whatever a turn may do. What they choose follows from no seed: neither does the moment at which their node dies. Once
- * the ledger says `calm`, they do nothing more and end their runs.
+ * the ledger says `calm`, they do nothing more and end their runs. One node in two has definitions that are a little newer.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { defineWorker, type Self, type WorkerDefinition } from '../../../src/core/definition/define-worker.ts'
-import type { ModelRequest } from '../../../src/core/definition/model.ts'
-import { defineTool, type ToolContext } from '../../../src/core/definition/tool/define-tool.ts'
-import { TerminalError, TransientError } from '../../../src/core/errors.ts'
-import { type Json, textOf } from '../../../src/core/history/chat/chat-message.ts'
 import type { Message } from '../../../src/core/worker/message/message.ts'
-import { call, type ScriptedReply, say, scriptedModel, together } from '../../../src/models/local/scripted-model.ts'
-import { appendLine } from '../../support/fault/ledger.ts'
+import { type ScriptedReply, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
+import { chanceHooks } from './chance-hooks.ts'
+import { below, chance, one, reply, toolsOf } from './chance-tools.ts'
 import type { NodeOrder } from './node-order.ts'
-
-/** The kinds with which people begin sessions. */
-export const chanceAgents: readonly string[] = ['clerk', 'shaped', 'hasty', 'reader']
-export const chanceHandlers: readonly string[] = ['chain', 'gathers', 'limited']
-
-/** The note of a ledger line `paid`. */
-export interface Payment {
-  readonly key: string
-  readonly sessionId: string
-}
-
-const below = (most: number) => Math.floor(Math.random() * most)
-const chance = (part: number) => Math.random() < part
-const one = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item
 
 /** `calm` of the ledger lasts, so it is looked for until it is there. */
 function calmOf(ledger: string): () => boolean {
@@ -36,71 +19,6 @@ function calmOf(ledger: string): () => boolean {
     isCalm ||= readFileSync(ledger, 'utf8').includes('"what":"calm"')
     return isCalm
   }
-}
-
-/** Effects that must not happen twice are written into the ledger under their keys, as `paid`. */
-function toolsOf({ name, ledger }: Pick<NodeOrder, 'name' | 'ledger'>) {
-  const work = (tool: string, isPayment: boolean, failing: number) => async (_: unknown, context: ToolContext) => {
-    const { workerId, sessionId, attempt, idempotencyKey: key, signal } = context
-    const line = { what: 'paid', worker: workerId, run: 0, attempt, node: name, pid: process.pid, at: Date.now() }
-    if (isPayment) appendLine(ledger, { ...line, note: { key, sessionId } satisfies Payment })
-    await pause(below(100), undefined, { signal })
-    if (chance(failing)) throw new Error(`${tool} broke.`)
-    return `${tool} is done`
-  }
-  const input = z.object({ n: z.number() })
-  const look = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', input, run: work('look', false, 0) })
-  const put = defineTool({
-    name: 'put',
-    description: 'Puts.',
-    effect: 'idempotent',
-    input,
-    run: work('put', false, 0.1),
-  })
-  const pay = defineTool({ name: 'pay', description: 'Pays.', effect: 'once', input, run: work('pay', true, 0.1) })
-  const wire = defineTool({
-    name: 'wire',
-    description: 'Wires.',
-    effect: 'once',
-    approval: 'never',
-    input,
-    run: work('wire', true, 0),
-  })
-  return { look, put, pay, wire }
-}
-
-/** What a model says: also what no model should say. */
-function reply(request: ModelRequest): ScriptedReply | Error {
-  const trouble = Math.random()
-  if (trouble < 0.04) return new TransientError('The model is busy.', { code: 'model_overloaded' })
-  if (trouble < 0.05) return new TerminalError('The model refuses.', { code: 'model_refused' })
-  if (trouble < 0.06) return new TerminalError('The prompt is too long.', { code: 'context_overflow' })
-  if (trouble < 0.4) return say(`Answer ${below(1_000)}${' word'.repeat(below(60))}`)
-  const calls = Array.from({ length: one([1, 1, 2, 3]) }, () => toolCall(request))
-  const usage = { inputTokens: 100 + below(2_000), outputTokens: 20 }
-  return { ...together(say('I do it.'), ...calls), usage }
-}
-
-function toolCall({ messages }: ModelRequest): ScriptedReply {
-  const name = one(['look', 'look', 'put', 'pay', 'wire', 'spawn_workers', 'ask_person', 'send_message', 'ghost'])
-  const inputs: Readonly<Record<string, () => Json>> = {
-    spawn_workers: () => ({ tasks: Array.from({ length: 1 + below(2) }, task) }),
-    ask_person: () => ({ question: 'Really?', ...(chance(0.5) && { options: ['yes', 'no'] }) }),
-    send_message: () => ({ to: workersNamedIn(messages) ?? 'nobody', text: 'hello' }),
-  }
-  return call(name, inputs[name]?.() ?? { n: chance(0.05) ? 'no number' : below(1_000) })
-}
-
-function task(): Json {
-  const kind = one(['chain', 'limited', ...chanceAgents])
-  const input = chanceAgents.includes(kind) ? 'Please help.' : { n: below(100) }
-  return { kind, input, ...(chance(0.2) && { detached: true }) }
-}
-
-/** A message of a person may name a worker, to whom the agent then writes. */
-function workersNamedIn(messages: ModelRequest['messages']): string | undefined {
-  const last = messages.findLast(({ role }) => role === 'user')
-  return last?.role === 'user' ? /[0-9a-f-]{36}/.exec(textOf(last.content))?.[0] : undefined
 }
 
 async function work(message: Message<unknown>, self: Self<unknown, unknown>): Promise<void> {
@@ -132,7 +50,9 @@ function spawnSome(self: Self<unknown, unknown>): void {
 
 export function chanceKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<string, WorkerDefinition> {
   const isCalm = calmOf(order.ledger)
-  const { look, put, pay, wire } = toolsOf(order)
+  const isNewer = chance(0.5)
+  const { look, put, pay, wire, both, finish } = toolsOf(order)
+  const newer = isNewer ? [both] : []
   const model = (id: string, calm: string, other: () => ScriptedReply | undefined = () => undefined) =>
     scriptedModel(`chance/${id}`, async (request) => {
       await pause(below(60))
@@ -143,13 +63,13 @@ export function chanceKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<s
     if (self.openChildren === 0) self.reply('calm')
   }
   const shape = () => (chance(0.5) ? say('{"n":1}') : chance(0.3) ? say('no JSON') : undefined)
-  const spawns = ['chain', 'limited', 'clerk', 'shaped', 'hasty']
+  const spawns = ['chain', 'limited', 'clerk', 'shaped', 'hasty', 'hooked', 'merges', 'desk']
   const instructions = 'You do whatever comes to mind.'
   return {
     clerk: defineWorker({
       instructions,
       model: model('clerk', 'done'),
-      tools: [look, put, pay, wire],
+      tools: [look, put, pay, wire, ...newer],
       spawns,
       asks: true,
       compaction: { window: 3_000 },
@@ -177,6 +97,29 @@ export function chanceKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<s
       tools: [look, wire],
       onUnknown: 'tell',
       concurrency: { most: 3 },
+    }),
+    hooked: defineWorker({
+      instructions,
+      model: model('hooked', 'done'),
+      tools: [look, put, wire, both, ...(isNewer ? [] : [finish])],
+      mayTerminate: true,
+      limits: { iterations: 6, toolCalls: 12, toolFailures: 4 },
+      ...chanceHooks(isCalm),
+    }),
+    merges: defineWorker({
+      instructions,
+      model: model('merges', 'done'),
+      tools: [look, pay, finish],
+      mergeInput: true,
+      compaction: { window: 4_000 },
+    }),
+    desk: defineWorker({
+      instructions,
+      model: model('desk', 'done'),
+      tools: [look, wire],
+      spawns,
+      background: true,
+      retries: 1,
     }),
     chain: defineWorker<unknown>({ initial: null, receive, onCancel: () => pause(below(30)) }),
     gathers: defineWorker<unknown>({ initial: null, receive, await: 'all', childrenAtOnce: 2, retries: 1 }),

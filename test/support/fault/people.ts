@@ -3,17 +3,22 @@
  * they ask for may be refused with a sentence. Any other error, or a call that does not come back, is kept as a complaint.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Troupe } from '../../../src/client/client.ts'
 import type { Session } from '../../../src/client/session/session.ts'
+import type { CreateSession } from '../../../src/client/submission/submission.ts'
 import type { Worker } from '../../../src/client/worker.ts'
 import { ConflictError, InputError, LimitError, NotFoundError } from '../../../src/core/errors.ts'
-import { chanceAgents, chanceHandlers } from '../../programs/node/chance-kinds.ts'
+import type { RunResult } from '../../../src/core/history/entry.ts'
+import { chanceAgents, chanceHandlers, picture } from '../../programs/node/chance-tools.ts'
 import type { Random } from './fault-settings.ts'
-import type { Harness } from './harness.ts'
+import { Follower } from './follower.ts'
 import { type Act, acts } from './people-acts.ts'
 
 /** How many sessions and workers people have in mind, and how often they choose one of the newest. */
 const [sessionsMost, workersMost, newestPart] = [150, 400, 0.7]
 const calledMsMax = 60_000
+/** The queue of BullMQ into which results go. */
+export const results = { queue: 'results', prefix: 'told' }
 const refusals = [ConflictError, InputError, LimitError, NotFoundError]
 
 export interface KnownWorker {
@@ -27,14 +32,33 @@ export interface Said {
   readonly text: string
 }
 
+/** A session that somebody waits for. */
+export interface Awaited {
+  readonly session: Session
+  /** The result of its first run; null if the session was pruned before. */
+  result: RunResult | null | undefined
+  /** How often its callback for the end of that run was called. */
+  ends: number
+}
+
+/** An order that was given under a key, and what came of it. */
+export interface Keyed {
+  readonly again: () => Promise<string>
+  readonly answer: string
+}
+
 export class People {
-  readonly harness: Harness
+  /** It may lose its way to Redis. */
+  readonly client: Troupe
   readonly random: Random
   readonly said: Said[] = []
   readonly complaints = new Set<string>()
   readonly refusals = new Map<string, number>()
-  /** Sessions that were created, each with the result of its first run for which somebody waits. */
-  readonly awaited: { readonly session: Session; isSettled: boolean }[] = []
+  readonly awaited: Awaited[] = []
+  readonly followers: Follower[] = []
+  /** Sessions whose end is told to the queue `results`. */
+  readonly toBeTold: string[] = []
+  readonly keyed: Keyed[] = []
   /** Sessions of which somebody said that calls of unknown outcome are to run again. */
   readonly toRunAgain = new Set<string>()
   acted = 0
@@ -42,8 +66,8 @@ export class People {
   #workers: KnownWorker[] = []
   #texts = 0
 
-  constructor(harness: Harness, random: Random) {
-    this.harness = harness
+  constructor(client: Troupe, random: Random) {
+    this.client = client
     this.random = random
   }
 
@@ -86,53 +110,101 @@ export class People {
   }
 
   session(): Session {
-    return this.harness.client.sessions.get(this.#oneOf(this.#sessions))
+    return this.client.sessions.get(this.#oneOf(this.#sessions))
   }
 
   worker(): Worker & { readonly kind: string } {
     const { id, kind } = this.#oneOf(this.#workers)
-    return Object.assign(this.harness.client.workers.get(id), { kind })
+    return Object.assign(this.client.workers.get(id), { kind })
   }
 
   /** An input that fits the kind, with a text that no other input has. */
   input(kind: string): { readonly text: string; readonly value: unknown } {
     const text = `text-${++this.#texts}-`
     const to = this.#workers.length > 0 ? this.#oneOf(this.#workers).id : undefined
-    if (chanceAgents.includes(kind)) return { text, value: `${text} ${to ?? ''}` }
-    return { text, value: { text, n: this.below(10), ...(to !== undefined && { to }) } }
+    if (!chanceAgents.includes(kind))
+      return { text, value: { text, n: this.below(10), ...(to !== undefined && { to }) } }
+    const said = `${text} ${to ?? ''}`
+    if (this.chance(0.9)) return { text, value: said }
+    // The larger ones are kept beside the message.
+    const data = picture(this.one([0, 20_000, 800_000]))
+    return {
+      text,
+      value: [
+        { type: 'text', text: said },
+        { type: 'image', mediaType: 'image/png', data },
+      ],
+    }
   }
 
   async create(): Promise<void> {
+    const { text, order } = this.order()
+    this.begun(await this.client.sessions.create(order), order, text)
+  }
+
+  /** What somebody asks for who creates a session. */
+  order(): { readonly text: string; readonly order: CreateSession } {
     const kind = this.one([...chanceAgents, ...chanceHandlers])
-    const asked = this.one([
-      {},
-      {},
-      {},
-      { approval: 'auto' },
-      { approval: 'readOnly' },
-      { whenNobodyAnswers: 'deny', approvalMs: 500 },
-      { whenNobodyAnswers: 'fail', approvalMs: 500 },
-    ] as const)
     const { text, value } = this.input(kind)
-    const session = await this.harness.client.sessions.create({
+    const order = {
       kind,
       input: value,
       keepOpen: this.chance(0.6),
-      ...asked,
-      ...(this.chance(0.2) && { limits: { modelCalls: 5 + this.below(30) } }),
-    })
+      ...this.one<Partial<CreateSession>>([
+        {},
+        {},
+        {},
+        { approval: 'auto' },
+        { approval: 'readOnly' },
+        { whenNobodyAnswers: 'deny', approvalMs: 500 },
+        { whenNobodyAnswers: 'fail', approvalMs: 500 },
+        { whenNobodyAnswers: 'deny' },
+      ]),
+      ...this.one<Partial<CreateSession>>([
+        {},
+        {},
+        { limits: { modelCalls: 5 + this.below(30) } },
+        { limits: { mailbox: 2, children: 1 } },
+        { limits: { workers: 4, depth: 1, toolCalls: 8 } },
+        { limits: { tokens: 20_000 } },
+      ]),
+      ...this.one<Partial<CreateSession>>([
+        {},
+        {},
+        {},
+        { permissions: { tools: ['look', 'put'], send: 'family' } },
+        { permissions: { kinds: ['chain', 'clerk'], send: 'none' } },
+      ]),
+      ...(this.chance(0.3) && { weight: 1 + this.below(9), priority: this.below(10) }),
+      ...(this.chance(0.3) && { notify: results }),
+    }
+    return { text, order }
+  }
+
+  /** Takes note of a session that was created. */
+  begun(session: Session, { kind, notify }: CreateSession, text: string): void {
     this.said.push({ workerId: session.rootId, text })
+    if (notify !== undefined) this.toBeTold.push(session.id)
     this.know(session, kind)
     this.#await(session)
+    if (this.chance(0.1)) this.followers.push(new Follower(session, this.random))
   }
 
   #await(session: Session): void {
-    const awaited = { session, isSettled: false }
+    const awaited: Awaited = { session, result: undefined, ends: 0 }
     this.awaited.push(awaited)
-    const settle = () => {
-      awaited.isSettled = true
-    }
-    session.result({ run: 1 }).then(settle, settle)
+    session.run(1).onEnd('counts', () => {
+      awaited.ends++
+    })
+    session.result({ run: 1 }).then(
+      (result) => {
+        awaited.result = result
+      },
+      (error: unknown) => {
+        awaited.result = null
+        if (!(error instanceof NotFoundError)) this.complaints.add(`result: ${String(error)}`)
+      },
+    )
   }
 
   know(session: Session, kind: string): void {

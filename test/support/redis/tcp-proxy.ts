@@ -5,6 +5,7 @@
  * reply to one sort of request that is lost.
  */
 import { createServer, type Server, type Socket, connect as tcpConnect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 
 type Mode = 'pass' | 'refuse' | 'hold' | 'holdNew' | 'noReplies'
 
@@ -21,6 +22,8 @@ export class TcpProxy implements AsyncDisposable {
   #mode: Mode = 'pass'
   #waiting: Socket[] = []
   #delayMs = 0
+  /** Replies that are late: what follows them comes behind them, also if it is not delayed any more. */
+  readonly #late = new Map<Socket, Promise<void>>()
   #isReset: () => boolean = () => false
   #losing = { word: '', left: 0, lost: 0 }
   #opened = 0
@@ -171,8 +174,17 @@ export class TcpProxy implements AsyncDisposable {
 
   #reply(near: Socket, chunk: Buffer): void {
     if (this.#isReset()) return void near.resetAndDestroy()
-    if (this.#delayMs === 0) near.write(chunk)
-    else setTimeout(() => near.writable && near.write(chunk), this.#delayMs)
+    const write = () => {
+      if (near.writable) near.write(chunk)
+    }
+    const before = this.#late.get(near)
+    if (this.#delayMs === 0 && before === undefined) {
+      write()
+      return
+    }
+    const written = Promise.all([before, pause(this.#delayMs)]).then(write)
+    this.#late.set(near, written)
+    void written.then(() => this.#late.get(near) === written && this.#late.delete(near))
   }
 
   #dropAll(): void {

@@ -1,0 +1,54 @@
+/** Somebody who follows the stored events of a session, stops now and then, and goes on behind the last event. */
+import assert from 'node:assert/strict'
+import type { Session } from '../../../src/client/session/session.ts'
+import { NotFoundError } from '../../../src/core/errors.ts'
+import type { Random } from './fault-settings.ts'
+
+export class Follower {
+  readonly session: Session
+  readonly #random: Random
+  readonly #seen: string[] = []
+  readonly #over = new AbortController()
+  readonly #ended: Promise<void>
+
+  constructor(session: Session, random: Random) {
+    this.session = session
+    this.#random = random
+    this.#ended = this.#follow()
+    this.#ended.catch(() => {})
+  }
+
+  async #follow(): Promise<void> {
+    while (!this.#over.signal.aborted) {
+      let isCut = false
+      for await (const { id } of this.#events({ signal: this.#over.signal })) {
+        this.#seen.push(id)
+        isCut = this.#random() < 0.05
+        if (isCut) break
+      }
+      if (!isCut) return
+    }
+  }
+
+  #events(more: { readonly signal?: AbortSignal; readonly follow?: false }) {
+    return this.session.events({ after: this.#seen.at(-1) ?? '0-0', transient: false, ...more })
+  }
+
+  /** Throws unless each stored event has come once, in order. */
+  async judge(): Promise<void> {
+    try {
+      const all: string[] = []
+      for await (const { id } of this.session.events({ after: '0-0', transient: false, follow: false })) all.push(id)
+      this.#over.abort()
+      await this.#ended
+      // What is still on its way, and what came after a session had ended and was retried.
+      for await (const { id } of this.#events({ follow: false })) this.#seen.push(id)
+      const wrong = all.findIndex((id, index) => id !== this.#seen[index])
+      const what = `of session ${this.session.id}: event ${wrong} of ${all.length} is ${this.#seen[wrong]} in place of ${all[wrong]}`
+      assert.equal(wrong, -1, what)
+      assert.equal(this.#seen.length, all.length, `more events of session ${this.session.id} came than there are`)
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error
+    }
+  }
+}

@@ -1,0 +1,124 @@
+/** What holds for each session at rest, whatever people did to it: its histories, its reports and what was told of it agree. */
+import assert from 'node:assert/strict'
+import { Queue } from 'bullmq'
+import type { WorkerReport } from '../../../src/client/report.ts'
+import type { Session } from '../../../src/client/session/session.ts'
+import { NotFoundError } from '../../../src/core/errors.ts'
+import type { Usage } from '../../../src/core/history/chat/chat-message.ts'
+import type { Entry } from '../../../src/core/history/entry.ts'
+import { partitionOf } from '../../../src/core/ids.ts'
+import type { SessionNotice } from '../../../src/notify/session-notice.ts'
+import { blobKey, tagOf } from '../../../src/store/keys.ts'
+import { waitUntil } from '../wait-until.ts'
+import type { Harness } from './harness.ts'
+import { type Awaited, type People, results } from './people.ts'
+
+const ends: ReadonlySet<Entry['type']> = new Set(['completed', 'failed', 'cancelled'])
+
+/** A session that somebody pruned meanwhile has no faults. */
+export async function sessionFaults(harness: Harness, id: string): Promise<string[]> {
+  const session = harness.client.sessions.get(id)
+  try {
+    const { session: summary, workers } = await session.report()
+    const found = await Promise.all(workers.map((worker) => workerFaults(harness, worker)))
+    return [...found.flat(), ...(await endFaults(harness, session, summary.state))].map(
+      (fault) => `session ${id}: ${fault}`,
+    )
+  } catch (error) {
+    if (error instanceof NotFoundError) return []
+    throw error
+  }
+}
+
+async function workerFaults(harness: Harness, report: WorkerReport): Promise<string[]> {
+  const faults: string[] = []
+  const say = (what: string) => faults.push(`worker ${report.id} (${report.kind}) ${what}`)
+  const entries = await harness.history(report.id)
+  if (entries.length !== report.historyLength) say(`has ${entries.length} entries, not ${report.historyLength}`)
+  if (entries.some(({ type }) => (type as string) === 'unreadable')) say('has an entry that cannot be read')
+  for (const [run, of] of Map.groupBy(entries, (entry) => entry.run)) {
+    const ended = of.filter(({ type }) => ends.has(type)).length
+    const retried = of.filter(({ type }) => type === 'retried').length
+    if (run !== undefined && ended > retried + 1) say(`run ${run} has ${ended} ends and was retried ${retried} times`)
+  }
+  // Of a run that was cancelled, replies count that were not recorded any more.
+  const given = entries.filter(({ run }) => run === 0).length
+  const used = entries.slice(given).reduce((sum, entry) => sum + (usageOf(entry)?.inputTokens ?? 0), 0)
+  const told = report.usage.inputTokens ?? 0
+  const wasCancelled = entries.some(({ type }) => type === 'cancelled')
+  if (wasCancelled ? told < used : told !== used) say(`used ${told} tokens by its report, ${used} by its history`)
+  const last = entries.findLast(({ type }) => ends.has(type))
+  if (report.run === 'Failed' && last?.type !== 'failed') say(`has failed, and its last end is ${last?.type}`)
+  const { state } = await harness.client.workers.get(report.id).state()
+  if (state !== report.run) say(`is ${state} by its state, ${report.run} by its report`)
+  for (const [id, of] of Map.groupBy(entries, (entry) => (entry.type === 'toolResult' ? entry.toolCallId : ''))) {
+    const reopened = entries.filter((entry) => entry.type === 'retried' && entry.reopened?.includes(id)).length
+    if (id !== '' && of.length > 1 + reopened) say(`has ${of.length} results of the call ${id}`)
+  }
+  for (const blob of await lostBlobs(harness, report.sessionId, entries))
+    say(`names the blob ${blob}, which is not there`)
+  return faults
+}
+
+async function lostBlobs(harness: Harness, sessionId: string, entries: readonly Entry[]): Promise<string[]> {
+  const named = JSON.stringify(entries).matchAll(/"(?:blob:|blob":\{"id":")([0-9a-f]{32})"/g)
+  const tag = tagOf(harness.namespace, partitionOf(sessionId))
+  const lost: string[] = []
+  for (const id of new Set([...named].map(([, blob]) => blob as string)))
+    if ((await harness.redis.exists(blobKey(tag, sessionId, id))) === 0) lost.push(id)
+  return lost
+}
+
+function usageOf(entry: Entry): Usage | undefined {
+  return 'usage' in entry ? entry.usage : undefined
+}
+
+/** The result of a session that has ended is the last end of its root. */
+async function endFaults(harness: Harness, session: Session, state: string): Promise<string[]> {
+  if (state !== 'completed' && state !== 'failed') return []
+  const result = await session.endedResult()
+  const last = (await harness.history(session.rootId)).findLast(({ type }) => ends.has(type))
+  // A conversation that somebody closed has completed, however its last run ended.
+  const fits = result?.status === last?.type && (state === 'completed' || last?.type === 'failed')
+  return fits ? [] : [`is ${state}, its result ${result?.status}, its last end ${last?.type}`]
+}
+
+/** Whoever waits for the result of a run that has ended has it, and it stays the same; each callback is called once. */
+export async function judgeAwaited({ awaited }: People): Promise<void> {
+  for (const one of awaited) {
+    const { session } = one
+    const now = await session.endedResult({ run: 1 }).catch(() => undefined)
+    if (now === undefined) continue
+    await waitUntil(`the result of session ${session.id} comes`, () => one.result !== undefined)
+    if (one.result === null) continue
+    await waitUntil(`the callback of session ${session.id} is called`, () => one.ends > 0)
+    judgeResult(one, now)
+  }
+}
+
+function judgeResult({ session, result, ends: calls }: Awaited, now: unknown): void {
+  assert.equal(calls, 1, `a callback of session ${session.id} was called ${calls} times`)
+  if (result?.status !== 'failed') assert.deepEqual(result, now, `the result of session ${session.id} has changed`)
+}
+
+/** The end of a session is told, and each end once. */
+export async function judgeTold(harness: Harness, { toBeTold }: People): Promise<void> {
+  const queue = new Queue<SessionNotice>(results.queue, { connection: harness.redis, prefix: results.prefix })
+  try {
+    const told = async () => (await queue.getJobs(['waiting'], 0, -1)).map(({ data }) => data)
+    for (const id of toBeTold) {
+      const summary = await harness.client.sessions
+        .get(id)
+        .summary()
+        .catch(() => undefined)
+      if (summary === undefined || !['completed', 'failed', 'cancelled'].includes(summary.state)) continue
+      const type = `session.${summary.state}`
+      const isTold = async () => (await told()).some(({ type: is, data }) => is === type && data.sessionId === id)
+      await waitUntil(`the end of session ${id} is told`, isTold, 30_000)
+    }
+    for (const [what, same] of Map.groupBy(await told(), (notice) => JSON.stringify(notice)))
+      assert.equal(same.length, 1, `${what} was told ${same.length} times`)
+  } finally {
+    await queue.close()
+  }
+}
