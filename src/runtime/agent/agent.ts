@@ -53,7 +53,8 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
   const { turn, end, inbox, journal, parts } = agentTurn
   const waits = agentTurn.kind.definition.onCancel !== undefined
   turn.whenCancelled((position) => cancelled(agentTurn, position), { waits })
-  if (agentTurn.kind.definition.input !== undefined) turn.steers.judgeBy((mail) => readInput(agentTurn, mail).ok)
+  // Without a schema an input may not fit, either: an empty text.
+  turn.steers.judgeBy((mail) => readInput(agentTurn, mail).ok)
   if (turn.assignment.purpose === 'cancelled') return turn.cancel()
   if (turn.assignment.purpose === 'poison') {
     end.quarantine(inbox.nextInput())

@@ -99,7 +99,7 @@ export class TurnSteers {
     return interruptions === this.#interruptions ? this.work : (this.#interrupted ?? this.work)
   }
 
-  /** The behaviour says which inputs fit its kind, if that has a schema. Without this, any input interrupts. */
+  /** The behaviour says which inputs fit its kind. Without this, any input interrupts. */
   judgeBy(fits: FitsKind): void {
     this.#fits = fits
   }

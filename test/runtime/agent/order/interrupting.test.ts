@@ -155,9 +155,14 @@ describe('a message that interrupts', () => {
     },
   )
 
-  test.each(['ends', 'fails for a while'])(
-    'a message that does not fit the kind interrupts no call in progress, also if that %s (TURN-STEERS-2)',
-    async (how) => {
+  const fitting = { task: 'go' }
+  test.each([
+    { how: 'ends', input: z.object({ task: z.string() }), unfit: 'stop' },
+    { how: 'fails for a while', input: z.object({ task: z.string() }), unfit: 'stop' },
+    { how: 'ends, of a kind without a schema', unfit: '' },
+  ])(
+    'a message that does not fit the kind interrupts no call in progress, also if that $how (TURN-STEERS-2)',
+    async ({ how, unfit, ...kind }) => {
       const [begun, gate, judged] = [0, 1, 2].map(() => Promise.withResolvers<void>())
       let ran = 0
       const charge = defineTool({
@@ -170,7 +175,7 @@ describe('a message that interrupts', () => {
           begun?.resolve()
           await gate?.promise
           signal.throwIfAborted()
-          if (how !== 'ends' && ran === 1) throw new TransientError('not now', { retryAfterMs: 1 })
+          if (how === 'fails for a while' && ran === 1) throw new TransientError('not now', { retryAfterMs: 1 })
           return 'charged'
         },
       })
@@ -183,12 +188,11 @@ describe('a message that interrupts', () => {
           },
         })
       const { model } = gated([call('charge', {}, 'c'), say('Done.')])
-      const input = z.object({ task: z.string() })
-      const agent = defineWorker({ instructions, model, tools: [charge], input })
+      const agent = defineWorker({ instructions, model, tools: [charge], ...kind })
       await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
-      const session = await troupe.create('agent', { task: 'go' }, { keepOpen: true })
+      const session = await troupe.create('agent', fitting, { keepOpen: true })
       await begun?.promise
-      await messageOf(session, 'stop', 'interrupt')
+      await messageOf(session, unfit, 'interrupt')
       await judged?.promise
       gate?.resolve()
       expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
