@@ -256,7 +256,8 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
   const isAlone = options.wakeups === 'in-process'
   const waker = isAlone ? new InProcessWaker() : new BullWaker(queues, log)
   const how = { webhooks: options.webhooks, log, deadlineMs: policy.leaseMs }
-  const told = isAlone ? null : telling(places, (tag) => connections.at(tag, 'queue'), how)
+  const own = (tag: string) => connections.at(tag, 'queue')
+  const told = isAlone ? null : telling(places, { own, lend: (prefix) => connections.lendQueue(prefix) }, how)
   const stores = storesOf(parts, (partition) => node.carry(partition))
   const growth = growthOf(parts, connections, async (from) => {
     node.open(stores.slice(from))

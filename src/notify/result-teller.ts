@@ -10,7 +10,7 @@ import { rememberSecret } from '../core/secret/known-secrets.ts'
 import type { EndpointRecord } from '../core/webhook/endpoint.ts'
 import type { Notify } from '../core/worker/notify.ts'
 import { Deliveries } from './deliveries.ts'
-import { ResultQueues } from './result-queues.ts'
+import { type LentConnection, ResultQueues } from './result-queues.ts'
 import type { SessionNotice } from './session-notice.ts'
 import { checkSecrets } from './signature.ts'
 
@@ -26,6 +26,14 @@ export interface WebhookSettings {
   readonly retryMs?: number | undefined
 }
 
+/** Connections for BullMQ, to where keys with a tag or a prefix are. */
+export interface QueueConnections {
+  /** For troupe's own queues; the caller closes it. */
+  readonly own: (tag: string) => Redis
+  /** For a queue that somebody else named. */
+  readonly lend: (prefix: string) => LentConnection
+}
+
 export class ResultTeller {
   readonly #queues: ResultQueues
   readonly #openDeliveries: () => Deliveries
@@ -33,9 +41,9 @@ export class ResultTeller {
   #deliveries: Deliveries | undefined
   #isOver = false
 
-  /** `queueAt`: a connection for BullMQ, to where the keys with this tag or prefix are; the caller closes it. `prefix`: the prefix of troupe's own queues. */
+  /** `prefix`: the prefix of troupe's own queues. */
   constructor(
-    queueAt: (tag: string) => Redis,
+    { own, lend }: QueueConnections,
     { tag, prefix, isCluster }: { readonly tag: string; readonly prefix: string; readonly isCluster: boolean },
     { secrets = [], allowPrivateAddresses = false, retryMs = 20_000 }: WebhookSettings,
     endpointOf: (id: string) => Promise<EndpointRecord | null>,
@@ -44,10 +52,10 @@ export class ResultTeller {
     checkSecrets(secrets)
     // The variable may hold several, and is known as a whole alone.
     for (const secret of secrets) rememberSecret(secret)
-    this.#queues = new ResultQueues(queueAt, isCluster)
+    this.#queues = new ResultQueues(lend, isCluster)
     this.#hasSecrets = secrets.length > 0
     const options = { secrets, allowPrivateAddresses, retryMs, endpointOf }
-    this.#openDeliveries = () => new Deliveries(queueAt(tag), prefix, options, log)
+    this.#openDeliveries = () => new Deliveries(own(tag), prefix, options, log)
     if (this.#hasSecrets) this.takePart()
   }
 

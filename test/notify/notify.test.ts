@@ -12,6 +12,7 @@ import { ResultQueues } from '../../src/notify/result-queues.ts'
 import type { SessionNotice } from '../../src/notify/session-notice.ts'
 import { signedHeaders } from '../../src/notify/signature.ts'
 import { signedPost } from '../../src/notify/signed-post.ts'
+import { endRedis, openRedis } from '../../src/store/redis/redis.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type Received, Receiver } from './support/receiver.ts'
@@ -220,6 +221,43 @@ test('a queue whose keys would be in several slots of a cluster is refused, with
   const queues = new ResultQueues(() => expect.unreachable('nothing is added'), true)
   const added = queues.add({ queue: 'results' }, 'id', {} as SessionNotice)
   await expect(added).rejects.toThrow(/like \{ queue: "results", prefix: "\{results\}" \}/)
+})
+
+test('queues that do not fit beside the others are closed when nothing is being added to them, and release their connections (RESULT-QUEUE-2)', async () => {
+  await using troupe = await TestTroupe.connect()
+  const lent: string[] = []
+  const released: string[] = []
+  const added: string[] = []
+  const early: string[] = []
+  const lend = (prefix: string) => {
+    const redis = openRedis(troupe.redisUrl)
+    lent.push(prefix)
+    const release = () => {
+      released.push(prefix)
+      if (added.filter((one) => one === prefix).length < 2) early.push(prefix)
+      endRedis(redis)
+    }
+    return { redis, release }
+  }
+  const queues = new ResultQueues(lend, true, 2)
+  const prefixes = ['a', 'b', 'c', 'd'].map((name) => `{${troupe.namespace}-${name}}`)
+  const wanted = prefixes.flatMap((prefix) => [
+    { queue: 'one', prefix },
+    { queue: 'two', prefix },
+  ])
+  const notice = { type: 'session.completed' } as SessionNotice
+  const add = async (to: { readonly queue: string; readonly prefix: string }) => {
+    await queues.add(to, 'job', notice)
+    added.push(to.prefix)
+  }
+  await Promise.all(wanted.map(add))
+  expect(lent).toEqual(prefixes)
+  await waitUntil('all but the last are released', () => released.length === 3)
+  expect(released.toSorted()).toEqual(prefixes.slice(0, 3))
+  expect(early).toEqual([])
+  for (const { queue, prefix } of wanted) expect(await troupe.redis.exists(`${prefix}:${queue}:job`)).toBe(1)
+  await queues.stop()
+  expect(released.toSorted()).toEqual(prefixes)
 })
 
 test('a signature is that of the Standard Webhooks', () => {

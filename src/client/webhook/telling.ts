@@ -7,14 +7,14 @@ import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { partitionOf } from '../../core/ids.ts'
 import { wants } from '../../core/webhook/endpoint.ts'
 import { type Notice, parseNotice } from '../../core/webhook/notice.ts'
-import { ResultTeller, type WebhookSettings } from '../../notify/result-teller.ts'
+import { type QueueConnections, ResultTeller, type WebhookSettings } from '../../notify/result-teller.ts'
 import { InspectStore } from '../../store/audit/inspect-store.ts'
 import { EndpointStore } from '../../store/endpoint-store.ts'
 import { AskStore } from '../../store/person/ask-store.ts'
 import { LetterStore } from '../../store/person/letter-store.ts'
 import type { Places } from '../../store/places.ts'
 import { guardedReads } from '../../store/redis/guarded.ts'
-import { followsSlot, type Redis } from '../../store/redis/redis.ts'
+import { followsSlot } from '../../store/redis/redis.ts'
 import { readEnd } from '../session/run/read-notice.ts'
 import { type HappeningStores, readHappening } from './happening.ts'
 import { NoticeQueue } from './notice-queue.ts'
@@ -30,10 +30,9 @@ const lookEveryMs = 5_000
 /** An endpoint that listens for longer than this and is not in the register was left by a removal that did not end. */
 const leftMs = 60_000
 
-/** `queueAt`: a connection for BullMQ, to the server that has the keys with this tag or prefix. The caller closes it. */
 export function telling(
   places: Places,
-  queueAt: (tag: string) => Redis,
+  connections: QueueConnections,
   {
     webhooks = {},
     log,
@@ -51,7 +50,7 @@ export function telling(
   const { keys, prefix, redis } = places.first
   const where = { tag: keys.tag, prefix, isCluster: followsSlot(redis) }
   const endpointOf = async (id: string) => (await endpoints.get(id))?.record ?? null
-  const teller = new ResultTeller(queueAt, where, webhooks, endpointOf, log)
+  const teller = new ResultTeller(connections, where, webhooks, endpointOf, log)
   const look = () =>
     endpoints.hasSome().then(
       (hasSome) => {

@@ -98,6 +98,21 @@ export class Connections {
     return openRedis(this.#url, undefined, this.#finding(key))
   }
 
+  /**
+   * A connection for BullMQ to keys that somebody else named. On a single Redis it is that of all queues. In a cluster it is ended when it is
+   * released: any of the 16 384 slots may be named.
+   */
+  lendQueue(key: string): { readonly redis: Redis; release(): void } {
+    if (this.#map === null) return { redis: this.at(key, 'queue'), release() {} }
+    const redis = this.another(key)
+    this.#opened.add(redis)
+    const release = () => {
+      this.#opened.delete(redis)
+      endRedis(redis)
+    }
+    return { redis, release }
+  }
+
   /** Ends all connections. Commands that were sent by then get no answer. */
   end(): void {
     for (const redis of this.#opened) endRedis(redis)
