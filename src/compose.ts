@@ -200,7 +200,9 @@ export interface InternalNodeOptions extends Omit<StartNodeOptions, 'workers' | 
 export async function startInternalNode(options: InternalNodeOptions): Promise<TroupeNode> {
   const redisUrl = options.redisUrl ?? defaultRedisUrl
   const { namespace = defaultNamespace, deadlineMs = 5_000 } = options
-  const connections = await Connections.open(redisUrl, { deadlineMs })
+  // No call of a node waits longer: what it gave up while Redis was away is not sent when Redis is back.
+  const patienceMs = Math.max(deadlineMs, options.policy?.leaseMs ?? defaultPolicy.leaseMs)
+  const connections = await Connections.open(redisUrl, { deadlineMs, patienceMs })
   try {
     const partitions = await checkNamespace(connections, namespace, options.partitions, deadlineMs)
     const places = new Places(connections, namespace, partitions, toWorkerLog(options.logger))

@@ -2,8 +2,12 @@
 import { performance } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { newId, rootIdOf } from '../../../src/core/ids.ts'
+import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
 import { RedisServer } from '../../support/redis/redis-server.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const ask = (redis: Redis) => [redis.get('any'), redis.pipeline().get('one').strlen('other').exec()]
@@ -74,4 +78,28 @@ test('calls are not taken out for time in which this process computed (QUEUE-3)'
   }
   expect(await Promise.race([answer, setImmediate('waits')])).toBe('waits')
   redis.disconnect()
+})
+
+test('what a node gave up while Redis was away is not sent when it is back', async () => {
+  // What a server is asked is in its slow log, where nothing is too fast for it.
+  await using server = await RedisServer.start({ settings: ['slowlog-log-slower-than 0', 'slowlog-max-len 100000'] })
+  await using troupe = await TestTroupe.connect({ redisUrl: server.url })
+  let turns: TurnStore | undefined
+  const aroundTurns = (store: TurnStore) => {
+    turns = store
+    return store
+  }
+  const [deadlineMs, policy] = [3_000, { leaseMs: 3_000 }]
+  await troupe.startNode({ idle: defineWorker({ receive() {} }) }, { aroundTurns, deadlineMs, policy })
+  await server.kill()
+  await waitUntil('the connections are lost', () => troupe.redis.status !== 'ready')
+  const id = rootIdOf(newId(0))
+  await expect(turns?.readHistory(id, 0)).rejects.toMatchObject({ code: 'store_unavailable' })
+  await server.restart()
+  const asked = await waitUntil('the node asks again', async () => {
+    const log = (await troupe.redis.slowlog('GET', -1)) as [id: number, at: number, us: number, words: string[]][]
+    const lines = log.map(([, , , words]) => words.join(' '))
+    return lines.some((line) => line.startsWith('fcall')) && lines
+  })
+  expect(asked.filter((line) => line.includes(id))).toEqual([])
 })
