@@ -195,9 +195,10 @@ function stateRules({ session, seen }: Group, say: Say): void {
   }
 }
 
-/** True if the worker is cancelled for good, or with the run of its parent. */
-function isHit({ id, record: { parentId, parentRun } }: WorkerPicture, cancelled: readonly string[]): boolean {
-  return [`${id}:*`, `${parentId}:${parentRun}`, `${parentId}:*`].some((element) => cancelled.includes(element))
+/** True if the worker is cancelled for good, or with the run of its parent that waits for it: it reports the end of its first run. */
+function isHit({ id, record: { parentId, parentRun, run } }: WorkerPicture, cancelled: readonly string[]): boolean {
+  const ofParent = run === 1 ? [`${parentId}:${parentRun}`, `${parentId}:*`] : [`${parentId}:*`]
+  return [`${id}:*`, ...ofParent].some((element) => cancelled.includes(element))
 }
 
 // I8: a run that ends before a child has reported counts as a cancel. If a result is gone from a history, there is one run too many.

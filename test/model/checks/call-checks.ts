@@ -73,8 +73,12 @@ function writerRules(before: Store, call: Call, after: Store): string[] {
 /** Is the worker cancelled, or one that it descends from? The tree tells, not the path in its record. */
 function isCancelled(store: Store, ghost: Ghost, id: string): boolean {
   let [worker, run] = [id, recordOf(store, id).run]
+  let isAwaited = true
   while (worker !== '') {
-    if (ghost.cancelled.includes(`${worker}:*`) || ghost.cancelled.includes(`${worker}:${run}`)) return true
+    if (ghost.cancelled.includes(`${worker}:*`)) return true
+    if (isAwaited && ghost.cancelled.includes(`${worker}:${run}`)) return true
+    // A run waits for the first runs of its children alone.
+    isAwaited &&= run === 1
     const { parent, parentRun } = recordOf(store, worker)
     worker = parent
     run = parentRun

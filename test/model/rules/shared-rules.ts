@@ -63,8 +63,11 @@ export function readCancellation(store: Store, id: string, rules: Rules): 'own' 
   if (cancelled.length === 0) return null
   const { path, run } = record(store, id)
   const probes = rules.without === 'path check of cancel' ? [] : path
+  // A run waits for the first runs of its children alone, and these for those of theirs.
+  const lastLater = run === 1 ? probes.findLastIndex((one) => !one.endsWith(':1')) : probes.length
   const whole = probes.some(
-    (one) => cancelled.includes(one) || cancelled.includes(`${one.slice(0, one.lastIndexOf(':'))}:*`),
+    (one, level) =>
+      (level >= lastLater && cancelled.includes(one)) || cancelled.includes(`${one.slice(0, one.lastIndexOf(':'))}:*`),
   )
   if (whole || cancelled.includes(`${id}:*`)) return 'whole'
   return cancelled.includes(`${id}:${run}`) ? 'own' : null

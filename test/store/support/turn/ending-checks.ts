@@ -59,6 +59,30 @@ export const childrenWhoseCallWasInterruptedEnd: Check = async (place) => {
   await expectEnded(place, [first, grandchild])
 }
 
+/**
+ * The first child has reported, and a message has begun another run of it, which has spawned a child. The run of their parent ends and names the second
+ * child, which has not reported.
+ */
+export const aChildThatHasReportedGoesOn: Check = async (place) => {
+  await place.create({ mode: 'conversation' })
+  const node = place.node({ slots: 8 })
+  const root = await node.claim()
+  const spawns = [1, 2].map((call) => place.child(root.worker, call, `c${call}`))
+  await root.record({ inputsConsumed: 1, spawns, pendingCalls: [1, 2] })
+  const first = await node.claim({ slot: '1' })
+  const second = await node.claim({ slot: '2' })
+  await first.complete({ result: resultOf(first) })
+  await place.post(first.worker, 'again')
+  const again = await node.claim({ slot: '1' })
+  const below = place.child(first.worker, 1, 'below', { run: 2 })
+  await again.record({ inputsConsumed: 1, spawns: [below], pendingCalls: [1] })
+  const third = await node.claim({ slot: '3' })
+  await root.complete({ inputsConsumed: 0, pendingCount: 1, openChildren: [second.worker] })
+  expect(await third.commit()).toMatchObject({ kind: 'ok' })
+  expect(await again.commit({ pendingCalls: [1] })).toMatchObject({ kind: 'ok' })
+  expect(await second.commit()).toMatchObject({ kind: 'cancelled' })
+}
+
 export const childrenOfAnEndedRunAreLookedFor: Check = async (place) => {
   const { ids, end } = await family(place)
   await end()

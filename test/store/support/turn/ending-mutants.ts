@@ -30,6 +30,16 @@ const lines = [
     checks.childrenOfAnEndedRunAreLookedFor,
   ],
   ['children of an ended run that are named are looked at', commitScript, checks.namedChildrenOfAnEndedRunEnd],
+  [
+    'a child that has reported goes on when the run of its parent is cancelled',
+    commitScript,
+    checks.aChildThatHasReportedGoesOn,
+  ],
+  [
+    'what a reported child spawned goes on when the run of its parent is cancelled',
+    commitScript,
+    checks.aChildThatHasReportedGoesOn,
+  ],
   ['nodes learn of cancelled children of an ended run', commitScript, checks.aRunThatEndsTellsNodesOfItsChildren],
   ['children of a run that a finish has ended are cancelled too', finishScript, checks.namedChildrenOfAnEndedRunEnd],
   ['a turn that still runs is looked at again', finishScript, checks.aTurnThatRunsIsLookedAtAgain],

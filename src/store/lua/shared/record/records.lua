@@ -204,16 +204,21 @@ end
 -- on with its mail) or 'whole' (for good); and what the root's record says of the session.
 -- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
 -- field each, since a value over 64 bytes would make the whole record several times as large in memory.
+-- A cancelled run takes along what it waits for: children in their first runs, and what these wait for. A child reports the end of its first run; the
+-- later ones are begun by messages, and nobody waits for them.
 -- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash when a later command writes to it.
 local function readCancellation(tag, record, id)
   local cancelCount, spent, caps, paused, approval, turnUs = readShared(tag, id, record)
   if not cancelCount then return nil, cancelCount, spent, caps, paused, approval, turnUs end
-  local probes = {}
+  local probes, awaiting = {}, {}
   for level = 1, tonumber(record.depth or atStart.depth) do -- guard: the cancel check looks at all ancestors
     local element = record['path' .. level]
-    probes[#probes + 1] = element
+    if string.sub(element, 37) ~= ':1' then awaiting = {} end -- guard: what a reported child spawned goes on when the run of its parent is cancelled
+    awaiting[#awaiting + 1] = element
     probes[#probes + 1] = string.sub(element, 1, 36) .. ':*' -- guard: a cancel for good reaches the whole path of a child
   end
+  if (record.run or atStart.run) ~= '1' then awaiting = {} end -- guard: a child that has reported goes on when the run of its parent is cancelled
+  for index = 1, #awaiting do probes[#probes + 1] = awaiting[index] end
   probes[#probes + 1] = id .. ':*'
   probes[#probes + 1] = id .. ':' .. (record.run or atStart.run)
   local cancelledKey = sessionKey(tag, sessionOf(id, record.path1)) .. ':cancelled'
