@@ -190,7 +190,7 @@ export function gateKeys(tag: string, name: string) {
     gate,
     /** zset; workers whose runs are in progress, by the time in ms when they began; until they end. */
     in: `${gate}:in`,
-    /** zset; workers that wait, by the time in ms when they came; until they begin. */
+    /** zset; workers that wait, by the time in ms when they came, or just behind the last one; until they begin. */
     waiting: `${gate}:waiting`,
     /** list; of a rate: when the last runs began, in ms, as many as may begin within its time; while the last one is within it. */
     begun: `${gate}:begun`,

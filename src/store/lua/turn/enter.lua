@@ -85,7 +85,7 @@ if header.guest then
   redis.call('HSET', recordKey, 'gateNumbers', gateNumbersText(at)) -- guard: a guest that waits keeps the numbers of its gates
 else
   local gate = gateOf(record.kind, closed, gates[closed])
-  redis.call('ZADD', gateKey(tag, gate) .. ':waiting', digits(now), worker)
+  writeWaits(gateKey(tag, gate), worker, now)
   noteGate(tag, gate, opens, now)
 end
 -- The worker is as after a commit of this claim that recorded nothing: its version stays.

@@ -106,7 +106,7 @@ if closed == 'never' then return { 'never' } end
 if #asked > 0 then writeNumbers(gates) end
 if closed then
   local one = gates[closed]
-  redis.call('ZADD', one.key .. ':waiting', digits(now), text)
+  writeWaits(one.key, text, now)
   noteGate(tag, one.gate, opens, now)
   return { 'waits', one.sort, opensText(opens) }
 end

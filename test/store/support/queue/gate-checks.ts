@@ -206,6 +206,17 @@ export const aGateOpensAfterTheClockWasSetBack: Check = async (place) => {
   expect(Number(await place.redis.lindex(begun, 0))).toBeLessThan(now + minuteMs)
 }
 
+/** Leaves a gate as if the clock had been set back by an hour since a run came there. */
+export const nobodyOvertakesAfterTheClockWasSetBack: Check = async (place) => {
+  const [a, b, c, d] = (await claimed(place, ['a', 'b', 'c', 'd'])) as [HandTurn, HandTurn, HandTurn, HandTurn]
+  const gate = atOnce(1)
+  await enter(a, gate)
+  await enter(b, gate)
+  await place.redis.zadd(gateOf(place, gate).waiting, (await place.now()) + 3_600_000, b.worker)
+  for (const turn of [c, d]) expect(await enter(turn, gate)).toMatchObject({ kind: 'waits' })
+  expect(await waiters(place, gate)).toEqual([b.worker, c.worker, d.worker])
+}
+
 export const aStaleNodeCannotEnter: Check = async (place) => {
   const [turn] = (await claimed(place, ['a'])) as [HandTurn]
   await place.expireLease(turn.worker)

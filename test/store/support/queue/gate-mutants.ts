@@ -95,6 +95,12 @@ export const gateMutants: readonly Mutant[] = [
     check: checks.aGateOpensAfterTheClockWasSetBack,
   },
   {
+    guard: 'a run waits behind all that came before, even if the clock was set back',
+    script: enterScript,
+    takenOut: { token: ['math.max(now, tonumber(last) + 1)', 'now'] },
+    check: checks.nobodyOvertakesAfterTheClockWasSetBack,
+  },
+  {
     guard: 'a rate counts no run ahead of the clock',
     script: fireScript,
     takenOut: 'line',

@@ -130,6 +130,12 @@ local function opensNext(key, now)
   return opensAt(key, most, perMs, now)
 end
 
+-- Puts a run behind all that wait at the gate. Their scores are the times at which they came, and the clock may have been set back since.
+local function writeWaits(key, id, now)
+  local last = redis.call('ZRANGE', key .. ':waiting', '-1', '-1', 'WITHSCORES')[2]
+  redis.call('ZADD', key .. ':waiting', digits(last and math.max(now, tonumber(last) + 1) or now), id) -- guard: a run waits behind all that came before, even if the clock was set back
+end
+
 -- Has a sweep look at the gate at this time, or earlier.
 local function noteGate(tag, gate, at, now)
   redis.call('ZADD', tag .. ':gates', 'LT', digits(at == math.huge and now + gateLookMs or math.max(at, now)), gate)
