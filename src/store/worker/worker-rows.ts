@@ -90,6 +90,7 @@ export class WorkerRows {
     const records = ids.map((id, index) => ({ id, fields: fieldsIn(replies[index * 6]) }))
     const fields = await readPermissions(this.#redis, this.#keys, records)
     const rows = ids.flatMap((id, index) => rowOf(id, fields[index], replies.slice(index * 6, index * 6 + 6)) ?? [])
+    const pending = await this.#pendingOf(rows, new Set(ids.filter((_, index) => fields[index]?.steered !== undefined)))
     const isAny = (status: string) => rows.some(({ record }) => record.status === status)
     const isOfNodes = isAny('running') || isAny('queued')
     const { now, live, stalled } = isOfNodes ? await readNodes() : { now: 0, live: [], stalled: [] }
@@ -103,6 +104,7 @@ export class WorkerRows {
     const gates = await gateFactsOf({ redis: this.#redis, keys: this.#keys }, this.#first, rows)
     return rows.map((row, index) => ({
       ...row,
+      pending: pending[index] ?? row.pending,
       ...holderOf(holders?.get(nonceIn(row.record.token))),
       times: times[index] as WorkerTimes,
       readAt: now,
@@ -113,6 +115,22 @@ export class WorkerRows {
       isHosted: row.record.status !== 'queued' || hosted.has(row.record.kind),
       pause: pauses[index] ?? null,
     }))
+  }
+
+  /**
+   * How many mails wait: those that were taken out of their order are empty until the ones in front of them have gone. Only results, and the inputs of
+   * a worker that was steered at some time, are taken so; the first one of a lane never is.
+   */
+  async #pendingOf(rows: readonly Pick<WorkerRow, 'id' | 'pending'>[], steered: ReadonlySet<string>) {
+    const countEmpty = async (lane: string) => (await orElse(this.#redis.lpos(lane, '', 'COUNT', 0), [])).length
+    return Promise.all(
+      rows.map(async ({ id, pending: { inbox, results, signals } }) => {
+        const keys = workerKeys(this.#keys.tag, id)
+        const inputsTaken = inbox > 1 && steered.has(id) ? await countEmpty(keys.inbox) : 0
+        const resultsTaken = results > 1 ? await countEmpty(keys.results) : 0
+        return { inbox: inbox - inputsTaken, results: results - resultsTaken, signals }
+      }),
+    )
   }
 
   async #openSignals(rows: readonly Pick<WorkerRow, 'id' | 'record'>[]): Promise<ReadonlyMap<string, OpenSignals>> {

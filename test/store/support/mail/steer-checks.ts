@@ -75,6 +75,25 @@ export const whatWasTakenIsNeverTheFirstInput: Check = async (place) => {
   expect([await field('status'), await field('inbox')]).toEqual(['idle', '3'])
 }
 
+/** One input waits; the others, which steered the run, were taken. */
+export const whatWasTakenEarlyFillsNoMailbox: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation', limits: { mailbox: 3 } })
+  const turn = await place.node().claim()
+  await turn.record({ inputsConsumed: 1 })
+  await place.post(root, 'queued')
+  let number = 0
+  const steer = () => place.post(root, `now ${number++}`, undefined, 'steer')
+  await steer()
+  await steer()
+  expect(await steer()).toEqual({ kind: 'mailbox_full', most: 3 })
+  await turn.record({ steersTaken: [2, 3] })
+  const waiting = async () => (await place.inspect.workers([root])).map(({ pending }) => pending.inbox)
+  expect(await waiting()).toEqual([1])
+  expect([await steer(), await steer()]).toMatchObject([{ position: 4 }, { position: 5 }])
+  expect(await steer()).toEqual({ kind: 'mailbox_full', most: 3 })
+  expect(await waiting()).toEqual([3])
+}
+
 export const anInputSteersARunOnce: Check = async (place) => {
   const { turn, field, steer } = await busy(place)
   await steer('a')

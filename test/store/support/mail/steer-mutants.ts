@@ -23,6 +23,12 @@ export const steerMutants: readonly Mutant[] = [
     check: checks.aRunThatMustWaitIsNotInProgress,
   },
   {
+    guard: 'an input that was taken early fills no mailbox',
+    script: postScript,
+    takenOut: { operandAfter: 1 },
+    check: checks.whatWasTakenEarlyFillsNoMailbox,
+  },
+  {
     guard: 'an input of a restricted sender steers no run',
     script: commitScript,
     takenOut: { operandAfter: 2 },

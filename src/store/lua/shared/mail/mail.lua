@@ -28,6 +28,12 @@ local function planMail(tag, id, lane, text)
   }
 end
 
+-- Is the mailbox full with so many inputs in its lane? Those that a run took before their turn are empty until all before them have gone, and no mails.
+-- They are counted only where it matters.
+local function isFull(plan, length, most)
+  return length >= most and length - #redis.call('LPOS', plan.record .. laneKeys.inbox, '', 'COUNT', '0') >= most -- guard: an input that was taken early fills no mailbox
+end
+
 -- Does a run in progress take this input before it ends? An input of a restricted sender waits for a run of its own, with the rights of that sender.
 local function maySteer(plan)
   local isBusy = plan.open == '1' or (plan.status ~= 'idle' and plan.length > 0) -- guard: a worker at rest is not steered
@@ -43,7 +49,7 @@ local function planSend(tag, id, text, ahead, when)
   ahead[id] = (ahead[id] or plan.length) + 1
   local state = plan.sessionState or sessionState(tag, plan.session)
   if state ~= 'active' then return nil, 'session_finished', state or 'pruned' end
-  if ahead[id] > most then return nil, 'mailbox_full', digits(most) end -- guard: messages of a commit are refused by a full mailbox
+  if isFull(plan, ahead[id] - 1, most) then return nil, 'mailbox_full', digits(most) end -- guard: messages of a commit are refused by a full mailbox
   plan.when, plan.notices = when and maySteer(plan) and when, tag .. ':cancel-notices'
   return plan
 end
@@ -180,7 +186,7 @@ local function planInput(tag, id, text, when)
   if state ~= 'active' then return nil, { 'session_finished', state or 'pruned' } end -- guard: a finished session takes no input
   local most = limitsOf(plan.record, plan.limits).mailbox
   if not isWhole(plan.consumed) then throwDamage('field inbox of ' .. plan.record .. ' should be a whole number') end
-  if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end -- guard: a post is refused by a full mailbox
+  if isFull(plan, plan.length, most) then return nil, { 'mailbox_full', digits(most) } end -- guard: a post is refused by a full mailbox
   plan.when = when and maySteer(plan) and when
   return plan
 end
