@@ -47,7 +47,7 @@ const restMost = 5
 /** After this many usual times of a sweep, a node sweeps whatever there is to do: it counts slots, and forgets nodes. */
 const fullEvery = 30
 
-/** Notices that cannot be told for the same reason are logged once within this time: thousands may wait, and each is tried every half a minute. */
+/** Notices that cannot be told for the same reason are logged once within this time: thousands may wait, and each is tried again and again. */
 const untoldEveryMs = 60_000
 const untoldMost = 100
 
@@ -256,7 +256,7 @@ export class Sweeper {
     await before
   }
 
-  /** If telling fails, a sweep of some node does it again in half a minute. */
+  /** If telling fails, a sweep of some node does it again in half a minute, and then ever more rarely (fire.lua). */
   async #tell(notice: string): Promise<void> {
     try {
       await this.#host.tell(notice)

@@ -7,7 +7,7 @@ Returns {fired, dueIn, wakeups, notices, guests}
         fired: how many timers were posted, 1 MiB of them at most, or one, and how many runs began
         dueIn: ms until the next timer or gate is due, or "none"
         notices: those that this node sends now, each followed by a space. A later call names in the argument told those it has sent, in the same form. If it
-        does not, another node sends them after noticeMs.
+        does not, some node sends them after noticeMs, and after twice as long each further time, 16 minutes at most.
         guests: runs at gates of another partition, each behind the word for that partition: begins, from the first partition; in, waits, out or
         later, from the partition of the run. Behind waits are the numbers of its gates, as in the record
 Builds  T:w:<id>, its timers, asks and signals lane, and that of its root; T:s:<session>:held; T:asks and T:ask:<id>; T:gate:<gate> and its in, waiting and begun;
@@ -25,6 +25,12 @@ for notice in string.gmatch(told, '%S+') do
   -- The notice that is due is one of a later end: while a node tells of an end, the notice stands in the future.
   local isLater = tonumber(redis.call('ZSCORE', timersKey, notice) or now) <= now -- guard: a session that was retried while its notice was sent gets another notice
   if not isLater then redis.call('ZREM', timersKey, notice) end -- guard: a notice is sent once
+end
+-- A notice that nobody has told comes back ever more rarely: thousands may wait for a secret that no node has. How often it has come back stands
+-- behind the point of its score, in sixteenths of a ms.
+local function whenAgain(notice)
+  local times = tonumber(redis.call('ZSCORE', timersKey, notice)) % 1 * 16
+  return string.format('%.4f', now + noticeMs * 2 ^ times + math.min(times + 1, 5) / 16) -- guard: a notice that nobody can tell comes back ever more rarely
 end
 local due = redis.call('ZRANGEBYSCORE', timersKey, '-inf', digits(now), 'LIMIT', 0, batch)
 local woke = newWakes()
@@ -63,7 +69,7 @@ for index = 1, #due do
     -- A session that was retried meanwhile tells its next end. While this node tells it, no other node begins to.
     if plan then
       notices = notices .. due[index] .. ' '
-      redis.call('ZADD', timersKey, digits(now + noticeMs), due[index])
+      redis.call('ZADD', timersKey, whenAgain(due[index]), due[index])
     else
       redis.call('ZREM', timersKey, due[index])
     end

@@ -43,6 +43,22 @@ export const aResultIsToldOnce: Check = async (place) => {
   expect(await timer()).toBeNull()
 }
 
+export const anUntoldNoticeComesEverMoreRarely: Check = async (place) => {
+  const { root, node, turn, timer } = await told(place)
+  await turn.complete()
+  const pauses: number[] = []
+  for (let times = 0; times < 7; times++) {
+    const before = await place.now()
+    expect((await node.upkeep.fire()).notices).toEqual([`${root}:notify`])
+    const score = Number(await timer())
+    // In half minutes.
+    pauses.push(Math.floor((score - before) / 30_000))
+    // It is due; the rest of its score stays.
+    await place.redis.zadd(place.keys.timers, 1 + (score % 1), `${root}:notify`)
+  }
+  expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 32])
+}
+
 /** The first end of the session was delivered, and before the node said so the session was retried and ended again. */
 export const aLaterEndIsTold: Check = async (place) => {
   const { root, node, turn } = await told(place)

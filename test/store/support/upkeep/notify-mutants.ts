@@ -37,6 +37,12 @@ export const notifyMutants: readonly Mutant[] = [
   ...rows.map(([guard, script, check]) => ({ guard, script, takenOut: 'line', check }) as const),
   later,
   {
+    guard: 'a notice that nobody can tell comes back ever more rarely',
+    script: fireScript,
+    takenOut: { token: [' * 2 ^ times', ''] },
+    check: checks.anUntoldNoticeComesEverMoreRarely,
+  },
+  {
     guard: 'endpoints are bounded',
     script: endpointScript,
     takenOut: { condition: 'false' },
