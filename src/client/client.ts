@@ -10,6 +10,7 @@ import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
 import type { Waker } from '../core/ports/wake.ts'
 import { partitionNotFound } from '../core/worker/refusal.ts'
 import { toWorkerLog } from '../log.ts'
+import { readPausedDeliveries } from '../notify/delivery-queue.ts'
 import { AllowanceStore } from '../store/allowance-store.ts'
 import type { AuditStore } from '../store/audit/audit-store.ts'
 import type { InspectStore } from '../store/audit/inspect-store.ts'
@@ -301,14 +302,12 @@ export class Troupe implements AsyncDisposable {
    * pause stands.
    */
   async pause(why?: string, options: PauseOptions = {}): Promise<void> {
-    await this.#look.learn()
-    await pauseAll(this.#submission, why, options)
+    await pauseAll(this.#submission, () => this.#look.learn(), why, options)
   }
 
   /** Ends the pause of all sessions. Sessions that were paused by themselves stay paused. */
   async resume(): Promise<void> {
-    await this.#look.learn()
-    await resumeAll(this.#submission)
+    await resumeAll(this.#submission, () => this.#look.learn())
   }
 
   async #retentionMs(): Promise<number> {
@@ -351,6 +350,7 @@ export class Troupe implements AsyncDisposable {
         this.#places.all.map(({ redis, prefix }) => ({ connection: redis, prefix })),
         pools,
       ),
+      pausedDeliveries: await readPausedDeliveries(this.#places.first.redis, this.#places.first.prefix),
     })
     const queues = (now: number, pools: readonly string[]) =>
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)

@@ -37,6 +37,13 @@ export function openDeliveryQueue(connection: Redis, prefix: string): Queue<Deli
   return queue
 }
 
+/** How many requests wait while somebody has paused the queue with a tool of BullMQ; null if it is not paused. It uses plain reads (DELIVERIES-2). */
+export async function readPausedDeliveries(redis: Redis, prefix: string): Promise<number | null> {
+  const key = `${prefix}:${queueName}`
+  if ((await redis.hexists(`${key}:meta`, 'paused')) === 0) return null
+  return (await redis.llen(`${key}:${sets.waiting}`)) + (await redis.zcard(`${key}:${sets.retrying}`))
+}
+
 /** BullMQ's states, by ours. */
 const sets = {
   waiting: 'wait',
@@ -166,6 +173,9 @@ export class DeliveryQueue {
       if (state === 'retrying') await job?.promote()
       else await job?.retry(sets[state], { resetAttemptsMade: true, resetAttemptsStarted: true })
     } catch (cause) {
+      // BullMQ refuses a call that is sent again because its answer was lost: the first one has queued the delivery.
+      const now = (await this.get(id))?.state
+      if (now === 'waiting' || now === 'sending') return
       throw new ConflictError('transition_illegal', `delivery ${id} changed in the meantime: look at it again.`, {
         cause,
       })

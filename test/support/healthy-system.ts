@@ -39,6 +39,7 @@ export const healthySystem: Health = {
   submitPrefix: '{troupe.0}:q',
   misplaced: [],
   pausedWakeups: [],
+  pausedDeliveries: null,
   paused: null,
   pausedSessions: [],
   heldUp: [],

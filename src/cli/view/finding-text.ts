@@ -235,6 +235,11 @@ const workTexts = {
     if (jobs === 0) return { what: `${what}: new jobs will wait`, todo: resume }
     return { what: `${what}, and ${countWaiting(jobs, 'submitted job')}`, todo: resume }
   },
+  deliveries_paused: ({ requests }) => {
+    const what = 'the queue deliveries is paused in BullMQ'
+    if (requests === 0) return { what: `${what}: new requests to webhooks will wait`, todo: resume }
+    return { what: `${what}, and ${countWaiting(requests, 'request')} to be sent to webhooks`, todo: resume }
+  },
   submissions_misplaced: ({ jobs, prefix, rightPrefix }) => ({
     what: `${countWaiting(jobs, 'submitted job')} in the queue submit with the prefix ${prefix}, which no node reads`,
     todo: `add them again with the prefix ${rightPrefix}, and remove them from the other queue`,

@@ -74,6 +74,8 @@ export interface FindingFacts {
   /** Runs that wait for others of their kind: `concurrency` or `rate` of the kind says so. The gates at which the most runs wait come first. */
   runs_limited: { readonly runs: number; readonly gates: Health['gates'] }
   submissions_paused: { readonly jobs: number }
+  /** Requests to webhooks, which wait in BullMQ's queue `deliveries`. */
+  deliveries_paused: { readonly requests: number }
   submissions_misplaced: { readonly jobs: number; readonly prefix: string; readonly rightPrefix: string }
   wakeups_paused: { readonly pool: string; readonly prefixes: readonly string[] }
   nodes_stalled: {

@@ -26,6 +26,7 @@ export function judge(health: Health): Finding[] {
     ...judgeGates(health),
     ...judgeQueue(health),
     ...judgeSubmissions(health),
+    ...judgeDeliveries(health),
     ...judgeWakeups(health),
     ...judgeStalled(health),
     ...judgeLeases(health),
@@ -142,6 +143,10 @@ function judgeSubmissions({ submitted, submitIsPaused, misplaced, submitPrefix }
     finding('submissions_misplaced', 'problem', { jobs, prefix, rightPrefix: submitPrefix }),
   )
   return [...paused, ...others]
+}
+
+function judgeDeliveries({ pausedDeliveries: requests }: Health): Finding[] {
+  return requests === null ? [] : [finding('deliveries_paused', requests === 0 ? 'warning' : 'problem', { requests })]
 }
 
 function judgeWakeups({ pausedWakeups }: Health): Finding[] {

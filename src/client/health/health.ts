@@ -53,6 +53,8 @@ export interface Health {
   readonly misplaced: readonly { readonly prefix: string; readonly jobs: number }[]
   /** Queues `wakeup-<pool>` that somebody paused, each with its prefix in BullMQ. Work of these pools may begin late. */
   readonly pausedWakeups: readonly WakeupQueue[]
+  /** Requests to webhooks that wait in the queue `deliveries`, because somebody paused it with a tool of BullMQ; null if it is not paused. */
+  readonly pausedDeliveries: number | null
   /** Who paused all sessions, why and when; null if they are not paused. */
   readonly paused: PauseNote | null
   /** Gates of kinds at which runs wait for others. */
@@ -80,6 +82,7 @@ export interface Queues {
   /** The queues of submissions, one for each partition, in their order. */
   readonly submissions: readonly SubmissionQueue[]
   readonly pausedWakeups: readonly WakeupQueue[]
+  readonly pausedDeliveries: number | null
 }
 
 /** The newest time at which a clock was set back, over all partitions. */
@@ -115,7 +118,7 @@ export async function readHealth(
       worker: { id, kind, waitingMs: Math.max(0, redisNow - since) },
     }))
   const queued = (await Promise.all(poolNames.map(queuedIn))).flat()
-  const { submissions, pausedWakeups } = await readQueues(redisNow, poolNames)
+  const { submissions, pausedWakeups, pausedDeliveries } = await readQueues(redisNow, poolNames)
   const [submission, ...others] = submissions as readonly [SubmissionQueue, ...SubmissionQueue[]]
   const sum = (of: (fact: (typeof facts)[number]) => number) => facts.reduce((total, fact) => total + of(fact), 0)
   return {
@@ -143,6 +146,7 @@ export async function readHealth(
     submitPrefix: submission.prefix,
     misplaced: others.filter(({ jobs }) => jobs > 0).map(({ prefix, jobs }) => ({ prefix, jobs })),
     pausedWakeups,
+    pausedDeliveries,
     paused: (await Promise.all(stores.map((store) => store.pauseNote()))).find((note) => note !== null) ?? null,
     gates: (await Promise.all(stores.map((store) => store.busyGates()))).flat(),
     running: sum((fact) => fact.running),

@@ -68,13 +68,36 @@ export async function resumeSession(
   submission.wake(store.partition, answer.wakeups)
 }
 
-export async function pauseAll(submission: Submission, why: string | undefined, options: PauseOptions): Promise<void> {
+/** `learn`: looks whether there are more partitions by now. */
+type Learn = () => Promise<void>
+
+export async function pauseAll(
+  submission: Submission,
+  learn: Learn,
+  why: string | undefined,
+  options: PauseOptions,
+): Promise<void> {
   const note = { ...whoAndWhy('pause', submission, why, options), at: Date.now() }
-  await Promise.all(submission.stores.map((store) => store.pauses.pauseAll(note)))
+  await inEach(submission.stores, learn, (store) => store.pauses.pauseAll(note))
 }
 
-export async function resumeAll({ stores }: Submission): Promise<void> {
-  await Promise.all(stores.map((store) => store.pauses.pauseAll(null)))
+export async function resumeAll({ stores }: Submission, learn: Learn): Promise<void> {
+  await inEach(stores, learn, (store) => store.pauses.pauseAll(null))
+}
+
+/** Also in those that are added while it does it: `stores` grows when `learn` finds them. */
+export async function inEach<Store>(
+  stores: readonly Store[],
+  learn: Learn,
+  call: (store: Store) => Promise<void>,
+): Promise<void> {
+  await learn()
+  for (let done = 0; done < stores.length; ) {
+    const some = stores.slice(done)
+    await Promise.all(some.map(call))
+    done += some.length
+    await learn()
+  }
 }
 
 /** Checks what somebody says of themselves and of their reason. `call`: the name of the call, for the error. */

@@ -104,6 +104,8 @@ export class Webhooks {
         `there are ${policy.endpointsMax} endpoints, which is as many as a namespace may have: remove one with troupe webhook remove.`,
       )
     }
+    // Partitions that were added meanwhile may not know of it.
+    await this.#listenAsStored(id)
     return { ...webhookOf({ id, record }), secret }
   }
 

@@ -49,7 +49,7 @@ export class Growth implements Listener {
   async #run(): Promise<void> {
     while (this.#isAsked && !this.#isStopped) {
       this.#isAsked = false
-      await this.#lookOnce().catch((error: unknown) => this.#tryAgain(error))
+      await this.#lookOnce().catch(() => this.#tryAgain())
     }
     // No await may come between this and the last look at `#isAsked`.
     this.#looking = undefined
@@ -57,17 +57,21 @@ export class Growth implements Listener {
 
   async #lookOnce(): Promise<void> {
     const { count, known, open, log } = this.#o
-    const [before, partitions] = [known(), await count()]
-    if (partitions <= before && !this.#isFailing) return
-    await open(partitions)
+    const partitions = await count()
+    if (partitions <= known() && !this.#isFailing) return
+    try {
+      await open(partitions)
+    } catch (error) {
+      const what = 'the number of partitions was raised, and this node cannot work in the new ones yet; it tries again'
+      if (!this.#isFailing) log.warn(what, { error: toRuntimeError(error).message })
+      this.#isFailing = true
+      throw error
+    }
     this.#isFailing = false
     log.info('the number of partitions was raised: this node works in the new ones, too', { partitions })
   }
 
-  #tryAgain(error: unknown): void {
-    const what = 'the number of partitions was raised, and this node cannot work in the new ones yet; it tries again'
-    if (!this.#isFailing) this.#o.log.warn(what, { error: toRuntimeError(error).message })
-    this.#isFailing = true
+  #tryAgain(): void {
     if (!this.#isStopped) this.#again = setTimeout(() => void this.look(), againMs).unref()
   }
 

@@ -6,6 +6,8 @@
  * RAISE-3 The new number is published last, at one moment. A raise that stopped half way is finished by another raise to the same number.
  * RAISE-4 Nodes that run look for it when the version of the register of kinds changes, which they read with each sweep: the raise changes it. Clients look
  *     every few seconds, and when they are refused.
+ * RAISE-5 What was paused, resumed or made to listen since the new partitions were prepared, by somebody who knew the old number, is brought to them after
+ *     the new number was published. Who does it later knows the new number.
  */
 import { ConfigError } from '../../core/errors.ts'
 import { partitionsMax } from '../../core/ids.ts'
@@ -36,10 +38,14 @@ export async function raisePartitions(
   await checkEach(connections, namespace, to, deadlineMs)
   await doing(() => begin(first, meta, to))
   const places = new Places(connections, namespace, to).all
-  for (const place of places.slice(from)) await doing(() => prepare(first, place, to))
+  const fresh = places.slice(from)
+  const note = await doing(() => first.hget(meta, 'paused'))
+  for (const place of fresh) await doing(() => prepare(place, to, note))
   await listen(places, from, deadlineMs)
   for (const { redis, keys } of places.slice(1, from)) await doing(() => redis.hset(keys.meta, 'partitions', to))
   await doing(() => tell(first, meta, from, to))
+  await doing(() => settle(first, meta, fresh, note))
+  await listen(places, from, deadlineMs)
   return from
 }
 
@@ -81,11 +87,23 @@ async function begin(first: Redis, meta: string, to: number): Promise<void> {
 }
 
 /** A new partition is paused if all are, and only then: an earlier raise that stopped half way may have left a pause there. */
-async function prepare(first: Redis, { redis, keys }: OpenPlace, to: number): Promise<void> {
-  const { meta } = partitionKeys(`${keys.tag.slice(0, keys.tag.lastIndexOf('.'))}.0}`)
-  const note = await first.hget(meta, 'paused')
+async function prepare({ redis, keys }: OpenPlace, to: number, note: string | null): Promise<void> {
   await redis.hset(keys.meta, { schema: schemaVersion, partitions: to, ...(note === null ? {} : { paused: note }) })
   if (note === null) await redis.hdel(keys.meta, 'paused')
+}
+
+/** A pause that changed since the new partitions were prepared (RAISE-5). `note`: the pause that they have; null: none. */
+async function settle(first: Redis, meta: string, fresh: readonly OpenPlace[], note: string | null): Promise<void> {
+  for (let before = note; ; ) {
+    const now = await first.hget(meta, 'paused')
+    if (now === before) return
+    for (const { redis, keys } of fresh) {
+      // Only the former pause is taken away: a new one may be there already.
+      if (before !== null && (await redis.hget(keys.meta, 'paused')) === before) await redis.hdel(keys.meta, 'paused')
+      if (now !== null) await redis.hsetnx(keys.meta, 'paused', now)
+    }
+    before = now
+  }
 }
 
 /** Endpoints are told of the new partitions from the beginning. */

@@ -113,6 +113,18 @@ describe('judge', () => {
       /^2 submitted jobs wait in the queue submit with the prefix {troupe\.3}:q, which no node reads$/,
     ],
     [
+      'requests to webhooks in a paused queue',
+      { ...well, pausedDeliveries: 2 },
+      'problem',
+      /^the queue deliveries is paused in BullMQ, and 2 requests wait to be sent to webhooks$/,
+    ],
+    [
+      'a paused queue without requests to webhooks',
+      { ...well, pausedDeliveries: 0 },
+      'warning',
+      /^the queue deliveries is paused in BullMQ: new requests to webhooks will wait$/,
+    ],
+    [
       'paused queues of wake-ups',
       { ...well, pausedWakeups: [1, 3].map((partition) => ({ pool: 'gpu', prefix: `{troupe.${partition}}:q` })) },
       'warning',

@@ -51,6 +51,7 @@ const queues = async (): Promise<Queues> => ({
     { prefix: 'third', jobs: 2, isPaused: true },
   ],
   pausedWakeups: [],
+  pausedDeliveries: null,
 })
 
 describe('readHealth', () => {

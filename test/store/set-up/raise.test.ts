@@ -1,9 +1,12 @@
-/** More partitions for a namespace that is in use (RAISE-1, RAISE-2, RAISE-3). */
+/** More partitions for a namespace that is in use (RAISE-1, RAISE-2, RAISE-3, RAISE-5). */
 import { expect, test } from 'vitest'
 import { connectInternal, type Troupe } from '../../../src/client/client.ts'
+import { inEach } from '../../../src/client/person/pause.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { partitionOf, partitionOfKey } from '../../../src/core/ids.ts'
 import { endpointKeys, partitionKeys, tagOf } from '../../../src/store/keys.ts'
+import { Connections } from '../../../src/store/redis/connections.ts'
+import { raisePartitions } from '../../../src/store/set-up/raise.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
 const tally = defineWorker<number>({
@@ -89,6 +92,46 @@ test('a pause of all sessions and endpoints hold in new partitions too', async (
     })
     expect(await troupe.redis.zrange(endpointKeys(tag).since, 0, '-1')).toEqual([id])
   }
+})
+
+/** Raises the number to 3, and makes this call just before the new number is published. */
+async function raiseWhile({ redisUrl, namespace }: TestTroupe, call: () => Promise<unknown>): Promise<void> {
+  const connections = await Connections.open(redisUrl, { deadlineMs: 5_000 })
+  const first = connections.at(tagOf(namespace, 0))
+  const time = first.time.bind(first)
+  first.time = async () => {
+    first.time = time
+    await call()
+    return time()
+  }
+  await raisePartitions(connections, namespace, 3, 5_000)
+  connections.end()
+}
+
+test('a pause, its end and an endpoint that come while the number is raised hold in new partitions too (RAISE-5)', async () => {
+  for (const isPaused of [true, false]) {
+    await using troupe = await TestTroupe.connect()
+    const { client, redis, namespace } = troupe
+    const endpoints: string[] = []
+    if (!isPaused) await client.pause('before')
+    await raiseWhile(troupe, async () => {
+      await (isPaused ? client.pause('while') : client.resume())
+      endpoints.push((await client.webhooks.add({ url: 'https://example.com/hook' })).id)
+    })
+    for (const partition of [1, 2]) {
+      const tag = tagOf(namespace, partition)
+      expect(await redis.hexists(partitionKeys(tag).meta, 'paused')).toBe(isPaused ? 1 : 0)
+      expect(await redis.zrange(endpointKeys(tag).since, 0, '-1')).toEqual(endpoints)
+    }
+  }
+})
+
+test('a pause of all reaches partitions that come while it is made', async () => {
+  const partitions = [0, 1]
+  const reached: number[] = []
+  const learn = async () => void (reached.length === 2 && partitions.push(2, 3))
+  await inEach(partitions, learn, async (partition) => void reached.push(partition))
+  expect(reached).toEqual([0, 1, 2, 3])
 })
 
 test('a pause that ended after a raise had stopped half way holds no new partition', async () => {
