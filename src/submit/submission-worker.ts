@@ -4,23 +4,27 @@
  *    processor, and give the job to one worker after another for ever. Data is measured before it is parsed: parsing it could block the node.
  * SUBMIT-5 A processed job never fails because Redis refused to record its completion. BullMQ would record such a failure as soon as Redis
  *    takes writes again, for example after a fail-over. Here the job is left alone: a worker gets it again when its lock has ended.
- * SUBMIT-6 A job that was taken `submitStartsMax` times without an end fails with `poison`, and its data is not parsed once more.
+ * SUBMIT-6 A job that was taken `submitStartsMax` times without an end fails with `poison`, and its data is not parsed once more. Times in which Redis took
+ *   no writes do not count: then no job can be ended, whatever it holds.
  */
 import { type Job, type Processor, type Span, Worker, type WorkerOptions } from 'bullmq'
 import { jsonTextProblem } from '../core/check/json-text.ts'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import { InputError, LimitError, type RuntimeError, TerminalError } from '../core/errors.ts'
 import { policy } from '../core/policy.ts'
+import { RefusedTimes } from './refused-times.ts'
 
 type JobJson = Parameters<typeof Job.fromJSON>[1]
 
 export class SubmissionWorker extends Worker {
   readonly #unreadable = new WeakMap<Job, RuntimeError>()
   readonly #log: Pick<WorkerLog, 'warn'>
+  readonly #refused = new RefusedTimes()
 
   constructor(queue: string, processor: Processor, options: WorkerOptions, log: Pick<WorkerLog, 'warn'>) {
     super(queue, processor, options)
     this.#log = log
+    this.on('error', (error) => this.#refused.note(error))
   }
 
   /** Why the job's data was not read; its `data` is then null. */
@@ -29,7 +33,7 @@ export class SubmissionWorker extends Worker {
   }
 
   protected override createJob(json: JobJson, id: string): Job {
-    const problem = problemOf(json)
+    const problem = problemOf(json, json.stalledCounter - this.#refused.since(json.timestamp))
     if (problem !== null) return this.#withoutData(json, id, problem)
     try {
       return super.createJob(json, id)
@@ -58,6 +62,7 @@ export class SubmissionWorker extends Worker {
     } catch (thrown) {
       // Only errors of Redis are caught: BullMQ has its own reasons why a job cannot be completed, for example a failed child.
       if (!(thrown instanceof Error) || thrown.name !== 'ReplyError') throw thrown
+      this.#refused.note(thrown)
       const what = 'a submitted job could not be recorded as done; BullMQ gives it to a node again'
       this.#log.warn(what, { jobId: job.id, error: String(thrown) })
       // BullMQ returns undefined when there is no next job, although its type does not say so.
@@ -70,10 +75,10 @@ export class SubmissionWorker extends Worker {
 const bounds = { depthMax: policy.jsonDepthMax + 1, partsMax: policy.submitPartsMax }
 
 /** Why the data may not even be parsed. Null if it may. */
-function problemOf({ data, stalledCounter }: JobJson): RuntimeError | null {
+function problemOf({ data }: JobJson, starts: number): RuntimeError | null {
   // BullMQ counts how often a job was taken and its lock then ended.
-  if (stalledCounter >= policy.submitStartsMax) {
-    const what = `a submitted job was started ${stalledCounter} times, and each time its node died or stood still`
+  if (starts >= policy.submitStartsMax) {
+    const what = `a submitted job was started ${starts} times, and each time its node died or stood still`
     const message = `${what}. Look at its data and at the logs of the nodes, then submit it again.`
     return new TerminalError(message, { code: 'poison' })
   }

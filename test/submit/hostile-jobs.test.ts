@@ -2,8 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { LimitError } from '../../src/core/errors.ts'
+import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { openRedis } from '../../src/store/redis/redis.ts'
 import { SubmissionListener, type Submit } from '../../src/submit/submission-queue.ts'
+import { SubmissionWorker } from '../../src/submit/submission-worker.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { Producer } from './support/producer.ts'
@@ -78,6 +80,35 @@ test('a job that was started three times without an end fails as poison, and is 
   }
   expect(await outcome(2)).toBeUndefined()
   expect(await outcome(3)).toMatch(/^poison: a submitted job was started 3 times/)
+})
+
+test('a job whose lock ended while Redis took no writes is no poison (SUBMIT-6)', async () => {
+  await using troupe = await TestTroupe.connect()
+  await using producer = new Producer(troupe)
+  const { redis, namespace } = troupe
+  const prefix = partitionKeys(tagOf(namespace, 0)).queuePrefix
+  const connection = openRedis(troupe.redisUrl)
+  const silent = { warn: () => {} }
+  const unreadable: (string | undefined)[] = []
+  const worker: SubmissionWorker = new SubmissionWorker(
+    'submit',
+    async (job) => void unreadable.push(worker.whyUnreadable(job)?.code),
+    { connection, prefix, autorun: false },
+    silent,
+  )
+  await producer.queue.add('x', {}, { jobId: 'once' })
+  await producer.queue.add('x', {}, { jobId: 'more' })
+  await redis.hset(producer.queue.toKey('once'), 'stc', 3)
+  await redis.hset(producer.queue.toKey('more'), 'stc', 4)
+  const refusal = Object.assign(new Error("READONLY You can't write against a read only replica."), {
+    name: 'ReplyError',
+  })
+  for (const error of [refusal, refusal, new Error('Missing lock')]) worker.emit('error', error)
+  void worker.run()
+  await waitUntil('both were taken', () => unreadable.length === 2)
+  expect(unreadable).toEqual([undefined, 'poison'])
+  await worker.close()
+  connection.disconnect()
 })
 
 test('a caller who chooses the key of a job gets no session and no message of that job', async () => {

@@ -1,0 +1,27 @@
+/**
+ * Duty: remember for how many times in the life of this process Redis took no writes (a fail-over, a full disk, too few replicas). BullMQ counts a job
+ * whose lock ended in such a time as if its node had died.
+ * REFUSED-1 A process that dies forgets them. So what ends its nodes is never excused by more than other processes saw.
+ */
+
+/** BullMQ's worker asks Redis more often than this: refusals that are further apart are of different times. */
+const apartMs = 20_000
+const keptMost = 100
+
+export class RefusedTimes {
+  /** When each of them was noticed last, in ms since 1970. */
+  readonly #lasts: number[] = []
+
+  /** Only errors of Redis itself count: BullMQ has errors of its own. */
+  note(error: unknown, now = Date.now()): void {
+    if (!(error instanceof Error) || error.name !== 'ReplyError') return
+    const goesOn = now - (this.#lasts.at(-1) ?? Number.NEGATIVE_INFINITY) <= apartMs
+    if (goesOn) this.#lasts.pop()
+    this.#lasts.push(now)
+    if (this.#lasts.length > keptMost) this.#lasts.shift()
+  }
+
+  since(time: number): number {
+    return this.#lasts.filter((last) => last >= time).length
+  }
+}
