@@ -124,7 +124,7 @@ export class ScriptCaller {
           way = other
           continue
         }
-        const error = storeError(thrown, script.file)
+        const error = storeError(thrown, this.#doing(script, words))
         const pauseMs = pauseAfter(attempt)
         if (error.code === 'store_refused') {
           refusal = error
@@ -137,6 +137,12 @@ export class ScriptCaller {
         await pause(pauseMs)
       }
     }
+  }
+
+  /** What was being done, for an error. In a cluster partitions are at several servers (`troupe partition list` says where each is). */
+  #doing({ file }: ScriptNames & { readonly file: string }, words: Words): string {
+    const partition = this.#isInCluster ? /\.(\d+)\}/.exec(String(words[2]))?.[1] : undefined
+    return partition === undefined ? file : `${file} in partition ${partition}`
   }
 }
 

@@ -7,11 +7,23 @@ import { endRedis, openRedis, type Redis, withDeadline } from '../../../src/stor
 import { storeError } from '../../../src/store/redis/store-error.ts'
 import { repliesOf } from '../../../src/store/script/replies.ts'
 import { ScriptCaller } from '../../../src/store/script/script.ts'
-import { postScript } from '../../../src/store/script/scripts.ts'
+import { closeScript, postScript } from '../../../src/store/script/scripts.ts'
 import { loadScripts } from '../../support/redis/load-scripts.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { Place } from '../support/place.ts'
+
+test('in a cluster, where partitions are at several servers, an error of a script names the partition', async () => {
+  await using place = await Place.open()
+  const { tag, events } = place.keys
+  await place.redis.set(`${tag}:overwritten`, 'no record')
+  const keys = { root: `${tag}:overwritten`, events, ends: `${tag}:ends` }
+  const said = (isInCluster: boolean) =>
+    new ScriptCaller(place.redis, false, undefined, isInCluster)
+      .call(closeScript, keys, { sessionId: 'none' }, { deadlineMs: 5_000 })
+      .catch(({ message }: Error) => /\(.*?: /.exec(message)?.[0])
+  expect([await said(false), await said(true)]).toEqual(['(close: ', '(close in partition 0: '])
+})
 
 describe('storeError', () => {
   /** The error as Redis 7 says it, and as Redis 6.2 says it from within a script. */

@@ -1,0 +1,37 @@
+/** The queue of requests that tell of what happened, as programs see it: what is sent by hand, and a queue that somebody paused. */
+import { Queue } from 'bullmq'
+import { expect, test } from 'vitest'
+import { DeliveryQueue, queueName } from '../../src/notify/delivery-queue.ts'
+import { partitionKeys, tagOf } from '../../src/store/keys.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+
+/** One delivery that waits for its next attempt. */
+async function retrying(troupe: TestTroupe) {
+  const { redis, namespace } = troupe
+  const { queuePrefix: prefix } = partitionKeys(tagOf(namespace, 0))
+  const queue = new Queue(queueName, { connection: redis, prefix })
+  const { id = '' } = await queue.add('webhook.test', { webhook: 'w', body: '{}' }, { delay: 3_600_000, jobId: 'w.1' })
+  return { id, queue, deliveries: new DeliveryQueue(redis, prefix) }
+}
+
+test('a delivery is sent once more by a call that is sent again because its answer was lost', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { id, queue, deliveries } = await retrying(troupe)
+  await expect(deliveries.redeliver(id, 'failed')).rejects.toThrow(/changed in the meantime/)
+  for (const _ of ['first', 'again']) await deliveries.redeliver(id, 'retrying')
+  expect(await deliveries.get(id)).toMatchObject({ state: 'waiting' })
+  await Promise.all([queue.close(), deliveries.close()])
+})
+
+test('health says that the queue of deliveries is paused, and how many requests wait', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { queue, deliveries } = await retrying(troupe)
+  const seen = async () => (await troupe.client.health()).pausedDeliveries
+  expect(await seen()).toBeNull()
+  await queue.pause()
+  await queue.add('webhook.test', { webhook: 'w', body: '{}' })
+  expect(await seen()).toBe(2)
+  await queue.resume()
+  expect(await seen()).toBeNull()
+  await Promise.all([queue.close(), deliveries.close()])
+})
