@@ -5,6 +5,7 @@
  * TYPED-3 Where stdin was read to its end before, such as by `-`, nobody types any more: that is its end here, too.
  */
 import { createInterface, type Interface } from 'node:readline'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { hasEnded, surviveLoss } from './lost-terminal.ts'
 import { canDraw } from './output.ts'
 
@@ -15,7 +16,7 @@ type Typed =
   | { readonly kind: 'interrupt' }
 
 const promptText = '> '
-/** A terminal hands over within this time what was typed before. */
+/** A terminal hands over within this time the next piece of what was typed before. */
 const heldMs = 30
 const interruptKey = '\u0003'
 
@@ -50,8 +51,9 @@ export class MessagePrompt implements Disposable {
    * it where nobody read the keys meanwhile (KEYS-3).
    */
   async forgetTyped(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
+    let isHanding = true
     const drop = (data: Buffer) => {
+      isHanding = true
       if (data.includes(interruptKey)) process.kill(process.pid, 'SIGINT')
     }
     surviveLoss(this.#stdin)
@@ -59,8 +61,12 @@ export class MessagePrompt implements Disposable {
     this.#stdin.setRawMode(true)
     this.#stdin.on('data', drop)
     this.#stdin.resume()
-    setTimeout(resolve, heldMs)
-    await promise
+    while (isHanding) {
+      isHanding = false
+      await sleep(heldMs)
+      // A process that was busy for that long has not looked at the terminal yet.
+      await setImmediate()
+    }
     this.#stdin.off('data', drop)
     this.#stdin.pause()
     this.#stdin.setRawMode(false)

@@ -27,6 +27,9 @@ test('a line that was typed before a question was shown is no answer to it, also
   using prompt = new MessagePrompt(terminal, new TypedTerminal().screen.stream)
   await prompt.forgetTyped()
   const typed = prompt.next(new AbortController().signal)
+  // What is held still would come before this.
+  await new Promise((resolve) => setImmediate(resolve))
+  await new Promise((resolve) => setImmediate(resolve))
   stdin.push('n\r')
   expect(await typed).toEqual({ kind: 'line', text: 'n' })
 })
