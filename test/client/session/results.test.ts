@@ -84,8 +84,10 @@ describe('session.result', () => {
     await (await troupe.create('echo', 'first')).result()
     const asked = await commandsNaming(troupe.redis, `${troupe.tag}:w:`, async () => {
       const run = async () => (await troupe.create('echo', 'said')).result()
-      const results = await Promise.all(Array.from({ length: 50 }, run))
-      for (const result of results) expect(result).toMatchObject({ value: 'said' })
+      // Few at once: a client that has waited for two seconds reads, since an event may be lost.
+      for (let wave = 0; wave < 5; wave++)
+        for (const result of await Promise.all(Array.from({ length: 5 }, run)))
+          expect(result).toMatchObject({ value: 'said' })
     })
     expect(asked.filter(({ name }) => name === 'hmget' || name === 'lindex')).toEqual([])
   })
