@@ -15,14 +15,14 @@ export type UsagePart = (typeof usageParts)[number]
 export interface UsageQuery {
   /** What the rows are about. Default: day, kind and model; with `hours`: hour, kind and model. Not both day and hour. */
   readonly by?: readonly UsagePart[] | undefined
-  /** How many days, today among them. Default 30, at most 400. Not with rows by hour. */
+  /** How many days of UTC, today among them. Default 30, at most 400. Not with rows by hour. */
   readonly days?: number | undefined
   /** How many hours, this one among them. Default 24 with rows by hour, at most 744. */
   readonly hours?: number | undefined
 }
 
 export interface UsageRow {
-  /** `2026-11-27`. Absent if the rows are not by day. */
+  /** `2026-11-27`, a day of UTC. Absent if the rows are not by day. */
   readonly day?: string
   /** The beginning of the hour: `2026-11-27T14:00Z`. Absent if the rows are not by hour. */
   readonly hour?: string

@@ -29,7 +29,7 @@ export const metrics = route({
 const usageRow = schemaOf<UsageRow>()(
   'UsageRow',
   z.object({
-    day: z.string().exactOptional(),
+    day: z.string().exactOptional().describe('A day of UTC: `2026-11-27`.'),
     hour: z.string().exactOptional().describe('Its beginning: `2026-11-27T14:00Z`.'),
     kind: z.string().exactOptional(),
     model: z.string().exactOptional(),

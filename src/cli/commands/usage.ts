@@ -33,7 +33,7 @@ export function addUsageCommand(program: Command): void {
   ])
   command.addHelpText(
     'after',
-    '\nEach call costs what its model cost at that time. A call whose price nobody knows\ncosts nothing here and is counted apart: set its price with --prices of the node.',
+    '\nDays and hours are those of UTC.\nEach call costs what its model cost at that time. A call whose price nobody knows\ncosts nothing here and is counted apart: set its price with --prices of the node.',
   )
   command.action(usage)
 }

@@ -10,7 +10,8 @@ import { Pills } from '../../parts/list/pills.tsx'
 import { type Column, Table } from '../../parts/list/table.tsx'
 import { Empty, Waiting } from '../../parts/state/empty.tsx'
 import { Line } from '../../parts/text/text.tsx'
-import { hourText, SpendPerHour } from './spend-per-hour.tsx'
+import { hourText } from './hour-text.ts'
+import { SpendPerHour } from './spend-per-hour.tsx'
 
 const route = getRouteApi('/costs')
 const ways = ['kind', 'model', 'day', 'hour'] as const
@@ -35,7 +36,9 @@ export function CostsScreen(): ReactNode {
           prefix="by "
           onChoose={(way = by) => void navigate({ search: { by: way }, replace: true })}
         />
-        <span className="muted">{by === 'hour' ? 'in the last 24 hours' : 'in the last 30 days'}</span>
+        <span className="muted">
+          {by === 'hour' ? 'in the last 24 hours' : `in the last 30 days${by === 'day' ? ', by UTC' : ''}`}
+        </span>
       </div>
       <div className="box">
         <Waiting query={{ ...query, data: usage }} what="costs" />

@@ -11,12 +11,6 @@ const shownHours = 24
 
 const nothing = { modelCalls: 0, inputTokens: 0, outputTokens: 0, costMicroUsd: 0, unpricedModelCalls: 0 }
 
-/** The hour of a row by the clock of the reader. */
-export function hourText(hour: string | undefined): string {
-  const at = Date.parse(hour ?? '')
-  return Number.isNaN(at) ? (hour ?? '') : `${new Date(at).toLocaleDateString()} ${clockText(at)}`
-}
-
 function clockText(at: number): string {
   return formatTime(at).slice(0, 5)
 }
