@@ -274,6 +274,22 @@ test('the end of a job, and of a child, breaks off the summary that is being wri
   expect(model.requests.filter(isHandoff)).toHaveLength(2)
 })
 
+test('a cancelled run counts the summary that was being written', async () => {
+  const begun = Promise.withResolvers<void>()
+  const model = recordedModel('test/m', (request, number) => {
+    if (number <= 3) return counted(call('read'), number === 3 ? 900 : 100)
+    if (!isHandoff(request)) begun.resolve()
+    return new Promise<ScriptedReply>(() => {})
+  })
+  const agent = defineWorker({ instructions: 'x', model, tools: [tool('read', () => 'a line')], compaction: small })
+  await using troupe = await TestTroupe.start({ workers: { agent } })
+  const session = await troupe.create('agent', 'go')
+  await begun.promise
+  await session.cancel()
+  expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ status: 'cancelled' })
+  expect((await session.root.report()).usage).toMatchObject({ modelCalls: 3, failedModelCalls: 2 })
+})
+
 test('each request for a summary counts, and none is made beyond the limit of the session', async () => {
   const tooLong = new TerminalError('prompt is too long', { code: 'context_overflow' })
   const counts = [100, 200, 860]
