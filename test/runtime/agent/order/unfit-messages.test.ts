@@ -69,7 +69,7 @@ test('a message that cannot be read fails its run before a model is asked', asyn
   expect(asked).toBe(0)
 })
 
-test('a result for which nothing waits is consumed and counted, and the model never sees it', async () => {
+test('a result, or a signal, for which nothing waits is consumed and counted, and the model never sees it', async () => {
   const head = { v: 1, at: 1, run: 1, epoch: 1 }
   const input = { tasks: [{ kind: 'reader', input: 1 }] }
   const content = [{ type: 'tool-call', toolCallId: 'c1', toolName: 'spawn_workers', input }]
@@ -85,11 +85,19 @@ test('a result for which nothing waits is consumed and counted, and the model ne
   const results = [{ lane: 'results', position: 1, message }] as const
   const waiting = { open: true, runState: 'ExecutingTools', calls: 2, pendingCalls: [2] } as const
   const recorded = { version: 3, commitId: '1:n:3', resultsTaken: 1 }
-  const mail = { signals: [], inbox: [], results: [...results] }
-  const { request, asked } = await firstCommit({ ...waiting, ...recorded, mail }, history)
-  expect(request).toMatchObject({ resultsConsumed: [1], entries: [], pendingCalls: [2], event: '' })
-  expect(decodeTally(request?.stateJson ?? '')).toMatchObject({ ignoredEvents: 1 })
-  expect(asked).toBe(0)
+  const timer = { kind: 'timer', id: 't1', value: 'of a handler' } as unknown as Mail['message']
+  // A signal that stayed would end each wait at once: its kind was a handler's when the timer was set.
+  const signals = [{ lane: 'signals', position: 0, message: timer }] as const
+  const cases: readonly { readonly mail: Assignment['mail']; readonly consumed: object }[] = [
+    { mail: { signals: [], inbox: [], results: [...results] }, consumed: { resultsConsumed: [1] } },
+    { mail: { signals: [...signals], inbox: [], results: [] }, consumed: { signalsConsumed: 1 } },
+  ]
+  for (const { mail, consumed } of cases) {
+    const { request, asked } = await firstCommit({ ...waiting, ...recorded, mail }, history)
+    expect(request).toMatchObject({ ...consumed, entries: [], pendingCalls: [2], event: '' })
+    expect(decodeTally(request?.stateJson ?? '')).toMatchObject({ ignoredEvents: 1 })
+    expect(asked).toBe(0)
+  }
 })
 
 test.each([

@@ -29,12 +29,10 @@ export function beginAsk(journal: Journal, { toolCallId }: ToolCallBlock, input:
 }
 
 /**
- * Takes the answers that have arrived. Returns false if the run has failed: an answer that cannot be read fails it, because nothing else
- * would ever answer its call.
+ * Takes the answers that have arrived, and signals for which nothing waits: one that stayed would end each wait at once. Returns false if the run has
+ * failed: an answer that cannot be read fails it, because nothing else would ever answer its call.
  */
 export function takeAnswers(agentTurn: AgentTurn): boolean {
-  const { asked, approvals } = agentTurn.journal.container.pending
-  if (asked.size === 0 && approvals.size === 0) return true
   const taken = agentTurn.inbox.takeSignals()
   return taken.length === 0 || record(agentTurn, taken)
 }
