@@ -100,14 +100,20 @@ export class GuestStore {
     return { standing: standing as Standing, partition, wakeups: parseWakeups(wakeups) }
   }
 
-  /** The ancestors that wait for its result, up to the first that does not. */
+  /** The ancestors that wait for its run, up to the first that does not: a parent waits for the first run of a child alone. */
   async #waitingAncestors(worker: string, depth: number): Promise<string[]> {
     const { redis, keys } = this.#places[partitionOf(worker)] as OpenPlace
     const fields = Array.from({ length: depth }, (_, level) => `path${depth - level}`)
-    const read = () => redis.hmget(workerKeys(keys.tag, worker).record, ...fields)
-    const path = await guarded('reading the ancestors of a worker', read, this.#policy.leaseMs / 3)
-    const last = path.findIndex((element) => element === null || element.endsWith(':-'))
-    return (last < 0 ? path : path.slice(0, last)).map((element) => String(element).slice(0, 36))
+    const read = () => redis.hmget(workerKeys(keys.tag, worker).record, 'run', ...fields)
+    const [run, ...path] = await guarded('reading the ancestors of a worker', read, this.#policy.leaseMs / 3)
+    if ((run ?? '1') !== '1') return []
+    const above: string[] = []
+    for (const element of path) {
+      if (element === null || element.endsWith(':-')) break
+      above.push(element.slice(0, 36))
+      if (!element.endsWith(':1')) break
+    }
+    return above
   }
 }
 

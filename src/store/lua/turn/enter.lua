@@ -31,12 +31,14 @@ local own = readGates(record.gates)
 if own and own.state == 'in' then return { 'in' } end -- guard: a run begins once
 checkSort('zset', leasesKey, gatesKey)
 
--- Does every run that is in progress at the gate wait for this one? That is so if each of them is an ancestor of this run, with no detached worker in
--- between.
+-- Does every run that is in progress at the gate wait for this one? That is so if each of them is an ancestor of this run, with first runs alone and no
+-- detached worker in between: nobody waits for a later run, which a message began.
 local function isOfAncestors(key)
   local level, found = tonumber(record.depth or atStart.depth), 0
-  while level > 0 and string.sub(record['path' .. level], 38) ~= '-' do
+  local isAwaited = (record.run or atStart.run) == '1' -- guard: a run that a message began waits at a gate like any other
+  while level > 0 and isAwaited and string.sub(record['path' .. level], 38) ~= '-' do
     if redis.call('ZSCORE', key .. ':in', string.sub(record['path' .. level], 1, 36)) then found = found + 1 end
+    isAwaited = string.sub(record['path' .. level], 38) == '1'
     level = level - 1
   end
   return found > 0 and found == redis.call('ZCARD', key .. ':in')

@@ -5,7 +5,7 @@ import { gateKeys, gatesKey } from '../../../../src/store/keys.ts'
 import type { HandTurn } from '../hand-node.ts'
 import type { Place } from '../place.ts'
 import { resultsOf } from '../turn/cancel-checks.ts'
-import type { Check } from '../turn/checks.ts'
+import { type Check, resultOf } from '../turn/checks.ts'
 
 /** A gate that lets so many runs be in progress at once; a key makes a gate of its own. */
 export const atOnce = (most: number, key: string | null = null): GateOrder => ({
@@ -269,6 +269,19 @@ export const aRunThatItsAncestorsHoldUpIsTold: Check = async (place) => {
   const child = await node.claim({ slot: '1' })
   expect(await enter(child, atOnce(1))).toEqual({ kind: 'never' })
   expect(await enter(child, atOnce(2))).toEqual({ kind: 'in' })
+}
+
+/** The child has reported, and a message has begun another run of it: its parent does not wait for that. */
+export const aLaterRunOfAChildWaits: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node({ slots: 8 })
+  const parent = await node.claim()
+  await enter(parent, atOnce(1))
+  await parent.record({ inputsConsumed: 1, spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })
+  const child = await node.claim({ slot: '1' })
+  await child.complete({ result: resultOf(child) })
+  await place.post(child.worker, 'again')
+  expect(await enter(await node.claim({ slot: '1' }), atOnce(1))).toMatchObject({ kind: 'waits' })
 }
 
 export const nobodyOvertakes: Check = async (place) => {

@@ -144,6 +144,12 @@ export const gateMutants: readonly Mutant[] = [
     check: checks.aRunThatItsAncestorsHoldUpIsTold,
   },
   {
+    guard: 'a run that a message began waits at a gate like any other',
+    script: enterScript,
+    takenOut: { value: 'true' },
+    check: checks.aLaterRunOfAChildWaits,
+  },
+  {
     guard: 'nobody overtakes those that wait at a gate',
     script: enterScript,
     takenOut: { value: 'false' },
