@@ -21,6 +21,7 @@ export const chanceHandlers: readonly string[] = ['chain', 'gathers', 'limited']
 export interface Payment {
   readonly key: string
   readonly sessionId: string
+  readonly toolCallId: string
 }
 
 export const below = (most: number) => Math.floor(Math.random() * most)
@@ -30,9 +31,9 @@ export const one = <Item>(items: readonly Item[]): Item => items[below(items.len
 /** Effects that must not happen twice are written into the ledger under their keys, as `paid`. */
 export function toolsOf({ name, ledger }: Pick<NodeOrder, 'name' | 'ledger'>) {
   const work = (tool: string, isPayment: boolean, failing: number) => async (_: unknown, context: ToolContext) => {
-    const { workerId, sessionId, attempt, idempotencyKey: key, signal } = context
+    const { workerId, sessionId, toolCallId, attempt, idempotencyKey: key, signal } = context
     const line = { what: 'paid', worker: workerId, run: 0, attempt, node: name, pid: process.pid, at: Date.now() }
-    if (isPayment) appendLine(ledger, { ...line, note: { key, sessionId } satisfies Payment })
+    if (isPayment) appendLine(ledger, { ...line, note: { key, sessionId, toolCallId } satisfies Payment })
     if (chance(0.3)) context.setFact(tool, { attempt })
     context.progress(tool)
     await pause(below(100), undefined, { signal })

@@ -4,13 +4,15 @@ import { Queue } from 'bullmq'
 import type { WorkerReport } from '../../../src/client/report.ts'
 import type { Session } from '../../../src/client/session/session.ts'
 import { NotFoundError } from '../../../src/core/errors.ts'
-import type { Usage } from '../../../src/core/history/chat/chat-message.ts'
+import { toolCallsOf, type Usage } from '../../../src/core/history/chat/chat-message.ts'
 import type { Entry } from '../../../src/core/history/entry.ts'
 import { partitionOf } from '../../../src/core/ids.ts'
 import type { SessionNotice } from '../../../src/notify/session-notice.ts'
 import { blobKey, tagOf } from '../../../src/store/keys.ts'
+import type { Payment } from '../../programs/node/chance-tools.ts'
 import { waitUntil } from '../wait-until.ts'
 import type { Harness } from './harness.ts'
+import type { LedgerLine } from './ledger.ts'
 import { type Awaited, type People, results } from './people.ts'
 
 const ends: ReadonlySet<Entry['type']> = new Set(['completed', 'failed', 'cancelled'])
@@ -21,9 +23,12 @@ export async function sessionFaults(harness: Harness, id: string): Promise<strin
   try {
     const { session: summary, workers } = await session.report()
     const found = await Promise.all(workers.map((worker) => workerFaults(harness, worker)))
-    return [...found.flat(), ...(await endFaults(harness, session, summary.state))].map(
-      (fault) => `session ${id}: ${fault}`,
-    )
+    found.push(await endFaults(harness, session, summary.state))
+    const paid = paidBy(harness, ({ note }) => (note as Payment).sessionId === id)
+    if (paid.length > 0 && summary.forkedFrom?.dryRun) found.push([`is a dry run, and paid ${paid.length} times`])
+    const { tools } = workers.find(({ id: worker }) => worker === summary.rootId)?.permissions ?? {}
+    if (paid.length > 0 && tools && !tools.includes('pay')) found.push([`may not pay, and paid ${paid.length} times`])
+    return found.flat().map((fault) => `session ${id}: ${fault}`)
   } catch (error) {
     if (error instanceof NotFoundError) return []
     throw error
@@ -57,7 +62,29 @@ async function workerFaults(harness: Harness, report: WorkerReport): Promise<str
   }
   for (const blob of await lostBlobs(harness, report.sessionId, entries))
     say(`names the blob ${blob}, which is not there`)
+  for (const payment of paidBy(harness, ({ worker }) => worker === report.id))
+    for (const fault of paymentFaults(entries, payment)) say(fault)
   return faults
+}
+
+function paidBy(harness: Harness, isOf: (line: LedgerLine) => boolean): Payment[] {
+  return harness.ledger.lines('paid').flatMap((line) => (isOf(line) ? [line.note as Payment] : []))
+}
+
+/** A call that took effect was recorded before, and nobody is told that it was not run. */
+function paymentFaults(entries: readonly Entry[], { toolCallId: id }: Payment): string[] {
+  const [call = ''] = id.split('/')
+  const isCalled = entries.some(
+    (entry) => entry.type === 'assistant' && toolCallsOf(entry).some(({ toolCallId }) => toolCallId === call),
+  )
+  const end = entries.findLast((entry) =>
+    entry.type === 'subCall'
+      ? `${entry.toolCallId}/${entry.id}` === id
+      : entry.type === 'toolResult' && entry.toolCallId === call,
+  )
+  const status = end?.type === 'toolResult' || end?.type === 'subCall' ? end.status : 'missing'
+  const faults = isCalled ? [] : [`paid for ${id}, which its history does not have`]
+  return ['cancelled', 'missing'].includes(status) ? [...faults, `paid for ${id}, whose result is ${status}`] : faults
 }
 
 async function lostBlobs(harness: Harness, sessionId: string, entries: readonly Entry[]): Promise<string[]> {

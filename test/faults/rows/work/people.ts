@@ -39,7 +39,6 @@ async function peopleStorm(stage: Stage, ms: number): Promise<number> {
   await using client = await connectInternal({ redisUrl: proxyOfPeople.url, namespace, deadlineMs: 30_000 })
   const start = (name: string) => harness.start(name, { program, proxy, policy, ...clock(stage.random) })
   const nodes = await Promise.all(names.map(start))
-  const keysBefore = await lastingKeys(harness)
   const people = new People(client, stage.random)
   const [faults, cuts, acted] = await together(ms, (over) => [
     harmNodes({ random: stage.random, nodes, ways, start }, over),
@@ -61,7 +60,7 @@ async function peopleStorm(stage: Stage, ms: number): Promise<number> {
   await judge(judgeAwaited(people))
   await judge(judgeTold(harness, people))
   assert.deepEqual(broken, [])
-  await judgeKeys(harness, sessions, keysBefore)
+  await judgeKeys(harness, sessions)
   return acted
 }
 
@@ -131,28 +130,33 @@ function judgePayments({ ledger }: Harness, { toRunAgain }: People): void {
   }
 }
 
-/** Of sessions that are pruned, only what idempotency keys say is left, for a day. */
-async function judgeKeys(harness: Harness, sessions: readonly string[], keysBefore: number): Promise<void> {
+/** Of sessions that are pruned, nothing is left but what goes by itself, such as what idempotency keys say. */
+async function judgeKeys(harness: Harness, sessions: readonly string[]): Promise<void> {
   const { client } = harness
   for (const id of sessions)
     await client.sessions
       .get(id)
       .cancel()
       .catch(() => {})
+  let left: string[] = []
   const isTidy = async () => {
     await client.sessions.prune({ olderThanMs: 0 })
-    return (await lastingKeys(harness)) <= keysBefore + 20
+    left = await keysOfSessions(harness)
+    return left.length === 0
   }
-  await waitUntil(`no more than ${keysBefore + 20} keys are left`, isTidy, 60_000).catch(async (error: unknown) => {
-    throw new Error(`${String(error)}: ${await lastingKeys(harness)} are`)
+  await waitUntil('no key names a session or a worker', isTidy, 60_000).catch((error: unknown) => {
+    throw new Error(`${String(error)}: ${left.sort().join(' ')}`)
   })
 }
 
 /** Those with a time to live go by themselves; those of BullMQ are not ours. */
-async function lastingKeys({ redis, namespace }: Harness): Promise<number> {
-  let count = 0
+async function keysOfSessions({ redis, namespace }: Harness): Promise<string[]> {
+  const keys: string[] = []
   for await (const page of redis.scanStream({ match: `{${namespace}.*`, count: 1_000 })) {
-    for (const key of page as string[]) if (!key.includes('}:q:') && (await redis.pttl(key)) < 0) count++
+    for (const key of page as string[]) {
+      const isOfSession = /[0-9a-f-]{36}/.test(key) && !key.includes('}:q:')
+      if (isOfSession && (await redis.pttl(key)) === -1) keys.push(key)
+    }
   }
-  return count
+  return keys
 }
