@@ -106,6 +106,21 @@ test(
 )
 
 test(
+  'a low page begins at its top, and a key brings the chosen row into sight',
+  inBrowser(async (page) => {
+    for (let session = 0; session < 2; session++) await create('resting')
+    await page.setViewportSize({ width: 390, height: 400 })
+    const isScrolled = () => page.evaluate(() => [...document.querySelectorAll('*')].some((one) => one.scrollTop > 0))
+    await page.goto(rig.url(''))
+    await page.locator('tr[data-chosen=true]').waitFor()
+    expect(await isScrolled()).toBe(false)
+    await page.keyboard.press('j')
+    await waitUntil('the row is in sight', isScrolled)
+    await page.goto('about:blank')
+  }),
+)
+
+test(
   'a node that stands still is found, and its work is released at once',
   inBrowser(async (page) => {
     await using harness = await Harness.open()

@@ -20,12 +20,16 @@ interface TableProps<Row> {
 
 export function Table<Row>({ name, columns, rows, keyOf, chosen }: TableProps<Row>): ReactNode {
   const body = useRef<HTMLTableSectionElement>(null)
-  const last = useRef(chosen)
+  const row = rows[chosen ?? -1]
+  const key = row && keyOf(row)
+  const last = useRef<string>(undefined)
   useEffect(() => {
-    if (last.current === chosen) return
-    last.current = chosen
-    body.current?.rows[chosen ?? -1]?.scrollIntoView({ block: 'nearest' })
-  }, [chosen])
+    const before = last.current
+    if (key === undefined || key === before) return
+    last.current = key
+    // The first row is chosen without a key of the reader, who looks at the top of the page.
+    if (before !== undefined) body.current?.rows[chosen ?? -1]?.scrollIntoView({ block: 'nearest' })
+  }, [key, chosen])
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: in a narrow window it scrolls, and the keyboard must reach it for that
     <section className="table-wrap" tabIndex={0} aria-label={name}>

@@ -1,7 +1,7 @@
 /** Duty: the screen of dead letters: what was put aside, what took its node down, and putting it back or dismissing it. */
 
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { count } from '../../../cli/view/amounts.ts'
 import { messageLine } from '../../../cli/view/lines/message-line.ts'
 import { nameAndKind } from '../../../cli/view/worker-name.ts'
@@ -105,8 +105,12 @@ interface LetterCardProps {
 function LetterCard({ letter, isChosen, children }: LetterCardProps): ReactNode {
   const { id, workerId, sessionId, message, unreadable, redrivenAs, dismissed, evidence } = letter
   const [at] = id.split('-')
+  const card = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (isChosen) card.current?.scrollIntoView({ block: 'nearest' })
+  }, [isChosen])
   return (
-    <article className="box approval" data-chosen={isChosen} aria-label={`Dead letter ${id}`}>
+    <article ref={card} className="box approval" data-chosen={isChosen} aria-label={`Dead letter ${id}`}>
       <div className="box-head">
         {children}
         <h2>
