@@ -19,8 +19,8 @@ export function addPruneCommand(group: Command): void {
       ['troupe session prune', 'as the nodes do by themselves: by default after 7 days'],
       ['troupe session prune --older-than 0', 'all finished sessions'],
     ],
-    details:
-      'A finished session stays while one of its detached workers still runs or waits. The command asks nothing, and nothing brings back what it removed.',
+    details: `A finished session stays while one of its detached workers still runs or waits.
+The command asks nothing, and nothing brings back what it removed.`,
     purpose: 'change',
     answer: async (troupe, { flags: { olderThan } }) => {
       const pruned = await troupe.sessions.prune({ olderThanMs: olderThan })
