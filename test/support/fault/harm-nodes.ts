@@ -34,3 +34,17 @@ export async function harmNodes({ random, nodes, ways, start }: HarmedNodes, ove
   }
   return faults
 }
+
+const startMsMax = 120_000
+
+/** A node ends at its start if Redis cannot be reached for the time of a lease; whatever started it starts it again. */
+export async function untilStarted(start: () => Promise<NodeProcess>): Promise<NodeProcess> {
+  const give = performance.now() + startMsMax
+  for (;;) {
+    try {
+      return await start()
+    } catch (error) {
+      if (performance.now() > give || !String(error).includes('store_')) throw error
+    }
+  }
+}

@@ -11,8 +11,8 @@ import type { Stage } from '../../faults/row.ts'
 import type { TreeInput } from '../../programs/node/fault-kinds.ts'
 import { waitUntil } from '../wait-until.ts'
 import type { Random } from './fault-settings.ts'
-import { harmNodes, type Way } from './harm-nodes.ts'
-import type { Harness, NodeProcess } from './harness.ts'
+import { harmNodes, untilStarted, type Way } from './harm-nodes.ts'
+import type { Harness } from './harness.ts'
 import { StormLoad } from './storm-load.ts'
 import { judgeTalks, judgeTrees, type Losses } from './storm-verdict.ts'
 import { together } from './together.ts'
@@ -22,7 +22,6 @@ const names = ['a', 'b', 'c', 'd']
 const ways: readonly Way[] = ['kill', 'kill', 'kill', 'freeze', 'freeze']
 const tree: TreeInput = { children: 5, steps: 3, stepMs: 100 }
 const restMsMax = 300_000
-const startMsMax = 120_000
 
 export interface StormScene {
   readonly harness: Harness
@@ -44,13 +43,14 @@ export function tagsOf({ namespace }: Harness, partitions: number): string[] {
 /** Resolves with how many faults there were. */
 export async function storm(stage: Stage, ms: number, scene: StormScene): Promise<number> {
   const { harness, partitions, connection, losses } = scene
-  const nodes = await Promise.all(names.map((name) => startNode(harness, name)))
+  const start = (name: string) => untilStarted(() => harness.start(name, { policy: { leaseMs: 4_000 } }))
+  const nodes = await Promise.all(names.map(start))
   const load = new StormLoad(harness, stage.random, tree)
   await load.begin(talks)
   await scene.ready?.()
   stage.say('the storm begins')
   const [faults, obliterated, also] = await together(ms, (over) => [
-    harmNodes({ random: stage.random, nodes, ways, start: (name) => startNode(harness, name) }, over),
+    harmNodes({ random: stage.random, nodes, ways, start }, over),
     obliterateQueues(stage.random, connection, tagsOf(harness, partitions), over),
     scene.also(over),
     load.run(over),
@@ -87,18 +87,6 @@ async function obliterateQueues(
   }
   for (const queue of queues) await queue.close().catch(() => {})
   return obliterated
-}
-
-/** A node ends at its start if a partition cannot be reached for the time of a lease; whatever started it starts it again. */
-async function startNode(harness: Harness, name: string): Promise<NodeProcess> {
-  const give = performance.now() + startMsMax
-  for (;;) {
-    try {
-      return await harness.start(name, { policy: { leaseMs: 4_000 } })
-    } catch (error) {
-      if (performance.now() > give || !String(error).includes('store_')) throw error
-    }
-  }
 }
 
 async function allRests({ client }: Harness): Promise<void> {

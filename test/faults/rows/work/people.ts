@@ -4,7 +4,7 @@ import { connectInternal } from '../../../../src/client/client.ts'
 import type { Payment } from '../../../programs/node/chance-tools.ts'
 import type { Random } from '../../../support/fault/fault-settings.ts'
 import { harmNetwork } from '../../../support/fault/harm-network.ts'
-import { harmNodes, type Way } from '../../../support/fault/harm-nodes.ts'
+import { harmNodes, untilStarted, type Way } from '../../../support/fault/harm-nodes.ts'
 import type { Harness, NodeSettings } from '../../../support/fault/harness.ts'
 import { appendLine } from '../../../support/fault/ledger.ts'
 import { People, type Said } from '../../../support/fault/people.ts'
@@ -37,7 +37,8 @@ async function peopleStorm(stage: Stage, ms: number): Promise<number> {
   const [proxy, proxyOfPeople] = [await harness.proxy(), await harness.proxy()]
   const { namespace } = harness
   await using client = await connectInternal({ redisUrl: proxyOfPeople.url, namespace, deadlineMs: 30_000 })
-  const start = (name: string) => harness.start(name, { program, proxy, policy, ...clock(stage.random) })
+  const settings = () => ({ program, proxy, policy, ...clock(stage.random) })
+  const start = (name: string) => untilStarted(() => harness.start(name, settings()))
   const nodes = await Promise.all(names.map(start))
   const people = new People(client, stage.random)
   const [faults, cuts, acted] = await together(ms, (over) => [
