@@ -30,19 +30,27 @@ export class Follower {
     }
   }
 
-  #events(more: { readonly signal?: AbortSignal; readonly follow?: false }) {
-    return this.session.events({ after: this.#seen.at(-1) ?? '0-0', transient: false, ...more })
+  #events(more: { readonly signal?: AbortSignal; readonly follow?: false }, seen = this.#seen) {
+    return this.session.events({ after: seen.at(-1) ?? '0-0', transient: false, ...more })
+  }
+
+  /** A read ends with the session. Its detached workers go on, and it may be retried: their events stand behind. */
+  async #readOn(seen: string[]): Promise<void> {
+    for (let before = -1; seen.length > before; ) {
+      before = seen.length
+      for await (const { id } of this.#events({ follow: false }, seen)) seen.push(id)
+    }
   }
 
   /** Throws unless each stored event has come once, in order. */
   async judge(): Promise<void> {
     try {
       const all: string[] = []
-      for await (const { id } of this.session.events({ after: '0-0', transient: false, follow: false })) all.push(id)
+      await this.#readOn(all)
       this.#over.abort()
       await this.#ended
-      // What is still on its way, and what came after a session had ended and was retried.
-      for await (const { id } of this.#events({ follow: false })) this.#seen.push(id)
+      // What is still on its way, and what came after the session had ended.
+      await this.#readOn(this.#seen)
       const wrong = all.findIndex((id, index) => id !== this.#seen[index])
       const what = `of session ${this.session.id}: event ${wrong} of ${all.length} is ${this.#seen[wrong]} in place of ${all[wrong]}`
       assert.equal(wrong, -1, what)
