@@ -78,14 +78,16 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
     if (agentTurn.isOver) return null
   }
   const ended = await runLocal(agentTurn, tools, tools.locals(calls, pending.started))
-  // An input that does not fit the kind interrupts nothing.
-  if (!agentTurn.isOver && turn.steers.interrupts) await readSteers(agentTurn)
+  // Until it is read, an input that does not fit the kind keeps calls from beginning, too. It interrupts nothing.
+  const hadInterrupt = turn.steers.interrupts
+  if (!agentTurn.isOver && hadInterrupt) await readSteers(agentTurn)
   if (agentTurn.isOver || turn.steers.interrupts) return null
   if (ended === null || container.run.failure) return null
   if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended)
-  // A call that a pause or a drain kept from beginning is still open: the next turn begins it.
-  const isLeft = turn.isDraining && container.pending.calls.some(({ toolCallId: id }) => open.has(id) && !isWaiting(id))
-  if (isLeft) return { for: goOn }
+  // A call that was kept from beginning is still open, and waits for nothing: if the turn drains (or is paused), the next turn begins it.
+  const mayBeLeft = turn.isDraining || hadInterrupt
+  const isLeft = mayBeLeft && container.pending.calls.some(({ toolCallId: id }) => open.has(id) && !isWaiting(id))
+  if (isLeft) return turn.isDraining ? { for: goOn } : null
   const answers = waitForAnswers(journal)
   // An answer ends the wait for results too (WAIT-2).
   return delegated.collectResults(inbox) ?? answers

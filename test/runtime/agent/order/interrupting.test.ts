@@ -203,6 +203,35 @@ describe('a message that interrupts', () => {
     },
   )
 
+  test('a message that does not fit the kind, and comes while a call starts a child, keeps no call behind it waiting (TURN-STEERS-2)', async () => {
+    const [created, looked] = [Promise.withResolvers<Session>(), Promise.withResolvers<void>()]
+    const look = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => looked.resolve() })
+    const spawn = call('spawn_workers', { tasks: [{ kind: 'child', input: 'go' }] }, 's')
+    const { model } = gated([together(spawn, call('look', {}, 'l')), say('Done.')])
+    const child = defineWorker({
+      async receive(_message, self) {
+        await looked.promise
+        self.reply('here')
+      },
+    })
+    const kind = { instructions, model, spawns: ['child'], input: z.object({ task: z.string() }) }
+    const agent = defineWorker({ ...kind, tools: [look] })
+    const aroundTurns = (turns: TurnStore) =>
+      changedStore(turns, {
+        async commit(request) {
+          if (request.spawns.length > 0) await messageOf(await created.promise, 'stop', 'interrupt')
+          return turns.commit(request)
+        },
+      })
+    await using troupe = await TestTroupe.start({ workers: { agent, child }, aroundTurns })
+    const session = await troupe.create('agent', fitting, { keepOpen: true })
+    created.resolve(session)
+    const signal = AbortSignal.timeout(15_000)
+    expect(await session.result({ run: 1, signal })).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+    expect(await session.result({ run: 2, signal })).toMatchObject({ failure: { code: 'input_invalid' } })
+    await expectSound(troupe)
+  })
+
   test('a message that interrupts while a call sends a message, or starts a child, keeps the calls behind it from beginning', async () => {
     const created = Promise.withResolvers<Session>()
     const spawn = call('spawn_workers', { tasks: [{ kind: 'child', input: 'go', detached: true }] }, 's')
