@@ -12,6 +12,7 @@ import type { Format, Written } from './format.ts'
 import { featureNames, features, marksOf } from './parts/features.ts'
 import { fittedMessages } from './parts/fitted.ts'
 import { Said } from './parts/said.ts'
+import { outputText } from './parts/turns.ts'
 import { agentEnv } from './programs/agent-env.ts'
 import { amazonQ, amazonQRow, kiroRow } from './programs/amazon-q.ts'
 import { chatMessage, chatMessageBlocks } from './programs/chat-message.ts'
@@ -128,10 +129,8 @@ function withoutBlobs(message: ChatMessage): ChatMessage {
 
 function withoutRest({ blob, ...result }: ToolResultMessage): ToolResultMessage {
   if (blob === undefined) return result
-  const { type, value } = result.output
-  const begin = typeof value === 'string' ? value : JSON.stringify(value)
-  const text = `${begin}\n[The rest of this result stayed with the session that the conversation was exported from.]`
-  return { ...result, output: { type: type === 'error-text' ? type : 'text', value: text } }
+  const text = `${outputText(result)}\n[The rest of this result stayed with the session that the conversation was exported from.]`
+  return { ...result, output: { type: result.output.type === 'error-text' ? 'error-text' : 'text', value: text } }
 }
 
 function hasMediaBlob(message: ChatMessage): message is UserMessage {
@@ -142,10 +141,8 @@ function blobWarnings(messages: readonly ChatMessage[]): string[] {
   const media = messages.filter(hasMediaBlob).flatMap(({ content }) => content.filter(isBlob)).length
   const results = messages.filter((message) => message.type === 'toolResult' && message.blob !== undefined).length
   return [
-    ...(media > 0 ? [`media that were too long for their message: ${media}. Only what they were is written.`] : []),
-    ...(results > 0
-      ? [`results that were too long for the conversation: ${results}. Their beginnings are written.`]
-      : []),
+    ...(media > 0 ? [`media that were too long for their message became notes: ${media}.`] : []),
+    ...(results > 0 ? [`results that were too long for the conversation were cut: ${results}.`] : []),
   ]
 }
 
