@@ -57,7 +57,7 @@ function isPlain(value: object): boolean {
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
 }
 
-/** Frozen too: so that a second walk passes over it. One that somebody else froze takes no other methods, and keeps its own. */
+/** Frozen too, so that a second walk leaves its methods as they are. One that somebody else froze takes no other methods, and keeps its own. */
 function refuseWrites(holder: object, writers: readonly string[], type: string): void {
   if (Object.isFrozen(holder)) return
   for (const name of writers) {

@@ -1,5 +1,6 @@
 /**
- * Duty: troupe's own form of a conversation: JSON lines, a head and then each message as the history has it. It loses nothing but blobs, which stay with their session.
+ * Duty: troupe's own form of a conversation: JSON lines, a head and then each message as the history has it. It loses nothing but blobs, which stay
+ * with their session.
  */
 import { isObject } from '../../core/check/is-object.ts'
 import type { ChatMessage } from '../../core/history/chat/chat-message.ts'

@@ -21,9 +21,9 @@ export function mayCall(turn: Turn): boolean {
 }
 
 /**
- * May a call begin whose start is recorded already, or a step be recorded that was done? Asked before each of them. A pause or a drain does not stop these: nobody
- * could say later that the call was not made, or that the step was done. The node tells Redis that this turn begins nothing more only after such a call
- * has begun (`TurnPause.isQuiet`).
+ * May a call begin whose start is recorded already, or a step be recorded that was done? Asked before each of them. A pause or a drain does not stop
+ * these: nobody could say later that the call was not made, or that the step was done. The node tells Redis that this turn begins nothing more only
+ * after such a call has begun (`TurnPause.isQuiet`).
  */
 export function mayFinishCall(turn: Turn): boolean {
   if (!turn.lease.isTrusted()) turn.abandon('unreachable')

@@ -167,7 +167,7 @@ export class Compactor {
     return this.#writing !== null || this.#written !== null
   }
 
-  /** The provider says that the prompt of this request is too long. Returns true if it is shorter now. */
+  /** The provider says that the prompt of this request is too long. Returns true if it is shorter now, or if the session may make no further request. */
   async afterOverflow(request: SentPrompt): Promise<boolean> {
     if (this.#compaction === null || ++this.#overflows > overflowsMost) return false
     // What no provider has counted yet may be the longer part: instructions, tools, files of the context.
