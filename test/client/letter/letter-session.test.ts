@@ -1,13 +1,73 @@
-/** What a new session has of the session whose message was put aside. */
+/** New sessions that begin with a message that was put aside, and what they have of its session. */
 import { expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { newId, rootIdOf } from '../../../src/core/ids.ts'
+import { encodeInput } from '../../../src/core/worker/message/message.ts'
 import { say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
-import { blobKey, rootKey } from '../../../src/store/keys.ts'
+import { blobKey, partitionKeys, rootKey } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { blame } from '../support/blame.ts'
 
 const agent = defineWorker({ instructions: 'x', model: scriptedModel('test/yes', () => say('yes')) })
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+test('a message that was put aside begins a new session like its own, once, if its worker takes no more messages', async () => {
+  await using troupe = await TestTroupe.connect()
+  const like = { name: 'from afar', limits: { depth: 3, tokens: 77_000 }, permissions: { tools: ['look'] } }
+  const session = await troupe.client.sessions.create({ kind: 'echo', input: 'hello', ...like })
+  await blame(troupe, session.rootId)
+  await troupe.startNode({ echo })
+  await session.result()
+  const [letter] = await troupe.client.deadLetters()
+  const { id = '', workerId = '' } = letter ?? {}
+  const anew = `troupe mailbox redrive ${workerId} --id ${id} --new-session`
+  await expect(troupe.client.redrive({ letter: id })).rejects.toMatchObject({
+    message: expect.stringMatching(`troupe session retry ${session.id}; or begin .*${anew}$`),
+  })
+  const [made, ...more] = await troupe.client.redrive({ workerId, newSession: true })
+  expect({ made, more }).toMatchObject({ made: { letterId: id, status: 'redriven', messageId: null }, more: [] })
+  const begun = troupe.client.sessions.get(made?.newSessionId ?? '')
+  expect(await begun.result()).toMatchObject({ status: 'completed', value: 'hello' })
+  const report = await begun.report()
+  expect(report.session).toMatchObject({ kind: 'echo', name: 'from afar', mode: 'job', limits: like.limits })
+  expect(report.workers).toMatchObject([{ permissions: { tools: ['look'] } }])
+  const again = { status: 'again', newSessionId: begun.id }
+  expect(await troupe.client.redrive({ letter: id, newSession: true })).toMatchObject([again])
+  expect(await troupe.client.redrive({ all: true, newSession: true })).toEqual([])
+  expect(await troupe.client.deadLetters()).toMatchObject([{ id, dismissed: true, redrivenAs: null }])
+  expect(await troupe.client.sessions.list()).toHaveLength(2)
+  expect((await troupe.client.audit()).findings).toEqual([])
+})
+
+test('a message that was put aside begins a session of its kind even if its own was pruned', async () => {
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('echo', 'hello')
+  await blame(troupe, session.rootId)
+  await troupe.startNode({ echo })
+  await session.result()
+  await troupe.client.sessions.prune({ olderThanMs: 0 })
+  const [made] = await troupe.client.redrive({ all: true, newSession: true })
+  expect(await troupe.client.sessions.get(made?.newSessionId ?? '').result()).toMatchObject({ value: 'hello' })
+})
+
+test('a message that was put aside begins no session if it was put back, holds no message, or is of a child', async () => {
+  await using troupe = await TestTroupe.connect()
+  const session = await troupe.create('nobody', 'first', { keepOpen: true })
+  const { dead } = partitionKeys(troupe.tag)
+  const child = rootIdOf(newId(0))
+  const add = (worker: string, ...mail: string[]) =>
+    troupe.redis.xadd(dead, '*', 'session', session.id, 'worker', worker, ...mail, 'evidence', '{}')
+  const mail = ['mail', encodeInput(null, '1')]
+  const back = (await add(session.rootId, ...mail)) as string
+  await troupe.client.redrive({ letter: back })
+  for (const [letter, why] of [
+    [back, /was put back, as message inbox-1/],
+    [await add(session.rootId), /holds no message/],
+    [await add(child, ...mail), /is of a child/],
+    [await add(session.rootId, 'mail', 'i\t-\t{"cut'), /holds a message that cannot be read/],
+  ] as const)
+    await expect(troupe.client.redrive({ letter: letter as string, newSession: true })).rejects.toThrow(why)
+})
 
 test('a message that was put aside begins a new session with the media that its own keeps beside it', async () => {
   await using troupe = await TestTroupe.connect()
