@@ -2,7 +2,7 @@
  * Duty: begin a new session with the message of a dead letter, where the session of the letter takes no more messages.
  * LETTER-SESSION-1 The new session is like the old one: it has the same kind, name, mode, limits, permissions, weight and priority, says the same of
  * approvals, tells its result to the same place, and its agent is configured as the old one was. If the old session was pruned, only its kind is known.
- * A dry run begins no session, whose tools would act.
+ * A letter of a dry run begins no session, because the tools of a new one would act.
  * LETTER-SESSION-2 A letter begins one session, however often somebody asks within a day, and whatever became of the old session meanwhile: its id is the
  * idempotency key.
  * LETTER-SESSION-3 Media that the old session keeps beside the message come with it, unless that session was pruned.
@@ -51,15 +51,15 @@ export async function beginFromLetter(
   return { sessionId, isAgain: !isNew }
 }
 
-async function likeOf({ sessionId, workerId, evidence }: DeadLetter, store: InspectStore): Promise<Like> {
+async function likeOf({ id, sessionId, workerId, evidence }: DeadLetter, store: InspectStore): Promise<Like> {
   const [[row], read] = await Promise.all([readRows(store, [workerId]), store.session(sessionId)])
   if (row === undefined || read === null) return { like: { kind: String(evidence.kind) }, configured: undefined }
   if (row.damage) throw row.damage
   const { kind, name, limits, permissions, configured, copied } = row.record
-  const { mode, allowed, approval, turnShare, notify } = read.session
+  const { mode, allowed, approval, turnShare, notify, forkedFrom } = read.session
   if (copied === 'dry')
     throw new InputError(
-      `session ${sessionId} of the dead letter is a dry run: the tools of a new session would act. Begin one with the session that it is a copy of.`,
+      `session ${sessionId} of dead letter ${id} is a dry run: the tools of a new session would act. Send the message to session ${forkedFrom?.sessionId}, which it is a copy of.`,
     )
   const like = {
     kind,

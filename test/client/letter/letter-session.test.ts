@@ -96,7 +96,8 @@ test('a message that was put aside begins a new session with the policy of its o
   const [made] = await redrive(session.rootId)
   const begun = await troupe.client.sessions.get(made?.newSessionId ?? '').summary()
   expect(begun.approval).toMatchObject({ policy: 'readOnly', whenNobodyAnswers: 'fail' })
-  expect(await redrive(dry.rootId)).toMatchObject([{ refusal: { message: expect.stringMatching(/is a dry run/) } }])
+  const message = expect.stringMatching(`is a dry run.*Send the message to session ${session.id}`)
+  expect(await redrive(dry.rootId)).toMatchObject([{ refusal: { message } }])
 })
 
 test('a message that was put aside begins a new session with the share, the notice and the configuration of its own, and one alone, whatever is changed then', async () => {
