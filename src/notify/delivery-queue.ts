@@ -41,7 +41,13 @@ export function openDeliveryQueue(connection: Redis, prefix: string): Queue<Deli
 export async function readPausedDeliveries(redis: Redis, prefix: string): Promise<number | null> {
   const key = `${prefix}:${queueName}`
   if ((await redis.hexists(`${key}:meta`, 'paused')) === 0) return null
-  return (await redis.llen(`${key}:${sets.waiting}`)) + (await redis.zcard(`${key}:${sets.retrying}`))
+  const counts = await Promise.all([
+    redis.llen(`${key}:${sets.waiting}`),
+    // BullMQ before version 6 moves waiting jobs to this list when it pauses the queue.
+    redis.llen(`${key}:paused`),
+    redis.zcard(`${key}:${sets.retrying}`),
+  ])
+  return counts.reduce((total, requests) => total + requests, 0)
 }
 
 /** BullMQ's states, by ours. */
