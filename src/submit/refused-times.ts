@@ -1,7 +1,7 @@
 /**
  * Duty: remember for how many times in the life of this process Redis took no writes (a fail-over, a full disk, too few replicas). BullMQ counts a job
  * whose lock ended in such a time as if its node had died.
- * REFUSED-1 A process that dies forgets them. So what ends its nodes is never excused by more than other processes saw.
+ * REFUSED-1 A process that dies forgets them: a job that ends its nodes is excused only for the times that another process saw.
  */
 
 /** BullMQ's worker asks Redis more often than this: refusals that are further apart are of different times. */
