@@ -85,7 +85,7 @@ export async function resumeAll({ stores }: Submission, learn: Learn): Promise<v
   await inEach(stores, learn, (store) => store.pauses.pauseAll(null))
 }
 
-/** Also in those that are added while it does it: `stores` grows when `learn` finds them. */
+/** Makes the call for each store, also for those of partitions that are added meanwhile: `stores` grows when `learn` finds them. */
 export async function inEach<Store>(
   stores: readonly Store[],
   learn: Learn,

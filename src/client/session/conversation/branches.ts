@@ -1,7 +1,7 @@
 /**
  * Duty: what an agent knew at a position of its history, another conversation that goes on from there, and where two of them part.
  * BRANCH-1 Nothing of the first conversation is changed or stopped: a branch is a session of its own that begins with the same messages.
- * BRANCH-2 A branch may use no more than the worker that it comes from, and its session says the same of approvals. A dry run has no branches, whose tools
+ * BRANCH-2 A branch may use no more than the worker that it comes from, and its session says the same of approvals. A dry run has no branches: their tools
  *    would act.
  * BRANCH-3 A branch is configured as the worker was at that position.
  */

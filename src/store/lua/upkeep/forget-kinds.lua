@@ -116,7 +116,7 @@ end
 if #goneKinds > 0 then redis.pcall('HINCRBY', metaKey, 'kinds', 1) end -- guard: nodes learn that a kind was forgotten
 redis.call('HDEL', metaKey, 'formerAt')
 redis.call('HSET', metaKey, 'formerAt', digits(now))
--- Of very many that nobody hosts since a moment, the next call notes the others.
+-- If very many have just lost their last node, the next calls note the others.
 local notedMost = 1000
 for name in pairs(known) do
   if #new >= 2 * notedMost then break end

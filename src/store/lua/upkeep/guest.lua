@@ -21,7 +21,7 @@ if says == 'in' and standing == 'waits' then
   local session, gates = sessionOf(run.worker, field[3]), readGates(field[1])
   local one = { id = run.worker, session = session, pool = field[2] or atStart.pool, kind = run.kind, gates = gates, recordKey = recordKey }
   if readFields(rootKeyOf(tag, session), 'paused')[1] then -- guard: a guest of a paused session takes no place
-    -- It asks anew as another guest: a late word about this one is not about that one.
+    -- When the run asks anew, it is another guest: a word about this one that comes late must not concern it.
     local commit, version = string.match(field[4] or '0::0:0', '^(.*:)(%d+)$')
     if not version then throwDamage('field commit of ' .. recordKey .. ' should end with the number of commits') end
     writePassedOver(tag, one, now, woke)
