@@ -19,10 +19,16 @@ const parent = defineWorker({
     self.spawn('child', 2)
   },
 })
+const leaver = defineWorker({
+  receive(_, self) {
+    self.spawn('child', 1, { detached: true })
+    self.reply('left')
+  },
+})
 
 let api: TestApi
 beforeAll(async () => {
-  api = await TestApi.start({ child, parent, talker }, { partitions: 2 })
+  api = await TestApi.start({ child, parent, leaver, talker }, { partitions: 2 })
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
@@ -61,19 +67,34 @@ test('a stream begins at a tail, ends with the past or after a number, and keeps
   for (const id of ['9'.repeat(30), '0-0%0Ax', '-1']) expect((await api.get(`${path}?after=${id}`)).status).toBe(400)
 })
 
-test('a stream that ends by itself ends with a position behind all that it has read', async () => {
+async function lastOf(path: string): Promise<{ readonly event: string | undefined; readonly position: string }> {
+  const { body } = await api.get(path)
+  return { event: eventsIn(body).at(-1)?.id, position: [...body.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? '' }
+}
+
+test('a stream that ends by itself ends with the position to which it has read', async () => {
   const session = await ended('parent')
   const isBeside = async () => partitionOf(await ended('child')) === partitionOf(session)
   while (!(await isBeside()));
-  const path = `/v1/sessions/${session}/events?after=0-0`
-  const lastOf = async (query: string) => {
-    const { body } = await api.get(path + query)
-    return { event: eventsIn(body).at(-1)?.id ?? '', position: [...body.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] }
-  }
-  const whole = await lastOf('')
-  expect(isEventBefore(whole.event, whole.position)).toBe(true)
-  const cut = await lastOf('&limit=2')
+  const path = `/v1/sessions/${session}/events`
+  const whole = await lastOf(`${path}?after=0-0`)
+  expect(whole.position).toBe(whole.event)
+  const ofWorkers = await lastOf(`${path}?after=0-0&types=worker.*`)
+  expect(ofWorkers.position).toBe(whole.event)
+  const again = await lastOf(`${path}?after=${whole.position}`)
+  expect(again.event).toBeUndefined()
+  expect(isEventBefore(whole.position, again.position)).toBe(true)
+  const cut = await lastOf(`${path}?after=0-0&limit=2`)
   expect(cut.position).toBe(cut.event)
+})
+
+test('whoever resumes behind the end of a session gets what its detached workers did after it', async () => {
+  const path = `/v1/sessions/${await ended('leaver')}/events`
+  const { position: end } = await lastOf(`${path}?after=0-0`)
+  const later = async () => types(await stream(`${path}?after=${end}&transient=false`))
+  await waitUntil('the detached child has ended', async () => (await later()).includes('run.completed'))
+  const { position } = await lastOf(`${path}?after=0-0`)
+  expect(types(await stream(path, { 'last-event-id': position }))).toContain('run.completed')
 })
 
 test('a stream keeps to a worker and what it spawned', async () => {

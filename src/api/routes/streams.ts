@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Troupe } from '../../client/client.ts'
 import { Session } from '../../client/session/session.ts'
 import { NotFoundError } from '../../core/errors.ts'
-import { isEventBefore, isEventId } from '../../core/event/event.ts'
+import { isEventId } from '../../core/event/event.ts'
 import { ApiError } from '../problem.ts'
 import { type Call, route } from '../route.ts'
 import { count, sessionParams, workerId, yesOrNo } from '../schemas/parts.ts'
@@ -82,19 +82,24 @@ export const followSession = route({
     // An error in the query must be found while the reply can still report it.
     const wants = await wanted(session, query)
     const behind = resumed ?? query.after
-    const now = await Session.eventNow(session)
-    const after = behind ?? (query.tail === undefined ? now : await beginOfTail(session, query.tail, wants, signal))
+    const newest = await Session.eventNow(session)
+    const after = behind ?? (query.tail === undefined ? newest : await beginOfTail(session, query.tail, wants, signal))
     const sentTo = query.history === undefined ? undefined : await positions(session, query, behind)
     const only = query.history === 'all' ? undefined : query.history?.toLowerCase()
-    const asked = { after, transient: query.transient !== 'false', follow: query.follow !== 'false' }
+    const asked = { after, newest, transient: query.transient !== 'false', follow: query.follow !== 'false' }
     await answerWithStream(call, async (writer) => {
       writer.sendPosition(after)
       const histories = sentTo && new HistoryFeed(troupe, writer, signal, { only, sentTo })
       if (behind !== undefined || query.historyAfter !== undefined)
         for (const id of sentTo?.keys() ?? []) histories?.note(id)
-      const last = await streamSession(session, writer, { ...asked, limit: query.limit ?? 0, wants, histories }, signal)
-      // All that was stored when it began has been read: whoever comes back need not have that read once more.
-      if (last !== null && isEventBefore(last, now)) writer.sendPosition(now)
+      const readTo = await streamSession(
+        session,
+        writer,
+        { ...asked, limit: query.limit ?? 0, wants, histories },
+        signal,
+      )
+      // Whoever comes back need not have that read once more.
+      if (readTo !== null) writer.sendPosition(readTo)
     })
   },
 })

@@ -4,7 +4,7 @@
  *                  much waits then is bounded by the session's own follower, which says what it dropped.
  */
 import type { Session } from '../../client/session/session.ts'
-import type { EventType, TroupeEvent } from '../../core/event/event.ts'
+import { type EventType, isEventBefore, type TroupeEvent } from '../../core/event/event.ts'
 import { eventJson } from './event-json.ts'
 import type { HistoryFeed } from './history-feed.ts'
 import type { SseWriter } from './sse.ts'
@@ -14,6 +14,8 @@ export type Wants = (event: TroupeEvent) => boolean
 export interface StreamQuery {
   /** The id of the event before the first one. */
   readonly after: string
+  /** A position behind all that was stored when the stream began. */
+  readonly newest: string
   readonly transient: boolean
   /** False: only past events come. */
   readonly follow: boolean
@@ -24,21 +26,24 @@ export interface StreamQuery {
   readonly histories: HistoryFeed | undefined
 }
 
-/** Resolves with the id of the last event once no more events come; with null if its limit or its caller ended the stream. */
+/**
+ * Resolves with the position up to which the session was read, once no more events come; with null if its limit or its caller ended the stream. That is no
+ * further than the event that ends the session: behind it stands what detached workers do.
+ */
 export async function streamSession(
   session: Session,
   writer: SseWriter,
-  { after, transient, follow, limit, wants, histories }: StreamQuery,
+  { after, newest, transient, follow, limit, wants, histories }: StreamQuery,
   signal: AbortSignal,
 ): Promise<string | null> {
   let left: number = limit
-  let last: string | null = after
+  let readTo: string | null = newerOf(after, newest)
   for await (const event of session.events({ after, transient, follow, signal })) {
-    last = event.id
+    readTo = event.ended ? event.id : newerOf(event.id, newest)
     if (wants(event)) {
       writer.send({ id: event.id, type: event.type, json: eventJson(event) })
       if (--left === 0) {
-        last = null
+        readTo = null
         break
       }
     }
@@ -46,7 +51,11 @@ export async function streamSession(
     if (writer.lags) await writer.drained(signal)
   }
   await histories?.finish()
-  return signal.aborted ? null : last
+  return signal.aborted ? null : readTo
+}
+
+function newerOf(one: string, other: string): string {
+  return isEventBefore(one, other) ? other : one
 }
 
 /** The id of the event behind which the last `count` wanted stored events stand. */

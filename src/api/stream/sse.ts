@@ -2,8 +2,8 @@
  * Duty: write server-sent events to one caller, whatever its speed.
  * SSE-1 How much waits to be sent is bounded: a caller with more than `lagBytesMax` lags, and whoever writes waits until it has read (`drained`).
  * SSE-2 Text is JSON on one line, so no value can end an event or begin another one.
- * SSE-3 A stream begins with its position, without an event: a caller whose connection breaks before the first event resumes there. One that ends by
- * itself ends with a position, too, if it has read further than its last event: a caller that looks again, as a browser does, resumes there.
+ * SSE-3 A stream begins with its position, without an event: a caller whose connection breaks before the first event resumes there. One that
+ * ends by itself ends with the position to which it has read: a caller that looks again, as a browser does, resumes there.
  * SSE-4 A quiet stream sends a comment from time to time, so that proxies keep it open and a dead caller is noticed.
  */
 import type { ServerResponse } from 'node:http'
