@@ -239,6 +239,7 @@ export class Session<Result = unknown> {
   /**
    * Follows the events of this session. With `after` (the id of an event, or "0-0" for all that are kept) past events come first. No event is
    * doubled, and none is missing between past and live ones. It ends after the event that ends the session, or when the client is closed.
+   * What detached workers do later stands behind that event: read it with `after`, the id of that event.
    * Streamed text and progress of tools come between them as events that are not stored (`transient: true`). They carry the id of the event before
    * them, and may be lost. `{ transient: false }` leaves them out.
    * Fails with `session_not_found` if the session is gone, also later. Throws an InputError at once if the query can never be answered.
