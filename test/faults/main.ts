@@ -62,7 +62,7 @@ function readFlags(argv: readonly string[]): Flags | number {
     .option(
       '--minutes <n>',
       'length of F45 and F50 to F52: without it one minute if they are named, else they are left out',
-      parseWhole(1),
+      parseMinutes,
     )
     .option('--only <rows>', 'run only these, for example F01,F10', parseRows)
     .option('--short', 'each row as short as it is in npm test', false)
@@ -84,6 +84,12 @@ function parseRows(list: string): readonly Row[] {
     if (row) return row
     throw new InvalidArgumentError(`There is no row "${text}"; there are ${rows.map(({ id }) => id).join(', ')}.`)
   })
+}
+
+function parseMinutes(text: string): number {
+  const value = Number(text)
+  if (value > 0 && Number.isFinite(value)) return value
+  throw new InvalidArgumentError('It must be a number above 0; 0.5 is half a minute.')
 }
 
 function parseWhole(least: number): (text: string) => number {
