@@ -1,7 +1,6 @@
 /** Somebody who follows the stored events of a session, stops now and then, and goes on behind the last event. */
 import assert from 'node:assert/strict'
 import type { Session } from '../../../src/client/session/session.ts'
-import { NotFoundError } from '../../../src/core/errors.ts'
 import type { Random } from './fault-settings.ts'
 
 export class Follower {
@@ -44,20 +43,16 @@ export class Follower {
 
   /** Throws unless each stored event has come once, in order. */
   async judge(): Promise<void> {
-    try {
-      const all: string[] = []
-      await this.#readOn(all)
-      this.#over.abort()
-      await this.#ended
-      // What is still on its way, and what came after the session had ended.
-      await this.#readOn(this.#seen)
-      const wrong = all.findIndex((id, index) => id !== this.#seen[index])
-      const what = `of session ${this.session.id}: event ${wrong} of ${all.length} is ${this.#seen[wrong]} in place of ${all[wrong]}`
-      assert.equal(wrong, -1, what)
-      const more = this.#seen.slice(all.length)
-      assert.deepEqual(more, [], `more events of session ${this.session.id} came than there are, behind ${all.at(-1)}`)
-    } catch (error) {
-      if (!(error instanceof NotFoundError)) throw error
-    }
+    const all: string[] = []
+    await this.#readOn(all)
+    this.#over.abort()
+    await this.#ended
+    // What is still on its way, and what came after the session had ended.
+    await this.#readOn(this.#seen)
+    const wrong = all.findIndex((id, index) => id !== this.#seen[index])
+    const what = `of session ${this.session.id}: event ${wrong} of ${all.length} is ${this.#seen[wrong]} in place of ${all[wrong]}`
+    assert.equal(wrong, -1, what)
+    const more = this.#seen.slice(all.length)
+    assert.deepEqual(more, [], `more events of session ${this.session.id} came than there are, behind ${all.at(-1)}`)
   }
 }

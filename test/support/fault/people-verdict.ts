@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { Queue } from 'bullmq'
 import type { WorkerReport } from '../../../src/client/report.ts'
 import type { Session } from '../../../src/client/session/session.ts'
-import { NotFoundError } from '../../../src/core/errors.ts'
 import { toolCallsOf, type Usage } from '../../../src/core/history/chat/chat-message.ts'
 import type { Entry } from '../../../src/core/history/entry.ts'
 import { partitionOf } from '../../../src/core/ids.ts'
@@ -14,25 +13,20 @@ import { waitUntil } from '../wait-until.ts'
 import type { Harness } from './harness.ts'
 import type { LedgerLine } from './ledger.ts'
 import { type Awaited, type People, results } from './people.ts'
+import { unlessPruned } from './unless-pruned.ts'
 
 const ends: ReadonlySet<Entry['type']> = new Set(['completed', 'failed', 'cancelled'])
 
-/** A session that somebody pruned meanwhile has no faults. */
 export async function sessionFaults(harness: Harness, id: string): Promise<string[]> {
   const session = harness.client.sessions.get(id)
-  try {
-    const { session: summary, workers } = await session.report()
-    const found = await Promise.all(workers.map((worker) => workerFaults(harness, worker)))
-    found.push(await endFaults(harness, session, summary.state))
-    const paid = paidBy(harness, ({ note }) => (note as Payment).sessionId === id)
-    if (paid.length > 0 && summary.forkedFrom?.dryRun) found.push([`is a dry run, and paid ${paid.length} times`])
-    const { tools } = workers.find(({ id: worker }) => worker === summary.rootId)?.permissions ?? {}
-    if (paid.length > 0 && tools && !tools.includes('pay')) found.push([`may not pay, and paid ${paid.length} times`])
-    return found.flat().map((fault) => `session ${id}: ${fault}`)
-  } catch (error) {
-    if (error instanceof NotFoundError) return []
-    throw error
-  }
+  const { session: summary, workers } = await session.report()
+  const found = await Promise.all(workers.map((worker) => workerFaults(harness, worker)))
+  found.push(await endFaults(harness, session, summary.state))
+  const paid = paidBy(harness, ({ note }) => (note as Payment).sessionId === id)
+  if (paid.length > 0 && summary.forkedFrom?.dryRun) found.push([`is a dry run, and paid ${paid.length} times`])
+  const { tools } = workers.find(({ id: worker }) => worker === summary.rootId)?.permissions ?? {}
+  if (paid.length > 0 && tools && !tools.includes('pay')) found.push([`may not pay, and paid ${paid.length} times`])
+  return found.flat().map((fault) => `session ${id}: ${fault}`)
 }
 
 async function workerFaults(harness: Harness, report: WorkerReport): Promise<string[]> {
@@ -114,8 +108,8 @@ async function endFaults(harness: Harness, session: Session, state: string): Pro
 export async function judgeAwaited({ awaited }: People): Promise<void> {
   for (const one of awaited) {
     const { session } = one
-    const now = await session.endedResult({ run: 1 }).catch(() => undefined)
-    if (now === undefined) continue
+    const now = await unlessPruned(session.endedResult({ run: 1 }))
+    if (!now) continue
     await waitUntil(`the result of session ${session.id} comes`, () => one.result !== undefined)
     if (one.result === null) continue
     await waitUntil(`the callback of session ${session.id} is called`, () => one.ends > 0)
@@ -134,11 +128,8 @@ export async function judgeTold(harness: Harness, { toBeTold }: People): Promise
   try {
     const told = async () => (await queue.getJobs(['waiting'], 0, -1)).map(({ data }) => data)
     for (const id of toBeTold) {
-      const summary = await harness.client.sessions
-        .get(id)
-        .summary()
-        .catch(() => undefined)
-      if (summary === undefined || !['completed', 'failed', 'cancelled'].includes(summary.state)) continue
+      const summary = await unlessPruned(harness.client.sessions.get(id).summary())
+      if (!summary || !['completed', 'failed', 'cancelled'].includes(summary.state)) continue
       const type = `session.${summary.state}`
       const isTold = async () => (await told()).some(({ type: is, data }) => is === type && data.sessionId === id)
       await waitUntil(`the end of session ${id} is told`, isTold, 30_000)

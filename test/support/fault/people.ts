@@ -13,6 +13,7 @@ import { chanceAgents, chanceHandlers, picture } from '../../programs/node/chanc
 import type { Random } from './fault-settings.ts'
 import { Follower } from './follower.ts'
 import { type Act, acts } from './people-acts.ts'
+import { unlessPruned } from './unless-pruned.ts'
 
 /** How many sessions and workers people have in mind, and how often they choose one of the newest. */
 const [sessionsMost, workersMost, newestPart] = [150, 400, 0.7]
@@ -61,7 +62,6 @@ export class People {
   readonly keyed: Keyed[] = []
   /** Sessions of which somebody said that calls of unknown outcome are to run again. */
   readonly toRunAgain = new Set<string>()
-  acted = 0
   #sessions: string[] = []
   #workers: KnownWorker[] = []
   #texts = 0
@@ -73,16 +73,17 @@ export class People {
 
   /** So many people at once, until it is over. */
   async act(people: number, over: AbortSignal): Promise<number> {
+    let acted = 0
     const one = async () => {
       while (!over.aborted) {
         const [name, act] = this.#next()
         await this.attempt(name, () => act(this))
-        this.acted++
+        acted++
         await pause(this.below(40))
       }
     }
     await Promise.all(Array.from({ length: people }, one))
-    return this.acted
+    return acted
   }
 
   /** Undefined if it was refused. */
@@ -196,13 +197,13 @@ export class People {
     session.run(1).onEnd('counts', () => {
       awaited.ends++
     })
-    session.result({ run: 1 }).then(
+    unlessPruned(session.result({ run: 1 })).then(
       (result) => {
         awaited.result = result
       },
       (error: unknown) => {
         awaited.result = null
-        if (!(error instanceof NotFoundError)) this.complaints.add(`result: ${String(error)}`)
+        this.complaints.add(`result: ${String(error)}`)
       },
     )
   }

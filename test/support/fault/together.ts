@@ -1,6 +1,4 @@
-/** Several things that go on at once until a time is over. */
-
-/** For so long, or until one of them fails; nothing of them is left when it resolves. */
+/** Several things go on at once for a time, or until one of them fails. Nothing of them is left when it resolves. */
 export async function together<Parts extends readonly Promise<unknown>[]>(
   ms: number,
   begin: (over: AbortSignal) => readonly [...Parts],

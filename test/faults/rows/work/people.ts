@@ -11,6 +11,7 @@ import { People, type Said } from '../../../support/fault/people.ts'
 import { answer } from '../../../support/fault/people-acts.ts'
 import { judgeAwaited, judgeTold, sessionFaults } from '../../../support/fault/people-verdict.ts'
 import { together } from '../../../support/fault/together.ts'
+import { unlessPruned } from '../../../support/fault/unless-pruned.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import type { Row, Stage } from '../../row.ts'
 
@@ -53,10 +54,10 @@ async function peopleStorm(stage: Stage, ms: number): Promise<number> {
   stage.say(`all rests: ${sessions.length} sessions`)
   const broken = [...people.complaints]
   for (const finding of (await harness.client.audit()).findings) broken.push(`audit: ${JSON.stringify(finding)}`)
-  for (const id of sessions) broken.push(...(await sessionFaults(harness, id)))
+  for (const id of sessions) broken.push(...((await unlessPruned(sessionFaults(harness, id))) ?? []))
   const judge = (what: Promise<unknown>) => what.catch((error: Error) => broken.push(error.message))
   for (const said of people.said) await judge(judgeSaid(harness, said))
-  for (const follower of people.followers) await judge(follower.judge())
+  for (const follower of people.followers) await judge(unlessPruned(follower.judge()))
   await judge((async () => judgePayments(harness, people))())
   await judge(judgeAwaited(people))
   await judge(judgeTold(harness, people))
@@ -99,11 +100,10 @@ async function comeToRest(harness: Harness, people: People, sessions: readonly s
   })
 }
 
-/** A message that was acknowledged stands in its history, its mailbox or among the dead letters: once, whatever became of its session. */
+/** A message that was acknowledged stands in its history, its mailbox or among the dead letters that are open: once, whatever became of its session. */
 async function judgeSaid(harness: Harness, { workerId, text }: Said): Promise<void> {
   const { client } = harness
-  const history = await harness.history(workerId).catch(() => null)
-  // Its session was pruned.
+  const history = await unlessPruned(harness.history(workerId))
   if (history === null) return
   const retried = new Set(history.flatMap((entry) => (entry.type === 'retried' ? [entry.run] : [])))
   const taken = history.filter(({ type }) => ['received', 'user', 'cancelled'].includes(type))
@@ -112,7 +112,7 @@ async function judgeSaid(harness: Harness, { workerId, text }: Said): Promise<vo
   const kept = [
     ...taken,
     ...(await client.workers.get(workerId).mailbox()),
-    ...(await client.deadLetters({ workerId })),
+    ...(await client.deadLetters({ workerId, open: true })),
   ]
   const times = kept.filter((one) => has(one, text)).length
   assert.ok(times === 1 || (isRetried && times > 1), `message ${text} of worker ${workerId} stands in ${times} places`)
