@@ -230,13 +230,13 @@ const workTexts = {
   runs_limited: ({ runs, gates }) => ({
     what: `${countWaiting(runs, 'run')} for others of their kind: ${gates.map(gateText).join('; ')}`,
   }),
-  submissions_paused: ({ jobs }) => {
-    const what = 'the queue submit is paused in BullMQ'
+  submissions_paused: ({ jobs, prefix }) => {
+    const what = `the queue submit (prefix ${prefix}) is paused in BullMQ`
     if (jobs === 0) return { what: `${what}: new jobs will wait`, todo: resume }
     return { what: `${what}, and ${countWaiting(jobs, 'submitted job')}`, todo: resume }
   },
-  deliveries_paused: ({ requests }) => {
-    const what = 'the queue deliveries is paused in BullMQ'
+  deliveries_paused: ({ requests, prefix }) => {
+    const what = `the queue deliveries (prefix ${prefix}) is paused in BullMQ`
     if (requests === 0) return { what: `${what}: new requests to webhooks will wait`, todo: resume }
     return { what: `${what}, and ${countWaiting(requests, 'request')} to be sent to webhooks`, todo: resume }
   },

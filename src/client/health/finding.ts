@@ -73,9 +73,9 @@ export interface FindingFacts {
   workers_held_up: { readonly workers: number; readonly some: readonly HeldUpWorker[] }
   /** Runs that wait for others of their kind: `concurrency` or `rate` of the kind says so. The gates at which the most runs wait come first. */
   runs_limited: { readonly runs: number; readonly gates: Health['gates'] }
-  submissions_paused: { readonly jobs: number }
+  submissions_paused: { readonly jobs: number; readonly prefix: string }
   /** Requests to webhooks, which wait in BullMQ's queue `deliveries`. */
-  deliveries_paused: { readonly requests: number }
+  deliveries_paused: { readonly requests: number; readonly prefix: string }
   submissions_misplaced: { readonly jobs: number; readonly prefix: string; readonly rightPrefix: string }
   wakeups_paused: { readonly pool: string; readonly prefixes: readonly string[] }
   nodes_stalled: {

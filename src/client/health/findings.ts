@@ -138,15 +138,17 @@ function judgeQueue({ pools, nodes }: Health): Finding[] {
 
 function judgeSubmissions({ submitted, submitIsPaused, misplaced, submitPrefix }: Health): Finding[] {
   const level = submitted === 0 ? 'warning' : 'problem'
-  const paused = submitIsPaused ? [finding('submissions_paused', level, { jobs: submitted })] : []
+  const paused = submitIsPaused ? [finding('submissions_paused', level, { jobs: submitted, prefix: submitPrefix })] : []
   const others = misplaced.map(({ prefix, jobs }) =>
     finding('submissions_misplaced', 'problem', { jobs, prefix, rightPrefix: submitPrefix }),
   )
   return [...paused, ...others]
 }
 
-function judgeDeliveries({ pausedDeliveries: requests }: Health): Finding[] {
-  return requests === null ? [] : [finding('deliveries_paused', requests === 0 ? 'warning' : 'problem', { requests })]
+/** The queue of deliveries stands beside that of submissions, under the same prefix. */
+function judgeDeliveries({ pausedDeliveries: requests, submitPrefix: prefix }: Health): Finding[] {
+  if (requests === null) return []
+  return [finding('deliveries_paused', requests === 0 ? 'warning' : 'problem', { requests, prefix })]
 }
 
 function judgeWakeups({ pausedWakeups }: Health): Finding[] {

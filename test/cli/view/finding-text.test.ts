@@ -98,13 +98,13 @@ describe('judge', () => {
       'submitted jobs in a paused queue',
       { ...well, submitted: 2, submitIsPaused: true },
       'problem',
-      /^the queue submit is paused in BullMQ, and 2 submitted jobs wait$/,
+      /^the queue submit \(prefix {troupe\.0}:q\) is paused in BullMQ, and 2 submitted jobs wait$/,
     ],
     [
       'a paused queue without jobs',
       { ...well, submitIsPaused: true },
       'warning',
-      /^the queue submit is paused in BullMQ: new jobs will wait$/,
+      /^the queue submit \(prefix {troupe\.0}:q\) is paused in BullMQ: new jobs will wait$/,
     ],
     [
       'submitted jobs in a queue that no node reads',
@@ -116,13 +116,13 @@ describe('judge', () => {
       'requests to webhooks in a paused queue',
       { ...well, pausedDeliveries: 2 },
       'problem',
-      /^the queue deliveries is paused in BullMQ, and 2 requests wait to be sent to webhooks$/,
+      /^the queue deliveries \(prefix {troupe\.0}:q\) is paused in BullMQ, and 2 requests wait to be sent to webhooks$/,
     ],
     [
       'a paused queue without requests to webhooks',
       { ...well, pausedDeliveries: 0 },
       'warning',
-      /^the queue deliveries is paused in BullMQ: new requests to webhooks will wait$/,
+      /^the queue deliveries \(prefix {troupe\.0}:q\) is paused in BullMQ: new requests to webhooks will wait$/,
     ],
     [
       'paused queues of wake-ups',
