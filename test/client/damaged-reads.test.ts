@@ -272,7 +272,7 @@ test('overwritten dead letters are named with what was read', async () => {
   await using troupe = await TestTroupe.connect()
   const { dead } = partitionKeys(troupe.tag)
   await troupe.redis.set(dead, 'not what it was')
-  await expect(troupe.client.deadLetters()).rejects.toThrow(`(reading newestLetters: key ${dead} should be a stream)`)
+  await expect(troupe.client.deadLetters()).rejects.toThrow(`(reading newest letters: key ${dead} should be a stream)`)
   await expect(troupe.client.dismiss({ letter: '1-1' })).rejects.toThrow(`(reading letter: key ${dead} should be`)
   await troupe.redis.del(dead)
 })

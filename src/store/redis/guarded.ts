@@ -44,8 +44,13 @@ export function guardedReads<Store extends object>(store: Store, deadlineMs: num
           isFirst = false
           return first
         }
-        return guarded(`reading ${String(name)}${where()}`, read, deadlineMs)
+        return guarded(`reading ${inWords(name)}${where()}`, read, deadlineMs)
       }
     },
   })
+}
+
+/** `openLetters`: "open letters". */
+function inWords(name: string | symbol): string {
+  return String(name).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 }
