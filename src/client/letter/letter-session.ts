@@ -38,9 +38,18 @@ export async function beginFromLetter(
 ): Promise<LetterSession> {
   const { id, workerId, message, unreadable, redrivenAs } = letter
   const which = `dead letter ${id} of worker ${workerId}`
-  if (!isOfRoot(letter)) throw new InputError(`${which} is of a child: only the first worker of a session begins one.`)
-  if (message === null) throw new InputError(`${which} holds no message to begin a session with.`)
-  if (unreadable !== undefined) throw new InputError(`${which} holds a message that cannot be read: ${unreadable}.`)
+  if (!isOfRoot(letter))
+    throw new InputError(
+      `${which} is of a child: only the first worker of a session begins one. If its session goes on, put it back: troupe mailbox redrive ${workerId} --id ${id}`,
+    )
+  if (message === null)
+    throw new InputError(
+      `${which} holds no message to begin a session with. Let its run go on: troupe session retry ${letter.sessionId}`,
+    )
+  if (unreadable !== undefined)
+    throw new InputError(
+      `${which} holds a message that cannot be read: ${unreadable}. Dismiss it: troupe mailbox dismiss ${workerId} --id ${id}`,
+    )
   if (redrivenAs !== null)
     throw new InputError(`${which} was put back, as message ${redrivenAs}: it begins no session as well.`)
   const { like, configured } = await likeOf(letter, store)

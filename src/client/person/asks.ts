@@ -10,7 +10,7 @@ import { answerProblem } from '../../core/check/answer-problem.ts'
 import { checkOptions, keyRule, type Rules } from '../../core/check/check-options.ts'
 import { ConflictError, InputError, NotFoundError } from '../../core/errors.ts'
 import { encodeEvents } from '../../core/event/event-notes.ts'
-import { digestKey, type KeyOwner, newId, parseId, partitionOf } from '../../core/ids.ts'
+import { digestKey, isWorkerId, type KeyOwner, newId, parseId, partitionOf } from '../../core/ids.ts'
 import { toJson } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
 import type { Waker } from '../../core/ports/wake.ts'
@@ -285,10 +285,11 @@ function checkAnswer({ id, options, schema }: Ask, value: unknown): void {
 }
 
 function askNotFound(id: string, where = ''): NotFoundError {
-  return new NotFoundError(
-    'ask_not_found',
-    `ask ${id} is not known${where}: check the id and the namespace; its session may have been pruned.`,
-  )
+  // The ids of asks look like those of workers.
+  const why = isWorkerId(id)
+    ? 'check the id and the namespace; `troupe ask list` shows those that are open. Its session may have been pruned.'
+    : `that is the id of a session, whose asks are told by: troupe ask list --session ${id}`
+  return new NotFoundError('ask_not_found', `ask ${id} is not known${where}: ${why}`)
 }
 
 function refusalOf(

@@ -209,6 +209,9 @@ describe('an ask', () => {
     await using troupe = await TestTroupe.start({ workers: { asker } })
     const session = await troupe.create('asker')
     await expect(troupe.client.asks.answer(session.rootId, 'yes')).rejects.toMatchObject({ code: 'ask_not_found' })
+    await expect(troupe.client.asks.answer(session.id, 'yes')).rejects.toThrow(
+      `troupe ask list --session ${session.id}`,
+    )
     await expect(troupe.client.asks.answer('nonsense', 'yes')).rejects.toMatchObject({ code: 'input_invalid' })
   })
 })

@@ -72,7 +72,7 @@ async function writeAll(folder: string, files: Readonly<Record<string, string>>,
 }
 
 function unwritable(argument: string, why: string, cause: unknown): InputError {
-  return new InputError(`the project cannot be written to ${argument}: ${why}.`, { cause })
+  return new InputError(`the project cannot be written to ${argument} (${why}): name another folder.`, { cause })
 }
 
 /** A repository without files counts as empty. */

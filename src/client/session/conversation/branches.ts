@@ -122,7 +122,7 @@ export async function forkRequest(
   if (forkedFrom?.dryRun)
     throw new ConflictError(
       'transition_illegal',
-      `worker ${worker.id} is of a dry run: the tools of a branch would act. Begin the branch in session ${forkedFrom.sessionId}, which it is a copy of.`,
+      `worker ${worker.id} is of a dry run: the tools of a branch would act. Begin the branch in session ${forkedFrom.sessionId}, which it is a copy of: troupe ${report.parentId === null ? 'worker fork' : 'session tree'} ${forkedFrom.sessionId}`,
     )
   const { messages, configured } = await readContext(worker, at)
   const request = {

@@ -107,7 +107,7 @@ describe('sessions.fork', () => {
     const { troupe, session, client } = await talked(1)
     await using _ = troupe
     const dry = await session.fork({ dryRun: true })
-    await expect(client.sessions.fork(dry.root)).rejects.toThrow(`Begin the branch in session ${session.id}`)
+    await expect(client.sessions.fork(dry.root)).rejects.toThrow(`it is a copy of: troupe worker fork ${session.id}`)
     expect((await (await dry.fork()).summary()).forkedFrom).toMatchObject({ sessionId: dry.id, dryRun: true })
     expect((await (await session.fork()).summary()).forkedFrom).toMatchObject({ dryRun: false })
   })
