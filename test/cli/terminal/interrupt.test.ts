@@ -43,17 +43,22 @@ test('an operation that ends before any signal keeps its outcome', async () => {
   await expect(interrupt.orThrow(Promise.reject(new Error('not today')))).rejects.not.toBeInstanceOf(Interrupted)
 })
 
-test('a second signal ends the process, unless it is the same key press again [1.25]', () => {
+/** Of two key presses after `begin`, the one that comes at once belongs to it, and the later one ends the process. */
+function expectEndAfter(begin: () => void) {
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never)
   const now = vi.spyOn(performance, 'now').mockReturnValue(1_000)
-  interrupt = new Interrupt(() => {})
-  press()
+  begin()
   now.mockReturnValue(1_100)
   press()
   expect(exit).not.toHaveBeenCalled()
   now.mockReturnValue(1_101)
   press()
   expect(exit.mock.calls).toEqual([[130]])
+}
+
+test('a second signal ends the process, unless it is the same key press again [1.25]', () => {
+  interrupt = new Interrupt(() => {})
+  expectEndAfter(press)
 })
 
 test('the first Ctrl+C stops the answer that is being written, and the command goes on; the second ends the process (INT-3)', () => {
@@ -122,16 +127,9 @@ test.each([
 })
 
 test('the first Ctrl+C after a command began to end by itself ends the process, unless it is the same key press (INT-4)', () => {
-  const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never)
-  const now = vi.spyOn(performance, 'now').mockReturnValue(1_000)
   const onFirst = vi.fn<() => void>()
-  interrupt = new Interrupt(onFirst)
-  interrupt.ending()
-  now.mockReturnValue(1_100)
-  press()
-  expect(exit).not.toHaveBeenCalled()
-  now.mockReturnValue(1_101)
-  press()
-  expect(exit.mock.calls).toEqual([[130]])
+  const ending = new Interrupt(onFirst)
+  interrupt = ending
+  expectEndAfter(() => ending.ending())
   expect(onFirst).not.toHaveBeenCalled()
 })
