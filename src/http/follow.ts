@@ -50,8 +50,9 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Stre
       }
       return
     } catch (error) {
-      if (isOver() || left === 0) return
+      if (isOver()) return
       if (error instanceof HttpProblem && error.status < 500 && error.status !== 429) throw error
+      if (left === 0) return
       await pause(waitMs[Math.min(attempt, waitMs.length - 1)] as number, signal)
     }
   }

@@ -105,6 +105,8 @@ test('throws what the API refuses, with its code', async () => {
   await expect(following).rejects.toMatchObject({ status: 401 })
   const noStream = followEvents({ url: api.api.url, token, path: '/v1/nodes' }).next()
   await expect(noStream).rejects.toThrow('no stream of events')
+  const ofNone = followEvents({ url: api.api.url, token, path: '/v1/events?limit=0' }).next()
+  await expect(ofNone).rejects.toMatchObject({ status: 400 })
   for (const [url, what] of [
     ['localhost:7333', 'must be an address of http or https, like http://localhost:7333'],
     ['127.0.0.1:7333', 'Failed to parse URL'],
