@@ -86,7 +86,8 @@ function scene(
     prompt: { isShown: true, next, forgetTyped: () => Promise.resolve(), [Symbol.dispose]: () => {} },
   }
   const here = new AskHere(options as unknown as AskHereOptions)
-  const note = (type: string) => here.note({ type, workerId: 'w', details: { id } } as unknown as RawEvent)
+  const note = (type: string, more: object = {}) =>
+    here.note({ type, workerId: 'w', details: { id }, ...more } as unknown as RawEvent)
   return { here, said, did, note, withdraw: () => (state = 'withdrawn') }
 }
 
@@ -179,6 +180,9 @@ test('a prompt ends when its ask is withdrawn, as by an interrupt, which no even
   await new Promise((resolve) => setImmediate(resolve))
   expect(said).not.toContain('<resume>')
   withdraw()
+  note('text.delta', { transient: true })
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(said).not.toContain('<resume>')
   note('message.consumed')
   await waitUntil('it says so', () => said.join('\n').includes('or is over'))
   expect(did).toEqual([])

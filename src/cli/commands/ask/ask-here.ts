@@ -69,13 +69,14 @@ export class AskHere implements Disposable {
   }
 
   /** Called for each event of the session. */
-  readonly note = ({ type, workerId, details }: RawEvent): void => {
+  readonly note = ({ type, workerId, details, transient }: RawEvent): void => {
     if (!this.isPossible) return
     const shown = this.#shown
     if (type === 'ask.opened') void this.#askAll()
     else if ((type === 'ask.answered' || type === 'ask.expired') && details.id === shown?.id) shown?.over.abort()
-    // An interrupt and the end of its run withdraw an ask without an event of its own.
-    else if (workerId === shown?.workerId) void this.#lookAt(shown)
+    // An interrupt and the end of its run withdraw an ask without an event of its own. What is stored of them is enough: streamed text would cost a
+    // look each time.
+    else if (transient !== true && workerId === shown?.workerId) void this.#lookAt(shown)
   };
 
   [Symbol.dispose](): void {

@@ -99,6 +99,7 @@ export class Conversation implements AsyncDisposable {
     return this.#inOrder(async () => {
       try {
         await this.#printAnswers()
+        clearTimeout(this.#again)
         this.#again = undefined
       } catch (thrown) {
         if (!(thrown instanceof TransientError) || this.#over.signal.aborted) throw thrown

@@ -63,10 +63,10 @@ export class OpenAsk implements Disposable {
   }
 
   /** Called for each event of the session. */
-  note({ type, workerId, details }: RawEvent): void {
+  note({ type, workerId, details, transient }: RawEvent): void {
     const isOver = type === 'ask.answered' || type === 'ask.expired'
-    // An interrupt withdraws an ask without an event of its own.
-    const mayBeWithdrawn = runEnds.has(type) || workerId === this.#shown?.ask.workerId
+    // An interrupt withdraws an ask without an event of its own. What is stored of it is enough: streamed text would cost a look each time.
+    const mayBeWithdrawn = runEnds.has(type) || (transient !== true && workerId === this.#shown?.ask.workerId)
     if (isOver && details.id === this.#shown?.ask.id) this.#shown = undefined
     if (type === 'ask.opened' || isOver || mayBeWithdrawn) this.look()
   }
@@ -85,6 +85,7 @@ export class OpenAsk implements Disposable {
     if (this.#isOver) return
     try {
       await this.#look()
+      clearTimeout(this.#again)
       this.#again = undefined
     } catch (thrown) {
       if (this.#isOver) return
