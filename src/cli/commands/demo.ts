@@ -81,8 +81,7 @@ export function addDemoCommand(program: Command): void {
 async function demo(argument: string, flags: DemoFlags): Promise<void> {
   const folder = await existingFolder(argument)
   if (flags.out !== undefined) await checkWritable(flags.out)
-  const given = await plainConfigOf(flags)
-  const config = given.redisUrl === folderRedisUrl ? { ...given, redisUrl: undefined } : given
+  const config = await plainConfigOf(flags)
   using view = (flags.json ? undefined : treeView()) ?? new CountsView(flags.json === true)
   const tell = (line: string) => view.tell(line)
   onSuddenEnd({ tell })

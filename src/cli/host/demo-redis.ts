@@ -13,7 +13,10 @@ interface DemoRedis extends DevRedis {
 
 export async function demoRedis(config: Config, tell: (line: string) => void, signal: AbortSignal): Promise<DemoRedis> {
   const { findOrStartRedis } = await import('../../dev/redis.ts')
-  const wish = { url: config.redisUrl, path: config.path ?? '', log: tell, signal }
+  const { folderRedisUrl } = await import('../../config.ts')
+  // That of this folder is the one that is found or started without an address.
+  const url = config.redisUrl === folderRedisUrl ? undefined : config.redisUrl
+  const wish = { url, path: config.path ?? '', log: tell, signal }
   let isThrowAway = false
   const redis = await findOrStartRedis({ ...wish, mode: 'development' }).catch(async (thrown: unknown) => {
     const reason = await faultOfFolder(thrown)

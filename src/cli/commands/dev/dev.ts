@@ -161,9 +161,8 @@ async function talk(troupe: Troupe, node: ReloadedNode, report: DevReport, inter
 }
 
 async function devConfig(flags: DevFlags, file: string): Promise<Config> {
-  const { environmentWith, folderRedisUrl, readConfig } = await import('../../../config.ts')
-  const config = readConfig(flags, environmentWith(file))
-  return config.redisUrl === folderRedisUrl ? { ...config, redisUrl: undefined } : config
+  const { environmentWith, readConfig } = await import('../../../config.ts')
+  return readConfig(flags, environmentWith(file))
 }
 
 function settingsOf(
