@@ -1,8 +1,8 @@
 /**
- * Duty: let only one process at a time start a server in a folder.
+ * Duty: locks that are files: let only one process at a time start a server in a folder, or change a file.
  * START-LOCK-1 The lock is a file with the id of its holder and, if the system reports it, the time when that process began. The lock of a dead
  *              process does not count. If only the id is known, a lock does not count once it is older than any start can take.
- * START-LOCK-2 The lock is held only while a server starts, so waiting for it is short.
+ * START-LOCK-2 A lock is held only while a server starts, or while a file is changed, so waiting for it is short.
  */
 import { link, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,6 +14,7 @@ const heldMsMax = 240_000
 /** Several calls of this process may want the same lock at the same time. */
 let attempts = 0
 
+/** The lock of those that start a server in this folder. */
 export function takeStartLock(folder: string): Promise<(() => Promise<void>) | undefined> {
   return takeLock(join(folder, 'start.lock'))
 }
