@@ -108,14 +108,21 @@ test(
 test(
   'a low page begins at its top, and a key brings the chosen row into sight',
   inBrowser(async (page) => {
-    for (let session = 0; session < 2; session++) await create('resting')
+    for (const kind of ['resting', 'resting', 'clerk', 'clerk']) await create(kind)
+    const asked = await waitUntil('two calls wait', async () => (await rig.approvals()).at(1))
     await page.setViewportSize({ width: 390, height: 400 })
     const isScrolled = () => page.evaluate(() => [...document.querySelectorAll('*')].some((one) => one.scrollTop > 0))
-    await page.goto(rig.url(''))
-    await page.locator('tr[data-chosen=true]').waitFor()
-    expect(await isScrolled()).toBe(false)
-    await page.keyboard.press('j')
-    await waitUntil('the row is in sight', isScrolled)
+    for (const place of ['', 'approvals']) {
+      await page.goto('about:blank')
+      await page.goto(rig.url(place))
+      await page.locator('[data-chosen=true]').waitFor()
+      expect(await isScrolled()).toBe(false)
+      await page.keyboard.press('j')
+      await waitUntil('the chosen one is in sight', isScrolled)
+    }
+    await page.goto('about:blank')
+    await page.goto(rig.url(`approvals?ask=${asked.id}`))
+    await waitUntil('the one that the address names is in sight', isScrolled)
     await page.goto('about:blank')
   }),
 )

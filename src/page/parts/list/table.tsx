@@ -1,5 +1,6 @@
 /** Duty: rows of the same sort as a table; the one that the keyboard chooses comes into sight. */
-import { type ReactNode, useEffect, useRef } from 'react'
+import type { ReactNode } from 'react'
+import { useInSight } from './in-sight.ts'
 
 export interface Column<Row> {
   readonly head: ReactNode
@@ -19,17 +20,8 @@ interface TableProps<Row> {
 }
 
 export function Table<Row>({ name, columns, rows, keyOf, chosen }: TableProps<Row>): ReactNode {
-  const body = useRef<HTMLTableSectionElement>(null)
   const row = rows[chosen ?? -1]
-  const key = row && keyOf(row)
-  const last = useRef<string>(undefined)
-  useEffect(() => {
-    const before = last.current
-    if (key === undefined || key === before) return
-    last.current = key
-    // The first row is chosen without a key of the reader, who looks at the top of the page.
-    if (before !== undefined) body.current?.rows[chosen ?? -1]?.scrollIntoView({ block: 'nearest' })
-  }, [key, chosen])
+  const body = useInSight<HTMLTableSectionElement>(row && keyOf(row))
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: in a narrow window it scrolls, and the keyboard must reach it for that
     <section className="table-wrap" tabIndex={0} aria-label={name}>

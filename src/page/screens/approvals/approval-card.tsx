@@ -1,6 +1,6 @@
 /** Duty: one approval: who asks, what would run with which arguments, since when; and the decision about it. */
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, type SubmitEvent, useEffect, useRef, useState } from 'react'
+import { type ReactNode, type SubmitEvent, useState } from 'react'
 import { escapeLine } from '../../../cli/terminal/escape.ts'
 import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { Approval } from '../../../client/person/approvals.ts'
@@ -29,14 +29,9 @@ export function ApprovalCard(props: CardProps): ReactNode {
   const { approval, mode, onMode, isChosen = false, isInSession = false, children } = props
   const { id, tool, sessionId, workerId, workerName, workerKind, why, again, askedAt, expiresAt } = approval
   const choice = useChoices().get(id)
-  const card = useRef<HTMLElement>(null)
-  useEffect(() => {
-    if (isChosen) card.current?.scrollIntoView({ block: 'nearest' })
-  }, [isChosen])
   const isDecided = choice !== undefined
   return (
     <article
-      ref={card}
       className="box approval"
       data-chosen={isChosen}
       data-decided={isDecided}

@@ -9,6 +9,7 @@ import { useKeys } from '../../app/keys.ts'
 import { useTitle } from '../../app/title.tsx'
 import { BatchDialog } from '../../parts/dialog/batch-dialog.tsx'
 import { useChosen } from '../../parts/list/chosen.ts'
+import { useInSight } from '../../parts/list/in-sight.ts'
 import { PickBar, PickBox, type Picked, pickKeys, usePicked } from '../../parts/list/picked.tsx'
 import { Empty, Waiting } from '../../parts/state/empty.tsx'
 import { ApprovalCard, type Mode } from './approval-card.tsx'
@@ -25,7 +26,9 @@ export function ApprovalsScreen(): ReactNode {
   const questions = useAsks().data?.asks.filter(({ kind }) => kind !== 'approval') ?? []
   const [mode, setMode] = useState<Mode>('look')
   const picked = usePicked(approvals, idOf)
-  const { row: chosen, id: chosenId, choose, move } = useChosen(approvals, idOf, route.useSearch().ask)
+  const { ask: named } = route.useSearch()
+  const { row: chosen, id: chosenId, choose, move } = useChosen(approvals, idOf, named)
+  const screen = useInSight<HTMLDivElement>(chosen?.id, named !== undefined)
   const go = (by: 1 | -1) => {
     move(by)
     setMode('look')
@@ -46,7 +49,7 @@ export function ApprovalsScreen(): ReactNode {
     ...pickKeys(picked, chosen),
   ])
   return (
-    <div className="screen-body narrow">
+    <div ref={screen} className="screen-body narrow">
       <Waiting query={query} what="approvals" />
       {query.data !== undefined && approvals.length + questions.length === 0 && (
         <div className="box">

@@ -1,7 +1,7 @@
 /** Duty: the screen of dead letters: what was put aside, what took its node down, and putting it back or dismissing it. */
 
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { count } from '../../../cli/view/amounts.ts'
 import { messageLine } from '../../../cli/view/lines/message-line.ts'
 import { nameAndKind } from '../../../cli/view/worker-name.ts'
@@ -13,6 +13,7 @@ import { useTitle } from '../../app/title.tsx'
 import { BatchDialog } from '../../parts/dialog/batch-dialog.tsx'
 import { doWithEach } from '../../parts/dialog/do-with-each.ts'
 import { useChosen } from '../../parts/list/chosen.ts'
+import { useInSight } from '../../parts/list/in-sight.ts'
 import { PickBar, PickBox, type Picked, pickKeys, usePicked } from '../../parts/list/picked.tsx'
 import { Pill } from '../../parts/list/pills.tsx'
 import { Empty, Waiting } from '../../parts/state/empty.tsx'
@@ -51,6 +52,7 @@ export function DeadScreen(): ReactNode {
   const all = useDeadLetters(isAll).data?.letters ?? []
   const shown = isAll ? withOpen(all, open) : open
   const { row: one, move } = useChosen(shown, idOf)
+  const screen = useInSight<HTMLDivElement>(one && idOf(one))
   const picked = usePicked(open, idOf)
   useKeys('Dead letters', [
     { key: 'j', does: 'next letter', run: () => move(1) },
@@ -61,7 +63,7 @@ export function DeadScreen(): ReactNode {
     { key: 'Escape', does: 'pick none', run: picked.clear },
   ])
   return (
-    <div className="screen-body narrow">
+    <div ref={screen} className="screen-body narrow">
       <div className="buttons">
         <Pill isOn={isAll} onPress={() => setAll(!isAll)}>
           also those that were dealt with
@@ -105,12 +107,8 @@ interface LetterCardProps {
 function LetterCard({ letter, isChosen, children }: LetterCardProps): ReactNode {
   const { id, workerId, sessionId, message, unreadable, redrivenAs, dismissed, evidence } = letter
   const [at] = id.split('-')
-  const card = useRef<HTMLElement>(null)
-  useEffect(() => {
-    if (isChosen) card.current?.scrollIntoView({ block: 'nearest' })
-  }, [isChosen])
   return (
-    <article ref={card} className="box approval" data-chosen={isChosen} aria-label={`Dead letter ${id}`}>
+    <article className="box approval" data-chosen={isChosen} aria-label={`Dead letter ${id}`}>
       <div className="box-head">
         {children}
         <h2>
