@@ -4,6 +4,7 @@ import { gateKeys } from '../../../src/store/keys.ts'
 import { Place } from '../support/place.ts'
 import * as checks from '../support/queue/gate-checks.ts'
 import { partitionsOf } from '../support/queue/guest-checks.ts'
+import { resultOf } from '../support/turn/checks.ts'
 
 test.each([
   ['a run whose node died holds its place, and frees it when another node has ended it', checks.aPlaceOutlivesANode],
@@ -32,6 +33,27 @@ test('overwritten times of beginnings hold nobody at a gate', async () => {
   await place.redis.lset(gateKeys(place.keys.tag, 'echo:rate:all').begun, 0, 'some day')
   await place.create({ label: 'b' })
   expect(await checks.enter(await node.claim({ slot: '1' }), gate)).toEqual({ kind: 'in' })
+})
+
+test('in another partition than the gate, too, later runs of a child and what they spawn wait like any others', async () => {
+  await using home = await Place.open()
+  const { other, claim } = partitionsOf(home)
+  const gate = checks.atOnce(1)
+  const parent = await claim('a')
+  const { node, worker } = parent
+  await checks.enter(parent, gate)
+  await parent.record({ inputsConsumed: 1, spawns: [other.child(worker, 1, 'child')], pendingCalls: [1] })
+  const child = await node.claim({ slot: 'b' })
+  expect(await checks.enter(child, gate)).toEqual({ kind: 'never' })
+  await child.complete({ result: resultOf(child) })
+  await other.post(child.worker, 'again')
+  const again = await node.claim({ slot: 'b' })
+  const spawns = [other.child(child.worker, 1, 'below', { run: 2 })]
+  await again.record({ inputsConsumed: 1, spawns, pendingCalls: [1] })
+  expect(await checks.enter(await node.claim({ slot: 'c' }), gate)).toMatchObject({ kind: 'waits' })
+  await other.post(child.worker, 'more')
+  await again.complete({ inputsConsumed: 0, pendingCount: 1 })
+  expect(await checks.enter(await node.claim({ slot: 'd' }), gate)).toMatchObject({ kind: 'waits' })
 })
 
 test('who waits in another partition than the gate is shown how many wait in front of it', async () => {
