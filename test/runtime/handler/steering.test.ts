@@ -3,9 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
-import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { expectSound, isParked, resultOf } from '../../support/approvals.ts'
-import { changedStore } from '../../support/changed-store.ts'
+import { notedSteers } from '../../support/noted-steers.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -62,25 +61,17 @@ describe('a run of a handler', () => {
 
   test('a run of a handler is interrupted too if its receive reads its signal only after the message came', async () => {
     const begun = Promise.withResolvers<void>()
-    const heard = Promise.withResolvers<void>()
+    const { noted, aroundTurns } = notedSteers()
     const late = defineWorker({
       async receive(message, self) {
         if (message.kind !== 'input') return
         if (message.when !== undefined) return self.reply(self.signal.aborted ? 'aborted' : 'whole')
         begun.resolve()
-        await heard.promise
+        await noted
         self.signal.throwIfAborted()
         self.reply('not interrupted')
       },
     })
-    const aroundTurns = (turns: TurnStore) =>
-      changedStore(turns, {
-        async renew(requests) {
-          const answer = await turns.renew(requests)
-          if (answer.steered?.size) setImmediate(heard.resolve)
-          return answer
-        },
-      })
     await using troupe = await TestTroupe.start({ workers: { late }, aroundTurns })
     const session = await troupe.create('late', 'go')
     await begun.promise

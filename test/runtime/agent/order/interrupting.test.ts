@@ -11,12 +11,20 @@ import { RedisBlobStore } from '../../../../src/store/blob-store.ts'
 import { expectSound, isParked, openAsks, pay, resultOf, tools } from '../../../support/approvals.ts'
 import { changedStore } from '../../../support/changed-store.ts'
 import { auditLines } from '../../../support/fault/oracle.ts'
+import { notedSteers } from '../../../support/noted-steers.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { gated, interrupted, isRunning, messageOf, shown } from '../support/steered-agent.ts'
 
 const instructions = 'Work.'
+
+/** It answers at once, or waits for ten minutes. */
+const child = defineWorker({
+  receive: (message, self) =>
+    message.kind === 'input' && message.value === 'quick' ? self.reply('here') : self.after(600_000, null),
+})
+const spawn = (input: string) => call('spawn_workers', { tasks: [{ kind: 'child', input }] })
 
 describe('a message that interrupts', () => {
   test('a message that interrupts ends the model call, and the model reads the message next [1.49]', async () => {
@@ -34,21 +42,13 @@ describe('a message that interrupts', () => {
   test('a message that interrupts is read before a request whose images are being fetched', async () => {
     const { model } = gated([say('Hello.'), say('Other.')])
     const reading = Promise.withResolvers<void>()
-    const heard = Promise.withResolvers<void>()
+    const { noted, aroundTurns } = notedSteers()
     const image = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1'), Buffer.alloc(1_500_000)])
     using _ = vi.spyOn(RedisBlobStore.prototype, 'read').mockImplementation(async () => {
       reading.resolve()
-      await heard.promise
+      await noted
       return image
     })
-    const aroundTurns = (turns: TurnStore) =>
-      changedStore(turns, {
-        async renew(requests) {
-          const answer = await turns.renew(requests)
-          if (answer.steered?.size) setImmediate(heard.resolve)
-          return answer
-        },
-      })
     await using troupe = await TestTroupe.start({
       workers: { agent: defineWorker({ instructions, model }) },
       aroundTurns,
@@ -297,11 +297,6 @@ describe('a message that interrupts', () => {
   })
 
   test('a message that interrupts ends the wait for children: they are cancelled, the run goes on, and can spawn again', async () => {
-    const child = defineWorker({
-      receive: (message, self) =>
-        message.kind === 'input' && message.value === 'quick' ? self.reply('here') : self.after(600_000, null),
-    })
-    const spawn = (input: string) => call('spawn_workers', { tasks: [{ kind: 'child', input }] })
     const { model } = gated([spawn('slow'), spawn('quick'), say('Done.')])
     const agent = defineWorker({ instructions, model, spawns: ['child'] })
     await using troupe = await TestTroupe.start({ workers: { agent, child } })
@@ -318,11 +313,6 @@ describe('a message that interrupts', () => {
   })
 
   test('a message that interrupts makes room for other children: the results of the cancelled ones are taken, though no call waits for them', async () => {
-    const child = defineWorker({
-      receive: (message, self) =>
-        message.kind === 'input' && message.value === 'quick' ? self.reply('here') : self.after(600_000, null),
-    })
-    const spawn = (input: string) => call('spawn_workers', { tasks: [{ kind: 'child', input }] })
     let isGone = false
     const model = recordedModel('test/m', async ({ messages }, number) => {
       if (number === 1) return spawn('slow')

@@ -10,6 +10,7 @@ import { call, type ScriptedReply, say, together } from '../../../../src/models/
 import { notBegunText, notEndedText } from '../../../../src/runtime/tool/messages.ts'
 import { expectSound, isParked, openAsks, pay, resultOf, tools } from '../../../support/approvals.ts'
 import { changedStore } from '../../../support/changed-store.ts'
+import { notedSteers } from '../../../support/noted-steers.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -76,15 +77,7 @@ describe('a message that steers', () => {
     })
     const look = (inputTokens: number): ScriptedReply => ({ ...call('look'), usage: { inputTokens, outputTokens: 0 } })
     const { model } = gated([look(100), look(200), look(990), say('Done.')])
-    const heard = Promise.withResolvers<void>()
-    const aroundTurns = (turns: TurnStore) =>
-      changedStore(turns, {
-        async renew(requests) {
-          const answer = await turns.renew(requests)
-          if (answer.steered?.size) setImmediate(heard.resolve)
-          return answer
-        },
-      })
+    const { noted, aroundTurns } = notedSteers()
     const agent = defineWorker({
       instructions,
       model,
@@ -95,7 +88,7 @@ describe('a message that steers', () => {
     const session = await troupe.create('agent', 'go')
     await writing.promise
     await messageOf(session, 'and be quick', 'steer')
-    await heard.promise
+    await noted
     gate.resolve()
     expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'Done.' } })
     expect(model.requests).toHaveLength(4)
@@ -107,22 +100,14 @@ describe('a message that steers', () => {
     'a message that comes while the model writes its last reply, "%s", lets the run go on in place of its end',
     async (last) => {
       const { model, open } = gated([say(last), say('A better one.')], [1])
-      const heard = Promise.withResolvers<void>()
-      const aroundTurns = (turns: TurnStore) =>
-        changedStore(turns, {
-          async renew(requests) {
-            const answer = await turns.renew(requests)
-            for (const steers of answer.steered?.values() ?? []) if (steers.length === 2) setImmediate(heard.resolve)
-            return answer
-          },
-        })
+      const { noted, aroundTurns } = notedSteers(2)
       const agent = defineWorker({ instructions, model, limits: { blankStops: 1 } })
       await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
       const session = await troupe.create('agent', 'go')
       await isRunning(session, 'AwaitingLLMResponse')
       await messageOf(session, 'shorter', 'steer')
       await messageOf(session, 'much', 'steer')
-      await heard.promise
+      await noted
       open(1)
       expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'A better one.' } })
       const said =
@@ -143,21 +128,13 @@ describe('a message that steers', () => {
       input: z.object({ n: z.number() }),
     })
     const { model, open } = gated([together(call('submit', { n: 1 }), call('look')), call('submit', { n: 2 })], [1])
-    const heard = Promise.withResolvers<void>()
-    const aroundTurns = (turns: TurnStore) =>
-      changedStore(turns, {
-        async renew(requests) {
-          const answer = await turns.renew(requests)
-          if (answer.steered?.size) setImmediate(heard.resolve)
-          return answer
-        },
-      })
+    const { noted, aroundTurns } = notedSteers()
     const agent = defineWorker({ instructions, model, tools: [submit, ...tools().tools], ...kind })
     await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
     const session = await troupe.create('agent', 'go')
     await isRunning(session, 'AwaitingLLMResponse')
     await messageOf(session, 'count again', 'steer')
-    await heard.promise
+    await noted
     open(1)
     expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { output: { n: 2 } } })
     expect(shown(model.requests[1]?.messages).slice(-2)).toEqual([
@@ -170,22 +147,14 @@ describe('a message that steers', () => {
   test('a message that comes while the hook stop looks at the answer lets the run go on in place of its end', async () => {
     const { model } = gated([say('An answer.'), say('A better one.')])
     const created = Promise.withResolvers<Session>()
-    const heard = Promise.withResolvers<void>()
+    const { noted, aroundTurns } = notedSteers()
     let asked = 0
     const stop = async () => {
       if (++asked > 1) return null
       await messageOf(await created.promise, 'shorter', 'steer')
-      await heard.promise
+      await noted
       return null
     }
-    const aroundTurns = (turns: TurnStore) =>
-      changedStore(turns, {
-        async renew(requests) {
-          const answer = await turns.renew(requests)
-          if (answer.steered?.size) setImmediate(heard.resolve)
-          return answer
-        },
-      })
     const agent = defineWorker({ instructions, model, hooks: { stop } })
     await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
     const session = await troupe.create('agent', 'go')
@@ -197,20 +166,13 @@ describe('a message that steers', () => {
 
   test('a message that steers, and cannot be read because the store does not answer, fails no run: that goes on elsewhere', async () => {
     const { model, open } = gated([say('lost'), say('Done.')], [1])
-    const heard = Promise.withResolvers<void>()
     let reads = 0
-    const aroundTurns = (turns: TurnStore) =>
-      changedStore(turns, {
-        async renew(requests) {
-          const answer = await turns.renew(requests)
-          if (answer.steered?.size) setImmediate(heard.resolve)
-          return answer
-        },
-        async readInputs(worker, positions) {
-          if (++reads === 1) throw new TransientError('Redis cannot be reached.', { code: 'store_unavailable' })
-          return turns.readInputs(worker, positions)
-        },
-      })
+    const { noted, aroundTurns } = notedSteers(1, (turns) => ({
+      async readInputs(worker, positions) {
+        if (++reads === 1) throw new TransientError('Redis cannot be reached.', { code: 'store_unavailable' })
+        return turns.readInputs(worker, positions)
+      },
+    }))
     const policy = { leaseMs: 1_500, leaseMarginMs: 100, renewEveryMs: 300 }
     await using troupe = await TestTroupe.start({
       workers: { agent: defineWorker({ instructions, model }) },
@@ -220,7 +182,7 @@ describe('a message that steers', () => {
     const session = await troupe.create('agent', 'go')
     await isRunning(session, 'AwaitingLLMResponse')
     await messageOf(session, 'and be quick', 'steer')
-    await heard.promise
+    await noted
     open(1)
     expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'Done.' } })
     expect(shown(model.requests.at(-1)?.messages)).toEqual(['user: go | and be quick'])
