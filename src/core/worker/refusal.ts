@@ -76,7 +76,7 @@ export function refusalError(refusal: Refusal, who: string): RuntimeError {
     case 'mailbox_full':
       return new LimitError(
         'mailbox_full',
-        `the mailbox of worker ${id} is full (${refusal.limit} messages). Send again later, or raise limits.mailbox.`,
+        `the mailbox of worker ${id} is full (${refusal.limit} messages). \`troupe worker show ${id}\` tells what it waits for. Send again later; a new session may get a higher limits.mailbox.`,
       )
     case 'not_found':
       return workerNotFound(id)

@@ -31,7 +31,13 @@ describe('refusalError', () => {
   )
 
   test.each([
-    ['mailbox_full', LimitError, 'mailbox_full', /full \(7 messages\)/, /Send again later, or raise limits\.mailbox/],
+    [
+      'mailbox_full',
+      LimitError,
+      'mailbox_full',
+      /full \(7 messages\)/,
+      /worker show \S+ tells.* Send again later.* higher limits\.mailbox/,
+    ],
     [
       'permission_exceeded',
       LimitError,
