@@ -306,7 +306,7 @@ describe('commits that go together', () => {
 
   test('commits that exceed one script go in several, as do those that are too large for one', async () => {
     await using place = await Place.open()
-    const labels = Array.from({ length: 18 }, (_, index) => `c${index}`)
+    const labels = Array.from({ length: 10 }, (_, index) => `c${index}`)
     const { node, children } = await siblings(place, labels)
     const before = place.wire.sent
     await together(
