@@ -1,6 +1,6 @@
 /**
- * Duty: what the runtime needs of the store and the queue, as narrow ports. The layers in the middle (runtime, store, queue) know
- * these and never each other; compose.ts puts the real ones in.
+ * Duty: what the runtime needs of the store, as narrow ports; what it needs of wake-ups is in wake.ts. Runtime and store know these and never
+ * each other; compose.ts puts the real ones in.
  */
 
 import type { Blob, BlobRef } from '../blob.ts'
@@ -96,8 +96,9 @@ export interface Assignment extends RunPosition, GatedWorker {
   readonly isDryRun: boolean
   /** Id of the last commit; empty before the first. */
   readonly commitId: string
-  /** How many mails of the results lane were consumed for ever, and its length for ever as far as this assignment shows it. */
+  /** How many results were ever removed from the lane. */
   readonly resultsTaken: number
+  /** How many results have ever come, with those in this assignment. */
   readonly resultsSeen: number
   /** For results among this mail that are kept beside their lane: the numbers of their calls, by their positions. Absent: there is none. */
   readonly largeResults?: ReadonlyMap<number, number> | undefined

@@ -3,7 +3,7 @@
  * hold work back belongs here, too. Does not own: which steps a pause holds back (handler/handler-steps.ts), and whether a slot claims (slot/).
  * PERMIT-1 No model call, no tool call and no step of a handler begins once the turn ends or its lease is no longer trusted.
  * PERMIT-2 The outcome of a call is recorded only if the turn was not stopped in the meantime: the next turn decides by the record.
- * PERMIT-3 A turn that ends, drains, is paused, or has had its slice receives nothing more; its worker goes to the end of its run queue.
+ * PERMIT-3 A turn that ends, drains, is paused, or has had its slice receives nothing more. A worker that could go on returns to its run queue.
  * PERMIT-4 A paused turn begins no model call, no tool call and no step of a handler. Calls and steps that run finish, and are recorded; what a running step
  *    takes is part of it (HANDLER-STEPS-4).
  * PERMIT-5 Once a message has interrupted what a run does, no model call and no tool call begins until the run has received that message.

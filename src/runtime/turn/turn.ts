@@ -145,7 +145,7 @@ export class Turn {
     return this.#live
   }
 
-  /** Says how a cancelled run ends; to be called before the first step. If it is cancelled already, the turn ends now. `waits`: for code of the run. */
+  /** Says how a cancelled run ends; to be called before the first step. If it is cancelled already, the turn ends now. `waits`: this step waits for code of the run. */
   whenCancelled(step: CancelledStep, { waits = false }: { waits?: boolean } = {}): void {
     this.#cancelledStep = step
     this.#cancelWaits = waits
@@ -215,7 +215,7 @@ export class Turn {
     await this.#afterInFlight(() => this.#commitLastSteps())
   }
 
-  /** Ends the turn because the lease is gone, or no longer trusted: it writes nothing more. */
+  /** Ends the turn without a further commit: the lease is gone or no longer trusted, or the run waits at a gate. */
   abandon(why: Exclude<TurnOver, 'ended'>): void {
     if (this.over) return
     this.#abort.abort(new LeaseLostError(`this node no longer holds worker ${this.assignment.workerId} (${why}).`))

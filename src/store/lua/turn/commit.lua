@@ -29,8 +29,8 @@ ARGV[1] header    json:
     pendingCalls   calls whose results are still to come
     pendingCount   how many those are, or were when the run ended
     openChildren   if the run ends: ids of the children whose results were still to come; absent: the script looks for them among all
-    signalsOpen    signals that the run still waits for: timers and answers that have not been received
-    steps          recorded steps of the run, by which a later start of the worker knows them
+    signalsOpen    how many signals the run still waits for: timers and answers that have not been received
+    steps          how many steps of a handler (self.step) the run has recorded: a later start of the worker reads that many
     attempt        "<attempts> <what>" for each call or message that waits for its retry, as the node writes it
     state          text, json: kept in the record
     stateKey       text, json: kept under a separate key
