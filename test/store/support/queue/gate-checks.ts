@@ -271,8 +271,8 @@ export const aRunThatItsAncestorsHoldUpIsTold: Check = async (place) => {
   expect(await enter(child, atOnce(2))).toEqual({ kind: 'in' })
 }
 
-/** The child has reported, and a message has begun another run of it: its parent does not wait for that. */
-export const aLaterRunOfAChildWaits: Check = async (place) => {
+/** The child has reported, and messages begin other runs of it: its parent waits neither for those nor for what they spawn. */
+export const laterRunsOfAChildWait: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node({ slots: 8 })
   const parent = await node.claim()
@@ -281,7 +281,13 @@ export const aLaterRunOfAChildWaits: Check = async (place) => {
   const child = await node.claim({ slot: '1' })
   await child.complete({ result: resultOf(child) })
   await place.post(child.worker, 'again')
-  expect(await enter(await node.claim({ slot: '1' }), atOnce(1))).toMatchObject({ kind: 'waits' })
+  const again = await node.claim({ slot: '1' })
+  const spawns = [place.child(child.worker, 1, 'below', { run: 2 })]
+  await again.record({ inputsConsumed: 1, spawns, pendingCalls: [1] })
+  expect(await enter(await node.claim({ slot: '2' }), atOnce(1))).toMatchObject({ kind: 'waits' })
+  await place.post(child.worker, 'more')
+  await again.complete({ inputsConsumed: 0, pendingCount: 1 })
+  expect(await enter(await node.claim({ slot: '3' }), atOnce(1))).toMatchObject({ kind: 'waits' })
 }
 
 export const nobodyOvertakes: Check = async (place) => {

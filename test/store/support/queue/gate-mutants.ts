@@ -147,7 +147,13 @@ export const gateMutants: readonly Mutant[] = [
     guard: 'a run that a message began waits at a gate like any other',
     script: enterScript,
     takenOut: { value: 'true' },
-    check: checks.aLaterRunOfAChildWaits,
+    check: checks.laterRunsOfAChildWait,
+  },
+  {
+    guard: 'what a later run of an ancestor spawned waits at a gate like any other',
+    script: enterScript,
+    takenOut: { value: 'true' },
+    check: checks.laterRunsOfAChildWait,
   },
   {
     guard: 'nobody overtakes those that wait at a gate',
