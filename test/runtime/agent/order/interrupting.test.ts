@@ -312,6 +312,28 @@ describe('a message that interrupts', () => {
     await expectSound(troupe)
   })
 
+  test('a message that interrupts ends the wait for children at once, also while a summary is being written', async () => {
+    const begun = Promise.withResolvers<void>()
+    const writer = recordedModel('test/writer', () => new Promise<never>(() => {}))
+    const look = (inputTokens: number) => ({ ...call('look'), usage: { inputTokens, outputTokens: 0 } })
+    const { model } = gated([look(100), look(200), look(900), spawn('slow'), say('Done.')])
+    const slow = defineWorker({
+      receive(_message, self) {
+        begun.resolve()
+        self.after(600_000, null)
+      },
+    })
+    const compaction = { window: 1_000, keep: 2, model: writer, clearResults: false }
+    const agent = defineWorker({ instructions, model, tools: tools().tools, spawns: ['child'], compaction })
+    await using troupe = await TestTroupe.start({ workers: { agent, child: slow } })
+    const session = await troupe.create('agent', 'go')
+    await begun.promise
+    await messageOf(session, 'never mind', 'interrupt')
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+    expect(writer.requests).toHaveLength(1)
+    await expectSound(troupe)
+  })
+
   test('a message that interrupts makes room for other children: the results of the cancelled ones are taken, though no call waits for them', async () => {
     let isGone = false
     const model = recordedModel('test/m', async ({ messages }, number) => {
