@@ -1,6 +1,6 @@
 /** A prompt at a stream that somebody has read to its end before, and at a terminal that holds what was typed before. */
 import { Readable } from 'node:stream'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { MessagePrompt } from '../../../src/cli/terminal/message-prompt.ts'
 import { TypedTerminal } from './typed-terminal.ts'
 
@@ -14,22 +14,38 @@ test.each([
   expect(await prompt.next(new AbortController().signal)).toEqual({ kind: 'end' })
 })
 
-test('a line that was typed before a question was shown is no answer to it, also if nobody has read it', async () => {
-  const held = ['y\r', 'yes\r']
-  // Like a terminal, it hands over what it holds a moment after somebody asks for it.
+/** A terminal that holds these lines: it hands over each of them a moment after somebody asks for the next one. */
+function holding(held: string[]) {
   const stdin = new Readable({
     read() {
-      const line = held.shift()
-      if (line !== undefined) setImmediate(() => this.push(line))
+      setTimeout(() => {
+        const line = held.shift()
+        if (line !== undefined) this.push(line)
+      }, 20)
     },
   })
   const terminal = Object.assign(stdin, { isTTY: true, setRawMode: () => stdin }) as unknown as NodeJS.ReadStream
-  using prompt = new MessagePrompt(terminal, new TypedTerminal().screen.stream)
+  return { stdin, prompt: new MessagePrompt(terminal, new TypedTerminal().screen.stream) }
+}
+
+test('lines that were typed before a question was shown are no answer to it, also if nobody has read them', async () => {
+  const held = ['y\r', 'yes\r', 'yes\r']
+  const { stdin, prompt } = holding(held)
+  using _ = prompt
   await prompt.forgetTyped()
+  expect(held).toEqual([])
   const typed = prompt.next(new AbortController().signal)
   // What is held still would come before this.
   await new Promise((resolve) => setImmediate(resolve))
   await new Promise((resolve) => setImmediate(resolve))
   stdin.push('n\r')
   expect(await typed).toEqual({ kind: 'line', text: 'n' })
+})
+
+test('Ctrl+C that was typed before a question was shown interrupts the command all the same', async () => {
+  const kill = vi.spyOn(process, 'kill').mockReturnValue(true)
+  const { prompt } = holding(['y\r', '\u0003'])
+  using _ = prompt
+  await prompt.forgetTyped()
+  expect(kill.mock.calls).toEqual([[process.pid, 'SIGINT']])
 })
