@@ -6,6 +6,7 @@ import { changes, type Dump } from '../support/dump.ts'
 import { completion, runFailure } from '../support/hand-node.ts'
 import { gathered } from '../support/large-checks.ts'
 import { Place } from '../support/place.ts'
+import { resultOf } from '../support/turn/checks.ts'
 
 /** Checks that no read changes anything. */
 let after: (() => Promise<void>) | null = null
@@ -140,6 +141,21 @@ describe('workers', () => {
         node: 'node-a',
       },
     ])
+  })
+
+  test('workers show no result as waiting that was taken before one in front of it', async () => {
+    const status = await Place.open()
+    const { root } = await status.create()
+    const node = status.node()
+    const turn = await node.claim()
+    await turn.record({ inputsConsumed: 1, spawns: [1, 2].map((call) => status.child(root, call, `c${call}`)) })
+    for (const _ of [1, 2]) {
+      const child = await node.claim({ slot: 'other' })
+      await child.complete({ result: resultOf(child) })
+    }
+    await turn.record({ resultsConsumed: [1] })
+    await still(status)
+    expect(await status.inspect.workers([root])).toMatchObject([{ pending: { inbox: 0, results: 1, signals: 0 } }])
   })
 
   test('workers on no live node, or that run no more, name none', async () => {
