@@ -1,8 +1,10 @@
 /** F52: people steer sessions by chance in every way that there is, while nodes die, stand still and drain, and their network fails. */
 import assert from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
 import { connectInternal } from '../../../../src/client/client.ts'
 import type { Payment } from '../../../programs/node/chance-tools.ts'
 import type { Random } from '../../../support/fault/fault-settings.ts'
+import { FleetFollower } from '../../../support/fault/fleet-follower.ts'
 import { harmNetwork } from '../../../support/fault/harm-network.ts'
 import { harmNodes, untilStarted, type Way } from '../../../support/fault/harm-nodes.ts'
 import type { Harness, NodeSettings } from '../../../support/fault/harness.ts'
@@ -42,13 +44,17 @@ async function peopleStorm(stage: Stage, ms: number): Promise<number> {
   const start = (name: string) => untilStarted(() => harness.start(name, settings()))
   const nodes = await Promise.all(names.map(start))
   const people = new People(client, stage.random)
-  const [faults, cuts, acted] = await together(ms, (over) => [
+  const fleet = new FleetFollower(client, stage.random)
+  const [faults, cuts, acted, raised] = await together(ms, (over) => [
     harmNodes({ random: stage.random, nodes, ways, start }, over),
     harmNetwork({ harness, random: stage.random, proxies: [proxy, proxyOfPeople] }, over),
     people.act(peopleAtOnce, over),
+    raiseTwice({ people, random: stage.random, partitions, ms }, over),
   ])
   const refused = JSON.stringify(Object.fromEntries(people.refusals))
   stage.say(`${faults} faults of nodes, ${cuts} of the network; ${acted} acts, refused: ${refused}`)
+  stage.say(`${partitions} partitions, then ${raised}`)
+  await harness.client.partitions.list()
   const sessions = await allSessions(harness)
   await comeToRest(harness, people, sessions)
   stage.say(`all rests: ${sessions.length} sessions`)
@@ -58,6 +64,7 @@ async function peopleStorm(stage: Stage, ms: number): Promise<number> {
   const judge = (what: Promise<unknown>) => what.catch((error: Error) => broken.push(error.message))
   for (const said of people.said) await judge(judgeSaid(harness, said))
   for (const follower of people.followers) await judge(unlessPruned(follower.judge()))
+  await judge(fleet.judge(harness, raised))
   await judge((async () => judgePayments(harness, people))())
   await judge(judgeAwaited(people))
   await judge(judgeTold(harness, people))
@@ -69,6 +76,25 @@ async function peopleStorm(stage: Stage, ms: number): Promise<number> {
 function clock(random: Random): Pick<NodeSettings, 'preload'> {
   const off = [0, 0, 600_000, -600_000][Math.floor(4 * random())] as number
   return { preload: { program: wrongClock, env: { TROUPE_CLOCK_OFF_MS: String(off) } } }
+}
+
+interface Raise {
+  readonly people: People
+  readonly random: Random
+  readonly partitions: number
+  readonly ms: number
+}
+
+/** While all work. Resolves with how many partitions there are then. */
+async function raiseTwice({ people, random, partitions, ms }: Raise, over: AbortSignal): Promise<number> {
+  let now = partitions
+  for (let raises = 2; raises > 0; raises--) {
+    await pause(0.45 * ms * random(), undefined, { signal: over }).catch(() => {})
+    const to = now + 1 + Math.floor(2 * random())
+    await people.attempt('raise partitions', () => people.client.partitions.raise(to))
+    now = to
+  }
+  return now
 }
 
 async function allSessions({ client }: Harness): Promise<string[]> {
