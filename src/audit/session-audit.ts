@@ -100,7 +100,7 @@ async function auditGroup(
   return [...group.values()]
 }
 
-/** Parents and children, and senders and recipients, that are in different pictures. */
+/** Pairs of workers in different pictures: a parent and its child, or a sender and its recipient. */
 function relationsAcross(groups: readonly (readonly Seen[])[]): Map<string, string[]> {
   const groupOf = new Map(groups.flatMap((group, number) => group.map(({ picture }) => [picture.id, number] as const)))
   const found = new Map<string, string[]>()

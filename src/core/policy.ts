@@ -143,7 +143,7 @@ export const policy = {
   hookTextBytesMax: 10_240,
   /** How often in one run the hook `stop` may ask its model for more. */
   heldAnswers: 3,
-  /** How long a stopping node waits for the answers to its last calls of Redis. */
+  /** How long a stopping node waits for the answers to its last calls to Redis. */
   goodbyeMs: 3_000,
 
   retries: 3,

@@ -11,7 +11,7 @@ export type FailureClass = 'overloaded' | 'unavailable' | 'garbled' | 'refused' 
 /** What is known of an error. */
 export interface FailureFacts {
   readonly status: number | undefined
-  /** Types and codes of the error and of what the provider sent, in small letters. */
+  /** Types and codes of the error and of what the provider sent, in lower case. */
   readonly words: readonly string[]
   /** The names of the error and of its causes. */
   readonly names: readonly string[]

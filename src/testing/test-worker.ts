@@ -105,7 +105,7 @@ export interface TestRun<Result = unknown> {
   readonly reply: Result | undefined
   /** The failure of the run, or of the attempt. */
   readonly failure: Failure | null
-  /** The state afterwards; of an agent null. */
+  /** The state afterwards; null for an agent. */
   readonly state: unknown
   readonly spawns: readonly TestSpawn[]
   readonly sends: readonly { readonly to: string; readonly value: unknown }[]

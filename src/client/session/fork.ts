@@ -40,7 +40,7 @@ export async function forkSession(submission: Submission, sessionId: string, que
   if (cut.kind === 'finished')
     throw new ConflictError(
       'session_finished',
-      `session ${sessionId} is ${cut.state}: only a session that goes on is forked. troupe worker fork begins a conversation where one of its agents was.`,
+      `session ${sessionId} is ${cut.state}: only a session that goes on is forked. troupe worker fork begins a new conversation with the messages of one of its agents.`,
     )
   if (cut.kind !== 'ok') throw notForked(sessionId, cut)
   const isDryRun = query.dryRun === true || cut.workers[0]?.fields.copied === 'dry'
@@ -63,7 +63,7 @@ function keyOf(submission: Submission, sessionId: string, { dryRun, idempotencyK
 }
 
 function notForked(sessionId: string, cut: Exclude<CutAnswer, Cut | { kind: 'not_found' | 'finished' }>): Error {
-  const instead = 'troupe worker fork begins a conversation where one of its agents was.'
+  const instead = 'troupe worker fork begins a new conversation with the messages of one of its agents.'
   switch (cut.kind) {
     case 'too_many':
       return new LimitError(

@@ -71,7 +71,7 @@ export interface Sessions {
     options?: CreateOptions,
   ): Promise<Session<Result>>
   /**
-   * Creates many sessions with few calls of Redis. Each request has a result of its own, in the order of the requests: the session that `create`
+   * Creates many sessions with few calls to Redis. Each request has a result of its own, in the order of the requests: the session that `create`
    * would have resolved with, or the error that it would have thrown. A request that is refused stops no other.
    */
   createMany<Name extends string>(

@@ -153,7 +153,7 @@ function groupOf(mediaType: string): string {
   return mediaType.split('/', 1)[0] as string
 }
 
-/** What the adapter says about its refusal, in small letters. Null for any other error. */
+/** What the adapter says about its refusal, in lower case. Null for any other error. */
 function refusalOf(thrown: unknown): string | null {
   if (typeof thrown !== 'object' || thrown === null) return null
   const { name, message, functionality } = thrown as Record<string, unknown>
@@ -233,7 +233,7 @@ const otherNames = new Map([
   ['application/x-pdf', 'application/pdf'],
 ])
 
-/** The type in small letters, without parameters. A type that names only a form, such as `png`, gets the group of its block. */
+/** The type in lower case, without parameters. A type that names only a form, such as `png`, gets the group of its block. */
 function mediaTypeOf({ type, mediaType }: { readonly type: string; readonly mediaType: string }): string {
   const plain = (mediaType.split(';', 1)[0] as string).trim().toLowerCase()
   if (plain === '') return type === 'file' ? 'application/octet-stream' : type

@@ -95,7 +95,7 @@ class HandlerTurn {
     turn.whenCancelled(end, { waits: this.#definition.onCancel !== undefined })
     if (turn.assignment.purpose === 'cancelled') return turn.cancel()
     if (turn.assignment.purpose === 'poison') return this.#quarantine()
-    // This is reported even if children make the run look like one that uses tools.
+    // While it receives, this is its state, even if open children gave its run the state of tools that run.
     turn.report('ProcessingUserMessage')
     for (let steps = 0; !turn.over; ) {
       const position = turn.position
@@ -307,7 +307,7 @@ class HandlerTurn {
     }
   }
 
-  // The worker was started several times apart from others and never committed. Its next message goes to the dead letters with the evidence.
+  // The worker had several isolated starts and never committed. Its next message goes to the dead letters with the evidence.
   async #quarantine(): Promise<void> {
     const { assignment } = this.#turn
     const position = this.#turn.position

@@ -6,7 +6,7 @@
  *             call it again, under the same key. After it nobody calls it.
  * LAST-STEP-3 Whatever it does, the run ends as cancelled. An error that it throws, its time limit and a message that is refused are
  *             recorded with the end; then nothing of what it asked for is done.
- * LAST-STEP-4 If it ended its nodes as often as makes a message poison, it is not called again, and that is recorded as its failure.
+ * LAST-STEP-4 If it has ended as many nodes as make a message poison, it is not called again. Its failure says so.
  */
 import { thrownFields } from '../../core/code-place.ts'
 import type { HandlerDefinition } from '../../core/definition/define-worker.ts'

@@ -21,7 +21,7 @@ import type { Behaviour } from './kind.ts'
 export function gated(behaviour: Behaviour, definition: WorkerDefinition): Behaviour {
   if (!hasRunLimits(definition)) return behaviour
   return async (turn) => {
-    turn.gate.stand(turn.assignment.mail.inbox[0]?.order === undefined)
+    turn.gate.noteThere(turn.assignment.mail.inbox[0]?.order === undefined)
     await passGates(turn, definition)
     // A turn whose run must wait is over.
     if (turn.over === undefined) await behaviour(turn)

@@ -4,8 +4,8 @@
  * PERMIT-1 No model call, no tool call and no step of a handler begins once the turn ends or its lease is no longer trusted.
  * PERMIT-2 The outcome of a call is recorded only if the turn was not stopped in the meantime: the next turn decides by the record.
  * PERMIT-3 A turn that ends, drains, is paused, or has had its slice receives nothing more. A worker that could go on returns to its run queue.
- * PERMIT-4 A paused turn begins no model call, no tool call and no step of a handler. Calls and steps that run finish, and are recorded; what a running step
- *    takes is part of it (HANDLER-STEPS-4).
+ * PERMIT-4 A paused turn begins no model call, no tool call and no step of a handler. Calls and steps that run finish, and are recorded. A step
+ *    that a running step begins is part of it (HANDLER-STEPS-4).
  * PERMIT-5 Once a message has interrupted what a run does, no model call and no tool call begins until the run has received that message.
  *    Between runs it interrupts nothing: orders that stand before it are carried out.
  * PERMIT-6 A turn that drains begins no model call and no tool call either: its node would cut them off when its drain time is over. Calls that run finish.

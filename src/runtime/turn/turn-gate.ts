@@ -40,7 +40,7 @@ export class TurnGate {
   }
 
   /** Notes that the kind has gates. `isAsked`: the gate is asked about the next message. */
-  stand(isAsked: boolean): void {
+  noteThere(isAsked: boolean): void {
     this.#isThere = true
     this.#isAsked = isAsked
   }

@@ -83,8 +83,8 @@ export class TurnLive {
   }
 
   /**
-   * Returns a name for the model call that no other call of the worker has. A start that is not counted gives its epoch back; then the number of
-   * crashes tells it from the next one.
+   * Returns a name for the model call that no other call of the worker has. After a start that is not counted the next start has the same epoch, and
+   * one crash more.
    */
   beginRequest(request: LiveRequest): string {
     this.#request = request

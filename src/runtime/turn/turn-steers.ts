@@ -61,7 +61,7 @@ export class TurnSteers {
     return this.#waiting.find(({ position }) => !this.#read?.has(position))?.position ?? this.#known
   }
 
-  /** A call of the store that is made now gets an answer about this run, or about a later one. */
+  /** The run that the record shows. What the store answers to a call that is made now is about this run, or about a later one. */
   get recordedRun(): number {
     return this.#steps.recorded.run
   }
@@ -113,7 +113,7 @@ export class TurnSteers {
     else void this.#interruptIfFits(interrupting, this.#fits)
   }
 
-  /** Looks at these inputs before they end anything. The behaviour has not read them by that (TURN-STEERS-4). */
+  /** Looks at these inputs before they interrupt anything. They do not count as read by the behaviour (TURN-STEERS-4). */
   async #interruptIfFits(steers: readonly Steer[], fits: FitsKind): Promise<void> {
     const positions = steers.map(({ position }) => position)
     const fitting = await this.#turn.host.store

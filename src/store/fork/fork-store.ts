@@ -1,5 +1,5 @@
 /**
- * Duty: the calls of Redis that make a copy of a session: the cut, the keys of the copy, and its appearance.
+ * Duty: the calls to Redis that make a copy of a session: the cut, the keys of the copy, and its appearance.
  * FORK-STORE-1 Nothing of a copy is seen, and nothing of it stays, before `appear`.
  * FORK-STORE-2 A cut shows one moment, that of the last call: what earlier calls read is taken only if it still holds then.
  */

@@ -87,7 +87,7 @@ export class SessionCopy {
     if (keys <= most) return
     throw new LimitError(
       'step_too_big',
-      `session ${this.#note.from} has ${workers.length} workers, ${asks} open asks and ${blobs.length} blobs, which are ${keys} keys of Redis; a copy has ${most} at most, since one script lets all of it appear. Fork it when fewer asks are open; troupe worker fork begins a conversation where one of its agents was.`,
+      `session ${this.#note.from} has ${workers.length} workers, ${asks} open asks and ${blobs.length} blobs, which are ${keys} keys of Redis; a copy has ${most} at most, since one script lets all of it appear. Fork it when fewer asks are open; troupe worker fork begins a new conversation with the messages of one of its agents.`,
     )
   }
 

@@ -89,7 +89,7 @@ export class GuestStore {
     const [, worker = ''] = /^\S+ ([^:]+):/.exec(guest) ?? []
     const partition = partitionOf(worker)
     const place = this.#places[partition]
-    // A node that knows it tells of this run.
+    // This node does not know that partition yet. A node that does sends the word.
     if (place === undefined) return { standing: 'later', partition, wakeups: parseWakeups('') } as const
     const [standing, wakeups] = await place.caller.call(
       guestScript,
@@ -129,7 +129,7 @@ export function newsOf(flat: unknown): readonly GuestNews[] {
   return news
 }
 
-/** The gates of a guest that are known by name and number. */
+/** The gates of a guest of which both the id and the number are known. */
 function gatesWith(guest: string, [runsMost, rateMost, perMs]: readonly string[]): Omit<GateOrder, 'key'>[] {
   const [, , runs = '-', rate = '-'] = guest.split(' ')
   return [

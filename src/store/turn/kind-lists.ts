@@ -1,5 +1,5 @@
 /**
- * Duty: the kinds of a node, as its claims name them: a claim of a node of a thousand kinds is no longer than others.
+ * Duty: the kinds of a node, as its claims name them: the claims of a node with a thousand kinds are as short as others.
  * KIND-LISTS-1 A list that is short goes with each claim. A longer one has a name that follows from it, and Redis keeps it for a day after it was
  *    last sent whole. It is sent whole every few seconds, so that a Redis that lost it has it again.
  */

@@ -66,7 +66,7 @@ interface Waiting extends CommitArgs {
 const firstText = 2
 /** About how many bytes the fields of a commit take in the header. */
 const fieldsBytes = 400
-/** What the parts of a commit cost Redis beside their texts, as the bytes that cost as much: commits that have many of them share no script. */
+/** What the parts of a commit cost Redis beside their texts, in bytes of text. So commits with many parts share no script. */
 function partBytes({ spawns, sends, asks, withdraws, timers }: CommitRequest): number {
   return 400 * spawns.length + 1_000 * sends.length + 500 * (asks.length + withdraws.length) + 250 * timers.length
 }

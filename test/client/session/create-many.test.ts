@@ -1,4 +1,4 @@
-/** `sessions.createMany`: many sessions with few calls of Redis, and a result for each order. */
+/** `sessions.createMany`: many sessions with few calls to Redis, and a result for each order. */
 import { expect, test } from 'vitest'
 import { connectInternal } from '../../../src/client/client.ts'
 import type { CreateSession } from '../../../src/client/submission/submission.ts'

@@ -29,7 +29,7 @@ export function addForkCommand(group: Command): void {
     details: `Histories, mailboxes, children, timers, asks, limits and usage are copied as they
 are at one moment, under new ids. The session is not held up. Ids within texts
 and states stay those of the first session.
-troupe worker fork begins a conversation where any of its agents was.`,
+troupe worker fork begins a new conversation with the messages of one of its agents.`,
     answer: async (troupe, { id, flags: { dryRun = false, at, key } }) => {
       if (at !== undefined && dryRun)
         throw new ConfigError('--dry-run is of a whole copy, and --at of one conversation: leave one of them out.')

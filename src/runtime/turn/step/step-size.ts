@@ -32,8 +32,9 @@ export interface Size {
 export function sizeOf({ spawns, sends, timers, asks, withdraws = [] }: Parts, bytes: number): Size {
   const askCount = asks.length + withdraws.length
   const count = timers.length + spawns.length + sends.length + askCount
-  const children = timers.length * weights.timer + spawns.length * weights.spawn
-  return { count, weight: children + sends.length * weights.send + askCount * weights.ask, bytes }
+  const weight =
+    timers.length * weights.timer + spawns.length * weights.spawn + sends.length * weights.send + askCount * weights.ask
+  return { count, weight, bytes }
 }
 
 /** With so many more of this part. */
@@ -41,7 +42,7 @@ export function withMore({ count, weight, bytes }: Size, part: Part, more = 1): 
   return { count: count + more, weight: weight + more * weights[part], bytes }
 }
 
-/** The bytes of a small value are no burden beside what writes it. */
+/** So many bytes of each part are free: they cost Redis little beside the part itself. */
 const smallBytes = 100
 
 /** Is so much within the limit of one commit? */

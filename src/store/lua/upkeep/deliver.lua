@@ -33,7 +33,7 @@ local refusedField = header.from .. ' refused'
 local known = redis.call('HMGET', receivedKey, header.from, refusedField)
 checkCount(receivedKey, header.from, known[1] or '0')
 local last = tonumber(known[1] or '0')
--- Refused before, and perhaps not told of yet. What stood before the first of these mails was taken out, and told of.
+-- Mails that were refused before. Those in front of the first of these mails have left the outbox, and were told of; the others perhaps not yet.
 local first = #mails > 0 and mails[1].number or 0
 for number, why in string.gmatch(known[2] or '', '(%d+) ([%l_]+)') do
   if tonumber(number) >= first then -- guard: no more refused mails are remembered than stand in an outbox

@@ -136,7 +136,7 @@ local function bringNear(set, aheadMs)
 end
 
 -- Nobody can tell how far ahead a timer may be, or the time at which a gate opens. So those that were set before the clock was set back move by as
--- much: none waits longer than it should. Timers up to the highest time that was seen were set since then.
+-- much: none waits longer than it should. Those that are due by the highest time that was seen were set since then, and stay.
 local function moveWithClock(set, highest)
   local moved = 0
   if not pcall(checkSort, 'zset', set) then return 0 end

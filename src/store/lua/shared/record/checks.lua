@@ -168,7 +168,7 @@ local function checkRecord(recordKey, record)
   if record.limits and not string.find(record.limits, limitsForm) then throwDamage('field limits of ' .. recordKey .. ' should be one number for each limit') end
 end
 
--- A field that is counted up; absent: 0. It must have the form that Redis writes: Redis counts up no number that begins with a zero or is too large.
+-- A field that is counted up; absent: 0. It must have the form that Redis writes: Redis does not increment a number that begins with a zero or is too large.
 local function checkCount(hashKey, name, text)
   local count = tonumber(text or 0)
   if not isWhole(count) or string.format('%.0f', count) ~= (text or '0') then -- guard: a pruning is whole even if Redis cannot count up

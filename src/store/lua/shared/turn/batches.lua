@@ -24,7 +24,7 @@ local function bytesOfAssignment(reply)
   return bytes
 end
 
--- What the commits of the script have cost, as the bytes that cost as much: the header grows with the number of their parts.
+-- What the commits of the script have cost, in bytes of text. A byte of the header counts as 16, since the header grows with the number of their parts.
 local function bytesOfCommits(texts)
   local bytes = 16 * #texts[1]
   for index = 2, #texts do bytes = bytes + #texts[index] end

@@ -20,10 +20,10 @@ local function readLane(laneKey, most, count)
   return mails, true
 end
 
--- All results that have come. Children that have none are few (hardSessionLimits.children), but where a kind starts its children one after the other
--- (childrenAtOnce) results may be as many as the session has workers: only who raises that limit has a lane of many MiB. Large ones stand beside the lane. Of these as
--- many take the places of their heads as fit, at least one, in the order of the calls, in which the parent takes them; the next claim brings others.
--- Also returns their places in this list; false: there is none.
+-- All results that have come. A run awaits a limited number of children (hardSessionLimits.children), but with childrenAtOnce as many as its session has
+-- workers: then the lane may have many MiB. Large results stand beside the lane, which has their heads. As many as fit, and at least one, replace
+-- their heads here, in the order of the calls, in which the parent receives them; the next claim brings others. Also returns the places of these in the
+-- list; false: there is none.
 local function readResults(recordKey, most)
   local results, calls, places, bytes = redis.call('LRANGE', recordKey .. laneKeys.results, 0, -1), {}, {}, 0
   for index = 1, #results do
@@ -129,7 +129,7 @@ local function isChildless(claim, record)
   return from and (record.pendingCalls or atStart.pendingCalls) == '' and place and place > from -- guard: a worker with children is not started again, whatever its kind spawns by now
 end
 
--- Of a worker whose last turn could not commit: is there a key or a field that a commit of it could not write to, or count with? Then the worker is
+-- Checks a worker whose last turn could not commit. If a commit of it could not write to one of its keys, or count with one of its fields, the worker is
 -- not to blame. This script does not know to whom the worker sends, and a damaged recipient refuses its mail by itself; but its result goes to its
 -- parent. A worker without children writes nothing about children into its session.
 local function checkWritten(tag, id, record, cancelCount, spent, childless)

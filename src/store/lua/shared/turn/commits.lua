@@ -181,7 +181,7 @@ local function lookAtAll(turn)
   turn.ofRoot[#turn.ofRoot + 1] = '0'
 end
 
--- Cancels children whose results nobody waits for any more, although the run goes on. What they report is dropped with it.
+-- Cancels children whose results nobody waits for any more, although the run goes on. A result that still comes changes nothing (RESULT-1).
 local function writeCancels(tag, turn)
   local cancels, base = turn.commit.cancels, sessionKey(tag, turn.session)
   if #cancels == 0 then return end
@@ -240,7 +240,7 @@ local function writeTurnEnd(tag, turn, batch)
   local worker, open, wait, outcome = commit.worker, commit.open, commit.wait, commit.outcome
   local results, inboxLeft = turn.results, turn.inboxLeft
   local again = false
-  -- The turn began no run after the last one.
+  -- The field onCancel already names the next run, which this turn did not begin.
   if wait == 'any' and not (open or outcome) and awaitsLastStep(record) then change(turn, 'onCancel', digits(tonumber(turn.run) - 1)) end -- guard: a run that has not begun gets no last step
   if hit == 'whole' then
     -- The worker was cancelled for good: its mail is kept for reading, and nothing of it runs again.
@@ -279,7 +279,7 @@ local function writeTurnEnd(tag, turn, batch)
     ofRoot[#ofRoot + 1] = 'turnUs'
     ofRoot[#ofRoot + 1] = average
   end
-  -- The next epoch is as far from that of this commit as there are starts without one.
+  -- Starts without a commit are the difference between the epochs of the token and of the last commit: those that stay counted stay in the token.
   change(turn, 'token', turn.startsKept > 0 and digits(epochOf(record) + turn.startsKept) .. ':' or atStart.token)
   change(turn, 'wait', wait) -- guard: the record says what a turn that ended waits for
   batch.ended[#batch.ended + 1] = worker

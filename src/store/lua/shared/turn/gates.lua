@@ -7,8 +7,8 @@ run is `in`, waits at `runs` or at `rate`, or is `out`. Who waits has the wait `
 -- The gates of all partitions are in the first one. A run of another partition is a guest there: "<kind> <worker>:<version> <id of runs> <id of rate>",
 -- with the number of commits at which it asked, so that no later run of the worker is taken for it. The guest is a member of the sets of its gates, and
 -- its record has the version behind its gates. Each partition keeps the guest in its T:gates, with the time of its next word to the other one. The guest's
--- own partition keeps it from its question until the first one knows that the run is over; the first one, behind "> ", from when the run may begin until the
--- guest's partition knows that. A word may be lost, come twice, or come late: whoever gets it answers by what its own records say. A guest that waits has
+-- own partition keeps it from the time it asks until the first partition knows that the run is over. The first partition keeps it, behind "> ", from the time
+-- the run may begin until the guest's partition knows that. A word may be lost, come twice, or come late: whoever gets it answers by what its own records say. A guest that waits has
 -- the numbers of its gates in the field `gateNumbers`, "<most of runs> <most of rate> <perMs>", with - for none: the first partition may lose its gate.
 
 -- How often a sweep looks at a gate at which nothing else is due: then it removes runs that are not in progress any more, whatever became of them.
@@ -114,7 +114,7 @@ local function writeNumbers(gates)
   end
 end
 
--- Gives a gate that has gone the numbers that the other one, at which somebody waits, has of it.
+-- If the other gate has gone, it gets its numbers back from this one, at which somebody waits and which keeps them, too.
 local function bringNumbersBack(key, otherKey)
   if redis.call('HEXISTS', otherKey, 'most') == 1 then return end
   local field = redis.call('HMGET', key, 'most', 'perMs', 'otherMost', 'otherPerMs')
@@ -295,7 +295,7 @@ local function closedAmong(at, now, isOfAncestors)
   return closed, opens
 end
 
--- How a guest stands by its record: in, waits or out; later: it has not said yet, and it may come.
+-- How a guest stands by its record: in, waits or out; later: the record does not say yet, and the guest may still come.
 local function standingOf(tag, guest)
   local field = readFields(workerKey(tag, guest.worker), 'gates', 'status', 'commit', 'wait')
   local own = readGates(field[1] or nil)
