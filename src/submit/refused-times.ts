@@ -4,6 +4,10 @@
  * REFUSED-1 A process that dies forgets them: a job that ends its nodes is excused only for the times that another process saw.
  */
 
+/** Redis 6.2 wraps such an error of a script. The last words are those of a user who lost the right to write. */
+const takesNoWrites =
+  /(?:^|: -)(?:OOM|READONLY|LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MISCONF|NOREPLICAS|NOAUTH|NOPERM)\b|The user executing the script|ACL failure in script/
+
 /** BullMQ's worker asks Redis more often than this: refusals that are further apart are of different times. */
 const apartMs = 20_000
 const keptMost = 100
@@ -12,9 +16,9 @@ export class RefusedTimes {
   /** When each of them was noticed last, in ms since 1970. */
   readonly #lasts: number[] = []
 
-  /** Only errors of Redis itself count: BullMQ has errors of its own. */
+  /** Only a Redis that takes no writes counts. Any other error, such as that of a damaged key, may be due to the job itself. */
   note(error: unknown, now = Date.now()): void {
-    if (!(error instanceof Error) || error.name !== 'ReplyError') return
+    if (!(error instanceof Error) || error.name !== 'ReplyError' || !takesNoWrites.test(error.message)) return
     const goesOn = now - (this.#lasts.at(-1) ?? Number.NEGATIVE_INFINITY) <= apartMs
     if (goesOn) this.#lasts.pop()
     this.#lasts.push(now)
