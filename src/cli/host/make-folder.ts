@@ -4,12 +4,17 @@ import { dirname } from 'node:path'
 
 export async function makeFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder)
+    await makeOne(folder)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') return
-    if (code !== 'ENOENT' || dirname(folder) === folder) throw error
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(folder) === folder) throw error
     await makeFolder(dirname(folder))
-    await mkdir(folder)
+    await makeOne(folder)
   }
+}
+
+/** Somebody else may have made it by now. */
+async function makeOne(folder: string): Promise<void> {
+  await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
 }
