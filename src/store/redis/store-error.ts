@@ -128,7 +128,7 @@ function adviceFor(code: string): string {
     case 'TRYAGAIN':
       return 'A slot of the cluster is on its way to another server.'
     case 'CLUSTERDOWN':
-      return 'A part of the cluster is away: see `redis-cli --cluster check`.'
+      return 'A part of the cluster is away: `troupe doctor` names the servers that do not answer.'
     case 'MISCONF':
       return 'It cannot save to disk: free some space, or see its log.'
     default:

@@ -49,7 +49,10 @@ describe('storeError', () => {
       /A slot of the cluster is on its way to another server\. Nothing was written\.$/,
     ],
     ['BUSY Redis is busy running a script.', /Try again\. Nothing was written\.$/],
-    ['CLUSTERDOWN The cluster is down', /see `redis-cli --cluster check`\. Nothing was written\.$/],
+    [
+      'CLUSTERDOWN The cluster is down',
+      /`troupe doctor` names the servers that do not answer\. Nothing was written\.$/,
+    ],
     ['NOREPLICAS Not enough good replicas to write.', /min-replicas-to-write\): start them, .* Nothing was written\.$/],
   ])('%s is a refusal that may pass, with what to do', (text, advice) => {
     for (const message of phrasings(text)) {
