@@ -117,6 +117,9 @@ function readTokensAgain(api: Api, config: Config, file: string | undefined, log
       logger.info({ tokens: entries.length }, 'the token file was read again')
     })
     .catch((error: unknown) =>
-      logger.error({ error: String(error) }, 'the token file was not read: the tokens before hold'),
+      logger.error(
+        { error: String(error) },
+        'the token file was not read: the tokens before hold. Remove each with `troupe token remove`, or end this server, to lock out whoever has them',
+      ),
     )
 }
