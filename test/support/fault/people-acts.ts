@@ -34,9 +34,10 @@ export const acts: readonly [KnownAct, ...KnownAct[]] = [
   act('expand', 1, (people) => people.worker().expand()),
   act('push', 2, (people) => people.worker().push(chat.user('pushed'))),
   act('run', 2, (people) => people.worker().run()),
-  act('compact', 2, (people) => unlessPaused(people.worker().compact())),
+  act('compact', 2, (people) => unlessPaused(people, 'compact', people.worker().compact())),
   act('configure', 2, (people) => {
-    return unlessPaused(people.worker().configure({ settings: { temperature: people.random() } }))
+    const order = people.worker().configure({ settings: { temperature: people.random() } })
+    return unlessPaused(people, 'configure', order)
   }),
   act('close', 1, (people) => people.session().close()),
   act('answer', 8, answerSome),
@@ -140,10 +141,13 @@ async function branch(people: People): Promise<void> {
   people.know(await people.client.sessions.fork(worker, { ...at, ...input }), worker.kind)
 }
 
-/** An order waits as long as its session is paused. People do not. */
-async function unlessPaused(order: Promise<unknown>): Promise<void> {
-  order.catch(() => {})
-  await Promise.race([order, pause(5_000, undefined, { ref: false })])
+/** An order waits as long as its session is paused. People do not, but learn what comes of it later. */
+async function unlessPaused(people: People, name: string, order: Promise<unknown>): Promise<void> {
+  const noted = order.then(
+    () => {},
+    (error: unknown) => people.noteFailure(name, error),
+  )
+  await Promise.race([noted, pause(5_000, undefined, { ref: false })])
 }
 
 async function answerSome(people: People): Promise<void> {

@@ -91,11 +91,16 @@ export class People {
     try {
       return await returned(act(), calledMsMax)
     } catch (error) {
-      if (refusals.some((refusal) => error instanceof refusal))
-        this.refusals.set(name, (this.refusals.get(name) ?? 0) + 1)
-      else this.complaints.add(`${name}: ${error instanceof Error ? error.stack : String(error)}`)
+      this.noteFailure(name, error)
       return undefined
     }
+  }
+
+  /** What a call threw is a refusal, or a complaint. */
+  noteFailure(name: string, error: unknown): void {
+    if (refusals.some((refusal) => error instanceof refusal))
+      this.refusals.set(name, (this.refusals.get(name) ?? 0) + 1)
+    else this.complaints.add(`${name}: ${error instanceof Error ? error.stack : String(error)}`)
   }
 
   below(most: number): number {
