@@ -119,7 +119,7 @@ function readTokensAgain(api: Api, config: Config, file: string | undefined, log
     .catch((error: unknown) =>
       logger.error(
         { error: String(error) },
-        'the token file was not read: the tokens before hold. Remove each with `troupe token remove`, or end this server, to lock out whoever has them',
+        'the token file was not read: the tokens before hold. Put the file right and take a token back with `troupe token remove`, or end this server to lock out everybody',
       ),
     )
 }
