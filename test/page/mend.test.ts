@@ -89,7 +89,7 @@ test(
 )
 
 test(
-  'a browser whose clock is an hour ahead shows what happens in a session',
+  'a browser whose clock is an hour ahead shows what happens in a session, and how long ago it was',
   inBrowser(async (page) => {
     await page.addInitScript(() => {
       const now = Date.now
@@ -101,6 +101,9 @@ test(
     const line = page.locator('.event-lines').getByText('asks: How many?').first()
     await line.waitFor()
     expect(await line.isVisible()).toBe(true)
+    await page.goto(rig.url('approvals'))
+    const age = page.getByText(/^asked .* ago/).locator('time')
+    expect(await age.first().textContent()).toMatch(/^\d+s$/)
     await page.goto('about:blank')
   }),
 )

@@ -3,6 +3,7 @@
  * LIVENESS-1 Stale means that the last request failed; what is shown then is as old as the last answer.
  */
 import { newStore, useStore } from '../store.ts'
+import { serverTimeNow } from './server-time.ts'
 
 export type Liveness =
   | { readonly state: 'live' }
@@ -28,7 +29,7 @@ function update(): void {
 }
 
 export function noteAnswer(): void {
-  lastAnswer = Date.now()
+  lastAnswer = serverTimeNow(Date.now())
   isSilent = false
   update()
 }

@@ -1,4 +1,5 @@
-/** Duty: give the present time to all ages on the page: one clock, which stands still while the page is hidden. */
+/** Duty: give the present time of the server to all ages on the page: one clock, which stands still while the page is hidden. */
+import { serverTimeNow } from '../api/server-time.ts'
 import { newStore, useStore } from '../store.ts'
 
 const now = newStore(Date.now())
@@ -8,5 +9,5 @@ setInterval(() => {
 }, 1_000)
 
 export function useNow(): number {
-  return useStore(now)
+  return serverTimeNow(useStore(now))
 }

@@ -5,6 +5,7 @@ import { count } from '../../../cli/view/amounts.ts'
 import { formatMoment } from '../../../cli/view/duration.ts'
 import type { Webhook } from '../../../client/webhook/webhook.ts'
 import { useWebhook } from '../../api/queries.ts'
+import { useNow } from '../../app/clock.ts'
 import { useTitle } from '../../app/title.tsx'
 import { type Fact, Facts } from '../../parts/list/facts.tsx'
 import { Waiting } from '../../parts/state/empty.tsx'
@@ -39,6 +40,7 @@ export function WebhookScreen(): ReactNode {
 
 function Endpoint({ webhook }: { readonly webhook: Webhook }): ReactNode {
   const { id, url, state, failing, previousSecretUntil } = webhook
+  const now = useNow()
   return (
     <>
       <div className="box-head">
@@ -66,7 +68,7 @@ function Endpoint({ webhook }: { readonly webhook: Webhook }): ReactNode {
           <p className="muted">It is told of nothing until somebody enables it, also not later of what happens now.</p>
         )}
         <WebhookFacts webhook={webhook} />
-        {previousSecretUntil !== null && previousSecretUntil > Date.now() && (
+        {previousSecretUntil !== null && previousSecretUntil > now && (
           <p className="muted">Its former secret is good until {formatMoment(previousSecretUntil)}.</p>
         )}
       </div>
