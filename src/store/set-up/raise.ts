@@ -7,7 +7,8 @@
  * RAISE-4 Nodes that run look for it when the version of the register of kinds changes, which they read with each sweep: the raise changes it. Clients look
  *     every few seconds, and when they are refused.
  * RAISE-5 What was paused, resumed or made to listen since the new partitions were prepared, by somebody who knew the old number, is brought to them after
- *     the new number was published. Who does it later knows the new number.
+ *     the new number was published. Who does it later knows the new number. Until it was brought, `unsettled` of the first partition has the pause that
+ *     the new partitions were prepared with: the next raise, also to the same number, brings it first.
  */
 import { ConfigError } from '../../core/errors.ts'
 import { partitionsMax } from '../../core/ids.ts'
@@ -33,7 +34,9 @@ export async function raisePartitions(
   const doing = <T>(what: () => Promise<T>) => guarded('raising the number of partitions', what, deadlineMs)
   const from = Number(await doing(() => first.hget(meta, 'partitions')))
   refuse(namespace, from, to)
-  if (from === to) return from
+  const isSettled = (await doing(() => first.hexists(meta, 'unsettled'))) === 0
+  const before = isSettled ? from : await settle(first, meta, new Places(connections, namespace, from).all, deadlineMs)
+  if (from === to) return before
   // Everything that the servers must allow is checked before anything is written.
   await checkEach(connections, namespace, to, deadlineMs)
   await doing(() => begin(first, meta, to))
@@ -43,9 +46,18 @@ export async function raisePartitions(
   for (const place of fresh) await doing(() => prepare(place, to, note))
   await listen(places, from, deadlineMs)
   for (const { redis, keys } of places.slice(1, from)) await doing(() => redis.hset(keys.meta, 'partitions', to))
-  await doing(() => tell(first, meta, from, to))
-  await doing(() => settle(first, meta, fresh, note))
+  await doing(() => tell(first, meta, from, to, note))
+  return settle(first, meta, places, deadlineMs)
+}
+
+/** Ends the last raise (RAISE-5). `places`: all that there are now. Returns how many there were before. */
+async function settle(first: Redis, meta: string, places: readonly OpenPlace[], deadlineMs: number): Promise<number> {
+  const doing = <T>(what: () => Promise<T>) => guarded('settling new partitions', what, deadlineMs)
+  const from = (await doing(() => earlierPartitions(first, meta))).at(-1)?.partitions ?? places.length
+  const note = (await doing(() => first.hget(meta, 'unsettled'))) || null
+  await doing(() => settlePause(first, meta, places.slice(from), note))
   await listen(places, from, deadlineMs)
+  await doing(() => first.hdel(meta, 'unsettled'))
   return from
 }
 
@@ -93,7 +105,12 @@ async function prepare({ redis, keys }: OpenPlace, to: number, note: string | nu
 }
 
 /** A pause that changed since the new partitions were prepared (RAISE-5). `note`: the pause that they have; null: none. */
-async function settle(first: Redis, meta: string, fresh: readonly OpenPlace[], note: string | null): Promise<void> {
+async function settlePause(
+  first: Redis,
+  meta: string,
+  fresh: readonly OpenPlace[],
+  note: string | null,
+): Promise<void> {
   for (let before = note; ; ) {
     const now = await first.hget(meta, 'paused')
     if (now === before) return
@@ -115,11 +132,12 @@ async function listen(places: readonly OpenPlace[], from: number, deadlineMs: nu
     for (const { partition } of places.slice(from)) await store.listen(id, true, partition)
 }
 
-async function tell(first: Redis, meta: string, from: number, to: number): Promise<void> {
+async function tell(first: Redis, meta: string, from: number, to: number, note: string | null): Promise<void> {
   const [[seconds], [raised, version]] = await Promise.all([first.time(), first.hmget(meta, 'raised', 'kinds')])
   const all = `${raised ? `${raised} ` : ''}${from}:${Number(seconds) * 1_000}`
   // RAISE-4: no earlier version is as high, whether it was counted or began with a time.
   const kinds = Math.max(Number(version) || 0, Number(seconds) * 1_000) + 1
-  const results = await first.multi().hset(meta, { partitions: to, raised: all, kinds }).hdel(meta, 'raising').exec()
+  const told = { partitions: to, raised: all, kinds, unsettled: note ?? '' }
+  const results = await first.multi().hset(meta, told).hdel(meta, 'raising').exec()
   for (const [error] of results ?? []) if (error) throw error
 }

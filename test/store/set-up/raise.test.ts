@@ -6,6 +6,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { partitionOf, partitionOfKey } from '../../../src/core/ids.ts'
 import { endpointKeys, partitionKeys, tagOf } from '../../../src/store/keys.ts'
 import { Connections } from '../../../src/store/redis/connections.ts'
+import type { Redis } from '../../../src/store/redis/redis.ts'
 import { raisePartitions } from '../../../src/store/set-up/raise.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
@@ -95,17 +96,23 @@ test('a pause of all sessions and endpoints hold in new partitions too', async (
 })
 
 /** Raises the number to 3, and makes this call just before the new number is published. */
-async function raiseWhile({ redisUrl, namespace }: TestTroupe, call: () => Promise<unknown>): Promise<void> {
+async function raiseWhile(
+  { redisUrl, namespace }: TestTroupe,
+  call: (first: Redis) => Promise<unknown>,
+): Promise<void> {
   const connections = await Connections.open(redisUrl, { deadlineMs: 5_000 })
   const first = connections.at(tagOf(namespace, 0))
   const time = first.time.bind(first)
   first.time = async () => {
     first.time = time
-    await call()
+    await call(first)
     return time()
   }
-  await raisePartitions(connections, namespace, 3, 5_000)
-  connections.end()
+  try {
+    await raisePartitions(connections, namespace, 3, 5_000)
+  } finally {
+    connections.end()
+  }
 }
 
 test('a pause, its end and an endpoint that come while the number is raised hold in new partitions too (RAISE-5)', async () => {
@@ -123,6 +130,26 @@ test('a pause, its end and an endpoint that come while the number is raised hold
       expect(await redis.hexists(partitionKeys(tag).meta, 'paused')).toBe(isPaused ? 1 : 0)
       expect(await redis.zrange(endpointKeys(tag).since, 0, '-1')).toEqual(endpoints)
     }
+  }
+})
+
+test('a raise that died after it told the new number is settled by the same raise, or by the next one (RAISE-5)', async () => {
+  for (const to of [3, 4]) {
+    await using troupe = await TestTroupe.connect()
+    const { client, redis, namespace } = troupe
+    const died = raiseWhile(troupe, async (first) => {
+      await client.pause('while')
+      first.hget = () => Promise.reject(new Error('it dies'))
+    })
+    await expect(died).rejects.toThrow(/it dies/)
+    const pauses = () =>
+      Promise.all([1, 2].map((partition) => redis.hexists(partitionKeys(tagOf(namespace, partition)).meta, 'paused')))
+    expect(await pauses()).toEqual([0, 0])
+    expect(await client.partitions.raise(to)).toBe(to === 3 ? 1 : 3)
+    expect(await pauses()).toEqual([1, 1])
+    await client.resume()
+    expect(await client.partitions.raise(to)).toBe(to)
+    expect(await pauses()).toEqual([0, 0])
   }
 })
 
