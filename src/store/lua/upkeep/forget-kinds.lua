@@ -34,17 +34,13 @@ for index = 2, #lines, 2 do
   noteHosted('kind ', kinds or '')
 end
 
-local known, kinds, names = {}, redis.call('HKEYS', kindsKey), redis.call('SMEMBERS', poolsKey)
-for index = 1, #kinds do known['kind ' .. kinds[index]] = true end
-for index = 1, #names do known['pool ' .. names[index]] = true end
-local since, due = {}, {}
-local former = redis.call('ZRANGE', formerKey, 0, -1, 'WITHSCORES')
--- Those that waited longest come first; those of the same time are always in the same order.
-for index = 1, #former, 2 do
-  local name = former[index]
-  since[name] = tonumber(former[index + 1])
-  if known[name] and not hosted[name] and now - since[name] >= forgottenMs then due[#due + 1] = name end -- guard: a kind is remembered for long after its last node
+-- What is hosted again is forgotten here. What takes no room is written first. There may be thousands of names, so they go together.
+local function inParts(command, list)
+  for from = 1, #list, 1000 do redis.call(command, formerKey, unpack(list, from, math.min(from + 999, #list))) end
 end
+local again = {}
+for name in pairs(hosted) do again[#again + 1] = name end
+inParts('ZREM', again) -- guard: a kind that is hosted again is remembered anew
 
 -- The kinds of the workers in a run queue; nil if it is too long to be looked through, or cannot be read.
 local queuedMost, queuedIn = 500, {}
@@ -68,11 +64,13 @@ local function waitsIn(pool, kind)
   return not queued or queued[kind] or redis.call('EXISTS', kindQueueKey(tag, pool, kind)) == 1
 end
 
--- Which pools have a kind; read once somebody asks.
-local homes
+-- Which pools have a kind; read once somebody asks. Of very many kinds nobody knows.
+local kindsMost, homes = 2000, nil
 local function hasKinds(pool)
+  if redis.call('HLEN', kindsKey) > kindsMost then return true end -- guard: a pool is forgotten only where all kinds can be looked at
   if not homes then
     homes = {}
+    local kinds = redis.call('HKEYS', kindsKey)
     for from = 1, #kinds, 500 do
       local some = redis.call('HMGET', kindsKey, unpack(kinds, from, math.min(from + 499, #kinds)))
       for index = 1, #some do homes[string.match(some[index] or '', '^%S+') or ''] = true end
@@ -90,24 +88,17 @@ local function mayGo(sort, name)
   -- Whoever queues a worker registers its pool anew.
   return not hasKinds(name) and redis.call('EXISTS', tag .. ':run:' .. name, tag .. ':kind-queues:' .. name, tag .. ':wakeups:' .. name, tag .. ':busy:' .. name) == 0 -- guard: a pool stays while it has kinds or work
 end
-for index = 1, math.min(#due, most) do
-  local sort, name = string.match(due[index], '^(%a+) (.*)$')
+-- Those that waited longest come first; those of the same time are always in the same order.
+local due, gone = redis.call('ZRANGEBYSCORE', formerKey, '-inf', digits(now - forgottenMs), 'LIMIT', 0, most), {} -- guard: a kind is remembered for long after its last node
+for index = 1, #due do
+  local sort, name = string.match(due[index], '^(%a*) ?(.*)$')
   if mayGo(sort, name) then
-    local gone = sort == 'kind' and goneKinds or gonePools
-    gone[#gone + 1] = name
-    known[due[index]] = nil
+    local names = sort == 'kind' and goneKinds or gonePools
+    names[#names + 1], gone[#gone + 1] = name, due[index]
   end
 end
 
--- What takes no room is written first. There may be thousands of names, so they go together.
-local function inParts(command, list)
-  for from = 1, #list, 1000 do redis.call(command, formerKey, unpack(list, from, math.min(from + 999, #list))) end
-end
-local again, new = {}, {}
-for name in pairs(since) do
-  if not known[name] or hosted[name] then again[#again + 1] = name end
-end
-inParts('ZREM', again) -- guard: a kind that is hosted again is remembered anew
+inParts('ZREM', gone)
 for index = 1, #goneKinds do redis.call('HDEL', kindsKey, goneKinds[index]) end
 for index = 1, #gonePools do
   redis.call('SREM', poolsKey, gonePools[index])
@@ -116,11 +107,15 @@ end
 if #goneKinds > 0 then redis.pcall('HINCRBY', metaKey, 'kinds', 1) end -- guard: nodes learn that a kind was forgotten
 redis.call('HDEL', metaKey, 'formerAt')
 redis.call('HSET', metaKey, 'formerAt', digits(now))
--- If very many have just lost their last node, the next calls note the others.
-local notedMost = 1000
-for name in pairs(known) do
-  if #new >= 2 * notedMost then break end
-  if not hosted[name] and not since[name] then new[#new + 1], new[#new + 2] = digits(now), name end
+-- Of very many kinds it looks at some, others each time: a kind is forgotten so long after its last node that an hour more changes nothing.
+local looksMost, new = 1000, {}
+local function noteFormer(sort, names)
+  for index = 1, #names do
+    local name = sort .. names[index]
+    if not hosted[name] then new[#new + 1], new[#new + 2] = digits(now), name end
+  end
 end
-inParts('ZADD', new)
+noteFormer('kind ', redis.call('HRANDFIELD', kindsKey, looksMost) or {})
+noteFormer('pool ', redis.call('SRANDMEMBER', poolsKey, looksMost))
+for from = 1, #new, 1000 do redis.call('ZADD', formerKey, 'NX', unpack(new, from, math.min(from + 999, #new))) end
 return { goneKinds, gonePools }

@@ -188,6 +188,17 @@ export async function aPoolStaysWhileItHasKindsOrWork(place: Place): Promise<voi
   expect(await redis.smembers(keys.pools)).toContain('gpu')
 }
 
+export async function aPoolStaysAmongVeryManyKinds(place: Place): Promise<void> {
+  const upkeep = await formerKinds(place)
+  await longAgo(place)
+  await upkeep.forgetKinds()
+  const { redis, keys } = place
+  const many = Array.from({ length: 2_001 }, (_, index) => [`kind-${index}`, 'default {}'] as const)
+  await redis.hset(keys.kinds, ...many.flat())
+  expect((await upkeep.forgetKinds()).pools).toEqual([])
+  expect(await redis.smembers(keys.pools)).toContain('gpu')
+}
+
 export async function nodesLearnThatAKindWasForgotten(place: Place): Promise<void> {
   const upkeep = await formerKinds(place)
   const before = (await upkeep.rest())?.kinds

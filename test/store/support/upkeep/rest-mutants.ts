@@ -14,6 +14,7 @@ import {
   aKindStaysWhileWorkOfItWaits,
   aKindThatIsHostedAgainIsRememberedAnew,
   aNodeRestsOnlyWithoutWork,
+  aPoolStaysAmongVeryManyKinds,
   aPoolStaysWhileItHasKindsOrWork,
   aRegisteredKindIsNoticed,
   aSweepSaysBrieflyThatItsNodeLives,
@@ -65,7 +66,7 @@ export const restMutants: readonly Mutant[] = [
   {
     guard: 'a kind is remembered for long after its last node',
     script: forgetKindsScript,
-    takenOut: { operandAfter: 2 },
+    takenOut: { token: ['now - forgottenMs', 'now'] },
     check: aKindIsRememberedForLong,
   },
   {
@@ -79,6 +80,12 @@ export const restMutants: readonly Mutant[] = [
     script: forgetKindsScript,
     takenOut: { value: 'true' },
     check: aKindStaysWhileWorkOfItWaits,
+  },
+  {
+    guard: 'a pool is forgotten only where all kinds can be looked at',
+    script: forgetKindsScript,
+    takenOut: { condition: 'false' },
+    check: aPoolStaysAmongVeryManyKinds,
   },
   {
     guard: 'a pool stays while it has kinds or work',
