@@ -1,4 +1,4 @@
-/** The words that docs/glossary.md gives up do not come back: not in the sources, not in the Lua, not on the pages, not in names of files. */
+/** The words that docs/glossary.md gives up do not come back: not in the sources, not in the Lua, not on the pages, not in names of files; some not in tests. */
 import { globSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,9 +6,8 @@ import { describe, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const page = 'docs/glossary.md'
-const files = globSync(['{src,workers}/**/*.{ts,tsx,lua,md}', 'docs/**/*.md', 'README.md'], { cwd: root })
-  .filter((file) => file !== page)
-  .map((file) => ({ file, lines: readFileSync(`${root}/${file}`, 'utf8').split('\n') }))
+const files = read('{src,workers}/**/*.{ts,tsx,lua,md}', 'docs/**/*.md', 'README.md')
+const tests = read('test/**/*.{ts,tsx}')
 
 const names = globSync(['{src,workers,test,bench,scripts}/**/*.*', 'docs/**/*.md'], { cwd: root })
 
@@ -20,6 +19,14 @@ interface GivenUp {
   readonly but?: readonly string[]
   /** Parts of a file's name, between hyphens. Absent for a word that is ordinary in a name. */
   readonly inNames?: RegExp
+  /** The word does not come back in tests either. Absent for a word that tests use in another meaning. */
+  readonly inTests?: true
+}
+
+function read(...patterns: readonly string[]) {
+  return globSync(patterns, { cwd: root })
+    .filter((file) => file !== page && !file.startsWith('test/glossary.'))
+    .map((file) => ({ file, lines: readFileSync(`${root}/${file}`, 'utf8').split('\n') }))
 }
 
 /** A part of a file's name, or several with hyphens, alone or in the plural. */
@@ -39,8 +46,9 @@ const givenUp: readonly GivenUp[] = [
     word: 'ring',
     pattern: /(?<![A-Za-z])(ring|rings|ringing|rung|ringer)(?![a-z])|Ringer|Rung/,
     inNames: /(^|-)(rings?|rung|ringer)([-.]|$)/,
+    inTests: true,
   },
-  { word: 'hint', pattern: word('hint'), inNames: namePart('hint') },
+  { word: 'hint', pattern: word('hint'), inNames: namePart('hint'), inTests: true },
   { word: 'told', pattern: /\bTold\b|\btold(?=[A-Z])|[a-z]Told|`told`|\btold bell/, inNames: namePart('told') },
   { word: 'heard', pattern: /\bHeard|\bheard(?=[A-Z])|[a-z]Heard/, inNames: namePart('heard') },
   { word: 'in vain', pattern: /\bin vain\b/ },
@@ -58,7 +66,7 @@ const givenUp: readonly GivenUp[] = [
   { word: 'mark', pattern: /\b(cancelHit|marksNow|markOf|writeMark)\b|\.marks?\b|\bmarks?:/ },
   { word: 'place', pattern: /\.place\b|'place'|`place`/, but: ['src/wake/', 'src/compose'] },
   { word: 'alone', pattern: /\.alone\b|\balone\??: (boolean|true|false)|[sS]tartAlone|StartsAlone/ },
-  { word: 'eager', pattern: word('eager'), inNames: namePart('eager') },
+  { word: 'eager', pattern: word('eager'), inNames: namePart('eager'), inTests: true },
   { word: 'gather', pattern: /gather/i, but: ['workers/_survey/'], inNames: /(^|-)gather/ },
   { word: 'joint', pattern: word('joint'), inNames: namePart('joint') },
   {
@@ -77,7 +85,7 @@ const givenUp: readonly GivenUp[] = [
   { word: 'awaits', pattern: /`awaits`|\.awaits\b|\bawaits:|`awaiting`|\.awaiting\b|\bawaiting:/ },
   {
     word: 'family',
-    inNames: namePart('family'),
+    inNames: /(^|-)famil(y|ies)([-.]|$)/,
     // `send: 'family'` of permissions means parent and own children.
     pattern: /(?<![a-z])[Ff]amily (?:lane|mail|results)|family(Seen|Taken|Used|Left|Key)/,
     but: ['src/core/redis-url.ts'],
@@ -100,12 +108,13 @@ const givenUp: readonly GivenUp[] = [
   {
     word: 'try (noun)',
     pattern: /\b(failed|two|three|more|last|each|which|further) (try|tries)\b|\.tries\b|\btries:/,
+    inTests: true,
   },
-  { word: 'stand in line', pattern: /\b(stand|stands|stood) in (the )?line\b|\bin line\b/ },
+  { word: 'stand in line', pattern: /\b(stand|stands|stood) in (the )?line\b|\bin line\b/, inTests: true },
 ]
 
-function uses({ pattern, but = [] }: GivenUp): string[] {
-  return files
+function uses({ pattern, but = [], inTests }: GivenUp): string[] {
+  return (inTests ? [...files, ...tests] : files)
     .filter(({ file }) => !but.some((folder) => file.startsWith(folder)))
     .flatMap(({ file, lines }) =>
       lines.flatMap((line, index) =>

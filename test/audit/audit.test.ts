@@ -83,7 +83,7 @@ describe('if somebody tampers with stored data, the audit names', () => {
         root: [null, cast.root],
         first: [id, cast.first],
         second: [id, cast.second],
-        stray: [null, cast.first],
+        orphan: [null, cast.first],
       }[names]
       const found = foundIn(cast, after)
       const lines = found.map((one) => `${one.invariant} ${one.sessionId} ${one.workerId}: ${one.what}`)

@@ -6,7 +6,7 @@ import { partitionKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 /** Creates these sessions before the client does anything else, all at one moment; returns the wake-ups that the client sends. */
-async function rungFor(troupe: TestTroupe, ...created: readonly string[]): Promise<readonly Wakeup[]> {
+async function wakeupsFor(troupe: TestTroupe, ...created: readonly string[]): Promise<readonly Wakeup[]> {
   const sentWakeups: Wakeup[] = []
   const waker = { wake: (_: number, wakeups: readonly Wakeup[]) => void sentWakeups.push(...wakeups) }
   const { redisUrl, namespace } = troupe
@@ -19,11 +19,11 @@ test('an extra wake-up is sent although a wake-up is out already, and not for a 
   await using troupe = await TestTroupe.connect()
   const { kinds, wakeups } = partitionKeys(troupe.tag)
   await troupe.redis.hset(kinds, 'echo', 'gpu {"description":""}')
-  const byScript = await rungFor(troupe, 'echo')
-  const extra = await rungFor(troupe, 'echo')
+  const byScript = await wakeupsFor(troupe, 'echo')
+  const extra = await wakeupsFor(troupe, 'echo')
   expect([byScript.length, extra.map(({ pool }) => pool)]).toEqual([1, ['gpu']])
   expect(await troupe.redis.zrange(wakeups('gpu'), '0', '-1')).toEqual([byScript[0]?.id])
-  expect(await rungFor(troupe, 'nobody')).toEqual([])
+  expect(await wakeupsFor(troupe, 'nobody')).toEqual([])
 })
 
 test('an extra wake-up is sent even if a session of another pool, created at the same moment, brought one', async () => {
@@ -31,6 +31,6 @@ test('an extra wake-up is sent even if a session of another pool, created at the
   const { kinds, wakeups } = partitionKeys(troupe.tag)
   await troupe.redis.hset(kinds, 'echo', 'default {"description":""}', 'paint', 'gpu {"description":""}')
   await troupe.redis.zadd(wakeups('default'), Date.now() + 60_000, 'bx-default-1')
-  const sentWakeups = await rungFor(troupe, 'echo', 'paint')
+  const sentWakeups = await wakeupsFor(troupe, 'echo', 'paint')
   expect(sentWakeups.map(({ pool }) => pool).toSorted()).toEqual(['default', 'gpu'])
 })

@@ -200,7 +200,7 @@ describe('a processor that ends well while Redis takes no writes (B9)', () => {
 })
 
 describe('a worker that looks for jobs while Redis takes no writes (B9)', () => {
-  // Harmless here, but not free: a listener with a wake-up in line asks a full Redis as fast as it answers. From a read-only one our
+  // Harmless here, but not free: a listener with a waiting wake-up asks a full Redis as fast as it answers. From a read-only one our
   // connections part at once, and come back after a pause.
   test.each([
     ['read-only', (redis: Redis) => redis.replicaof('127.0.0.1', '1'), (redis: Redis) => redis.replicaof('NO', 'ONE')],

@@ -1,5 +1,5 @@
 /**
- * The guards of a commit, each where nothing else would catch the fault: no renewal, no hint and no short lease helps here.
+ * The guards of a commit, each where nothing else would catch the fault: no renewal, no cancel notice and no short lease helps here.
  * Mutants of commit.lua without one of them must fail here.
  */
 import { Redis } from 'ioredis'

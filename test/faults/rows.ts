@@ -3,7 +3,7 @@ import type { Row } from './row.ts'
 import { namedTestRows } from './rows/named-tests.ts'
 import { blockedRow } from './rows/node/blocked.ts'
 import { clockRow } from './rows/node/clocks.ts'
-import { crashPointRow, ringRow } from './rows/node/crash-points.ts'
+import { crashPointRow, lostWakeupRow } from './rows/node/crash-points.ts'
 import { busyRow, darkRow, recoveryRow, renewRow, rollingRow } from './rows/node/deaths.ts'
 import { unheededStopRow } from './rows/node/unheeded-stops.ts'
 import { versionRow } from './rows/node/versions.ts'
@@ -22,7 +22,6 @@ import { soakRow } from './rows/soak.ts'
 import { stormRow } from './rows/storm.ts'
 import { cancelStormRow } from './rows/work/cancels.ts'
 import { bombRow, herdRow, parkedRow, sweepStormRow } from './rows/work/crowds.ts'
-import { cancelRow, childFailureRow, poisonRow } from './rows/work/families.ts'
 import { floodRow } from './rows/work/floods.ts'
 import { followerRow } from './rows/work/followers.ts'
 import { gateRow } from './rows/work/gates.ts'
@@ -30,13 +29,14 @@ import { longHistoryRow } from './rows/work/long-histories.ts'
 import { duplicateRow, lateMessageRow, sizeRow } from './rows/work/messages.ts'
 import { packingRow } from './rows/work/packing.ts'
 import { peopleRow } from './rows/work/people.ts'
+import { cancelRow, childFailureRow, poisonRow } from './rows/work/trees.ts'
 
 const all: readonly Row[] = [
   stormRow,
   recoveryRow,
   crashPointRow,
   darkRow,
-  ringRow,
+  lostWakeupRow,
   lateMessageRow,
   duplicateRow,
   sabotageRow,

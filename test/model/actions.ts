@@ -233,7 +233,7 @@ class Acting {
         this.#execute({ kind: 'finish' })
         break
       case 'fire':
-        this.#ring(wakeupsOf(this.#execute({ kind: 'fire', seed })))
+        this.#wake(wakeupsOf(this.#execute({ kind: 'fire', seed })))
         break
       case 'replicate':
         this.#set({ replica: { store, ghost } })
@@ -282,7 +282,7 @@ class Acting {
     return answer
   }
 
-  #ring(wakeups: readonly string[]): void {
+  #wake(wakeups: readonly string[]): void {
     this.#set({ jobs: [...this.world.jobs, ...wakeups] })
   }
 
@@ -290,14 +290,14 @@ class Acting {
     const answer = this.#executeWithFate(call, fate)
     const pending = fate === 'lost' ? { call, answer } : null
     this.#set({ clients: this.world.clients.with(index, { state: pending ? 'new' : 'done', pending }) })
-    if (fate !== 'lost') this.#ring(wakeupsOf(answer))
+    if (fate !== 'lost') this.#wake(wakeupsOf(answer))
   }
 
   #fromSlot(index: number, call: Call, fate: Fate): void {
     const answer = this.#executeWithFate(call, fate)
     const slot = this.#slot(index)
     this.#setSlot(index, fate === 'lost' ? { ...slot, pending: { call, answer } } : afterAnswer(slot, call, answer))
-    if (fate !== 'lost') this.#ring(wakeupsOf(answer))
+    if (fate !== 'lost') this.#wake(wakeupsOf(answer))
   }
 
   #enter({ slot: index, fate }: { readonly slot: number; readonly fate: Fate }): void {
@@ -337,7 +337,7 @@ class Acting {
     const answer = this.#execute(call, earlier)
     if (from === 'slot') this.#setSlot(index, afterAnswer(this.#slot(index), call, answer))
     else this.#set({ clients: this.world.clients.with(index, { state: 'done', pending: null }) })
-    this.#ring(wakeupsOf(answer))
+    this.#wake(wakeupsOf(answer))
   }
 
   #take(index: number, job: number): void {

@@ -115,13 +115,13 @@ describe('a handler', () => {
 
 describe('a tool', () => {
   test('a tool that changes its arguments and is tried again gets the recorded arguments, as does the model (ARGUMENTS-3)', async () => {
-    const tries: unknown[] = []
+    const attempts: unknown[] = []
     const add = defineTool<{ items: string[] }>({
       name: 'add',
       description: 'Adds.',
       effect: 'idempotent',
       run(order, { attempt }) {
-        tries.push(structuredClone(order))
+        attempts.push(structuredClone(order))
         order.items.push('a gift')
         if (attempt === 1) throw new TransientError('the shop is closed for a moment')
         return 'added'
@@ -132,7 +132,7 @@ describe('a tool', () => {
       workers: { clerk: defineWorker({ instructions: 'Add.', model, tools: [add] }) },
     })
     expect(await troupe.run('clerk', 'go')).toMatchObject({ status: 'completed' })
-    expect(tries).toEqual([{ items: ['lamp'] }, { items: ['lamp'] }])
+    expect(attempts).toEqual([{ items: ['lamp'] }, { items: ['lamp'] }])
     expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('a gift')
   })
 

@@ -11,10 +11,10 @@ import { scenesOf } from './support/calls/script-scenes.ts'
 import type { FuzzScene } from './support/fuzz.ts'
 import { Place } from './support/place.ts'
 
-const triesOfEach = isLong ? 10_000 : 300
-/** So many tries of each script must have met an error. Scripts with few arguments and keys need more tries than others: about 6 of 100 reach one. */
-const errorsOfEach = triesOfEach / 20
-const triesMost = 10 * triesOfEach
+const callsOfEach = isLong ? 10_000 : 300
+/** So many calls of each script must have met an error. Scripts with few arguments and keys need more calls than others: about 6 of 100 reach one. */
+const errorsOfEach = callsOfEach / 20
+const callsMost = 10 * callsOfEach
 
 /** Answers of which the headers say that nothing was written. */
 const refusals = new Set(['conflict', 'cancelled', 'refused', 'fenced', 'not_found', 'terminal', 'session_finished'])
@@ -48,7 +48,7 @@ describe.each(Object.values(scripts))('$file', ({ sha }) => {
         expect(scenes).not.toEqual([])
         await loadScripts(place.redis)
         let errors = 0
-        for (let number = 0; number < triesOfEach || (errors <= errorsOfEach && number < triesMost); number++) {
+        for (let number = 0; number < callsOfEach || (errors <= errorsOfEach && number < callsMost); number++) {
           const scene = scenes[number % scenes.length] as FuzzScene
           const attack = await scene.attack(random)
           if (attack.error !== null) errors++

@@ -34,11 +34,11 @@ describe('a listener', () => {
   const made = { sessionId: 'a session', workerId: 'its root' }
 
   test('a listener tries a job whose mailbox is full as often as its producer asked for, and no other', async () => {
-    const tries: Record<string, number> = {}
+    const attempts: Record<string, number> = {}
     await using place = await listening(async (data) => {
       const { code, fails } = data as { code: LimitCode; fails: number }
-      tries[code] = (tries[code] ?? 0) + 1
-      if (tries[code] <= fails) throw new LimitError(code, 'not now')
+      attempts[code] = (attempts[code] ?? 0) + 1
+      if (attempts[code] <= fails) throw new LimitError(code, 'not now')
       return made
     })
     const { queue } = place.producer
@@ -46,7 +46,7 @@ describe('a listener', () => {
     const deep = await queue.add('x', { code: 'message_too_big', fails: 2 }, { attempts: 3 })
     expect(await place.producer.completed(full)).toEqual(made)
     await waitUntil('the other has failed', () => deep.isFailed())
-    expect(tries).toEqual({ mailbox_full: 3, message_too_big: 1 })
+    expect(attempts).toEqual({ mailbox_full: 3, message_too_big: 1 })
   })
 
   test.each([
@@ -56,10 +56,10 @@ describe('a listener', () => {
     ['a back-off without a delay', { type: 'fixed' }],
     ['a back-off that is none', 'soon' as never],
   ])('a listener lets a job with %s wait a while for room in a mailbox', async (_, backoff) => {
-    let tries = 0
+    let attempts = 0
     await using place = await listening(async () => {
-      tries++
-      if (tries < 2) throw new LimitError('mailbox_full', 'not now')
+      attempts++
+      if (attempts < 2) throw new LimitError('mailbox_full', 'not now')
       return made
     })
     const job = await place.producer.queue.add('x', {}, { attempts: 2, ...(backoff && { backoff }) })

@@ -221,7 +221,7 @@ export const rareSeeds: readonly Seed[] = [
       await redis.zrem(keys.sessions, cast.session.id)
     },
     invariant: 'I16',
-    names: 'stray',
+    names: 'orphan',
     words: /of session \S+, which has no record/,
   },
   {

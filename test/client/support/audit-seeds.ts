@@ -17,8 +17,8 @@ export interface Seed {
   readonly tamper: (hand: Hand) => Promise<unknown>
   readonly invariant: string
   /** The one that the finding names. */
-  /** `stray` stands for the first session or worker, when nothing knows its session. */
-  readonly names: 'session' | 'root' | 'first' | 'second' | 'stray'
+  /** `orphan` stands for the first session or worker, when nothing knows its session. */
+  readonly names: 'session' | 'root' | 'first' | 'second' | 'orphan'
   readonly words: RegExp
 }
 

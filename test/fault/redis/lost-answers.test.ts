@@ -13,7 +13,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const policy = { leaseMs: 600_000, renewEveryMs: 600_000, busyAfterMs: 600_000, leaseMarginMs: 1_000, wakeupMs: 300 }
 
-/** Loses the first answer of this call that grants a worker, and keeps what was asked of the store, and under which nonces. */
+/** Loses the first answer of this call that assigns a worker, and keeps what was asked of the store, and under which nonces. */
 function losing(call: 'claim' | 'commit', asked: string[], nonces: string[]) {
   let isLost = false
   const lose = (claimed: ClaimAnswer) => {
@@ -92,7 +92,10 @@ describe('a worker that was assigned to a slot without its knowledge', () => {
           const workerId = requests[0]?.workerId ?? ''
           await troupe.redis.zadd(partitionKeys(troupe.tag).leases, 0, workerId)
           const { record } = workerKeys(troupe.tag, workerId)
-          await waitUntil('it is back in line', async () => (await troupe.redis.hget(record, 'status')) === 'queued')
+          await waitUntil(
+            'it is back in the run queue',
+            async () => (await troupe.redis.hget(record, 'status')) === 'queued',
+          )
           return store.renew(requests)
         },
       }

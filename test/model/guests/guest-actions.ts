@@ -104,7 +104,7 @@ export function act(world: World, action: Action, without?: Mutant): Done {
       return nothing
     case 'pass':
       for (const gate of Object.values(world.gates)) gate.begun = 0
-      world.granted = []
+      world.admitted = []
       return nothing
     case 'forget':
       forget(world)
@@ -177,13 +177,13 @@ function forget(world: World): void {
   }
   world.arrivals = world.arrivals.filter((run) => !isGuest(run))
   world.news = []
-  world.granted = []
+  world.admitted = []
 }
 
 /** What must be so in each world, and after each script; a sentence for each thing that is not. */
 export function violations(before: World, { world, script, run, says, answer }: Done): string[] {
   const lines: string[] = []
-  const { limits, gates, granted } = world
+  const { limits, gates, admitted } = world
   const isWhole = world.faults.forgets >= 0
   for (const [name, gate] of Object.entries(gates)) {
     if (!name.startsWith('runs')) continue
@@ -194,7 +194,7 @@ export function violations(before: World, { world, script, run, says, answer }: 
       if (!gate.in.includes(one)) lines.push(`${one} is in progress and not counted`)
     for (const one of gate.in) if (gate.waiting.includes(one)) lines.push(`${one} has a place and waits for it`)
   }
-  if (limits.rate && granted.length > limits.rate) lines.push(`${granted.join(' and ')} began within the time`)
+  if (limits.rate && admitted.length > limits.rate) lines.push(`${admitted.join(' and ')} began within the time`)
   for (const one of world.arrivals)
     if (!Object.values(gates).some(({ waiting }) => waiting.includes(one))) lines.push(`${one} waits nowhere`)
   if (script === 'host') lines.push(...violationsOfHost(before, world, { run, says, answer }))
@@ -224,7 +224,7 @@ function violationsOfHost(
   )
   if (isNew && answer !== 'in' && isOpen) lines.push(`${run} waits, and its gates are open`)
   if (isNew && answer === 'in' && ownBefore.some(([, gate]) => gate.waiting.length > 0)) lines.push(`${run} overtakes`)
-  if (!isNew && world.granted.length > before.granted.length) lines.push(`${run} began twice`)
+  if (!isNew && world.admitted.length > before.admitted.length) lines.push(`${run} began twice`)
   if (before.arrivals.includes(run) && before.arrivals.join(' ') !== world.arrivals.join(' '))
     lines.push(`${run} has lost its turn`)
   return lines

@@ -73,7 +73,7 @@ export class GuestRules {
       if (sort === 'runs') gate.in = [...gate.in.filter((one) => one !== run), run]
       else gate.begun = Math.min(gate.begun + 1, this.#world.limits.rate ?? 0)
     }
-    if (this.#world.limits.rate) this.#world.granted.push(run)
+    if (this.#world.limits.rate) this.#world.admitted.push(run)
   }
 
   #wait(run: string, gate: Gate, isNew = true): void {

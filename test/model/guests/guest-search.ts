@@ -37,7 +37,7 @@ function textOf(world: World, order: readonly number[]): string {
     arrivals: world.arrivals.map(rename),
     news: set(world.news),
     told: set(world.told),
-    granted: set(world.granted),
+    admitted: set(world.admitted),
     calls: world.calls
       .map(({ script, says, run, isStale }) => ({ script, says, run: rename(run), isStale }))
       .toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),

@@ -67,7 +67,7 @@ export interface World {
   told: string[]
   calls: Call[]
   /** The runs that the first partition let begin within the time of the rate. */
-  granted: string[]
+  admitted: string[]
   readonly faults: Faults
 }
 
@@ -103,7 +103,7 @@ export function newWorld({ limits, workers, faults, heals }: Scene): World {
     news: [],
     told: [],
     calls: [],
-    granted: [],
+    admitted: [],
     faults: { twice: 0, cancels: 0, forgets: 0, ...faults },
   }
 }

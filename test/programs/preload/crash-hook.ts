@@ -38,7 +38,7 @@ function aroundTurns(): void {
   const { claim, commit } = RedisTurnStore.prototype
   RedisTurnStore.prototype.claim = async function (this: RedisTurnStore, next) {
     const answer = await claim.call(this, next)
-    if (answer.kind === 'assigned') passes('claim.granted')
+    if (answer.kind === 'assigned') passes('claim.assigned')
     return answer
   }
   RedisTurnStore.prototype.commit = async function (this: RedisTurnStore, request: CommitRequest) {
@@ -56,7 +56,7 @@ function aroundWakeups(): void {
   // oxlint-disable-next-line typescript/unbound-method -- called with its own receiver below
   const wake = BullWaker.prototype.wake
   BullWaker.prototype.wake = function (this: BullWaker, partition, wakeups) {
-    if (wakeups.length > 0) passes('ring')
+    if (wakeups.length > 0) passes('wake')
     wake.call(this, partition, wakeups)
   }
 }

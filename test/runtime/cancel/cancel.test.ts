@@ -26,7 +26,7 @@ const newLog = () => ({ begun: [] as string[], aborted: [] as unknown[] })
 describe('session.cancel', () => {
   test('session.cancel fires the signal of a running worker at once, and the result is cancelled', async () => {
     const log = newLog()
-    // Renewals are far apart: only the hint can be this fast.
+    // Renewals are far apart: only the cancel notice can be this fast.
     await using troupe = await TestTroupe.start({
       workers: { endless: endless(log) },
       policy: { leaseMs: 600_000, renewEveryMs: 200_000, sweepEveryMs: 200_000 },

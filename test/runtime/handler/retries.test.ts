@@ -26,12 +26,12 @@ async function fireBoth(troupe: TestTroupe, workerId: string): Promise<void> {
 
 describe('a receive that throws', () => {
   test('a receive that throws is tried again with the same message and the next attempt, until it succeeds', async () => {
-    const tries: unknown[] = []
+    const attempts: unknown[] = []
     await using troupe = await TestTroupe.start({
       workers: {
         flaky: defineWorker({
           receive(message, self) {
-            tries.push([message.id, message.value, self.attempt, self.idempotencyKey])
+            attempts.push([message.id, message.value, self.attempt, self.idempotencyKey])
             if (self.attempt < 3) throw new TransientError('not yet', soon)
             self.reply(self.attempt)
           },
@@ -40,10 +40,10 @@ describe('a receive that throws', () => {
     })
     const session = await troupe.create('flaky', 'x')
     expect(await session.result()).toMatchObject({ status: 'completed', value: 3 })
-    expect(tries).toHaveLength(3)
-    expect(new Set(tries.map((one) => (one as unknown[])[0])).size).toBe(1)
-    expect(new Set(tries.map((one) => (one as unknown[])[3])).size).toBe(1)
-    expect(tries.map((one) => (one as unknown[])[2])).toEqual([1, 2, 3])
+    expect(attempts).toHaveLength(3)
+    expect(new Set(attempts.map((one) => (one as unknown[])[0])).size).toBe(1)
+    expect(new Set(attempts.map((one) => (one as unknown[])[3])).size).toBe(1)
+    expect(attempts.map((one) => (one as unknown[])[2])).toEqual([1, 2, 3])
     expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual([
       'attemptFailed',
       'attemptFailed',
@@ -55,14 +55,14 @@ describe('a receive that throws', () => {
   })
 
   test('a receive that throws fails the run after the retries of its definition, with the number of the last attempt', async () => {
-    let tries = 0
+    let attempts = 0
     await using troupe = await TestTroupe.start({
       workers: {
         flaky: defineWorker({
           retries: 1,
           receive() {
-            tries++
-            throw new TransientError(`try ${tries}`, soon)
+            attempts++
+            throw new TransientError(`attempt ${attempts}`, soon)
           },
         }),
       },
@@ -70,16 +70,16 @@ describe('a receive that throws', () => {
     const session = await troupe.create('flaky')
     expect(await session.result()).toMatchObject({
       status: 'failed',
-      failure: { code: 'handler_failed', message: 'try 2', attempt: 2, origin: 'handler', retryable: true },
+      failure: { code: 'handler_failed', message: 'attempt 2', attempt: 2, origin: 'handler', retryable: true },
     })
-    expect(tries).toBe(2)
+    expect(attempts).toBe(2)
     const report = await session.report()
-    expect(report.session).toMatchObject({ state: 'failed', failure: { message: 'try 2' } })
+    expect(report.session).toMatchObject({ state: 'failed', failure: { message: 'attempt 2' } })
     expect(report.workers[0]).toMatchObject({
       lifecycle: 'idleFailed',
       state: 'inactiveFailed',
       run: 'Failed',
-      lastFailure: { message: 'try 2', attempt: 2 },
+      lastFailure: { message: 'attempt 2', attempt: 2 },
     })
     await expectInvariants(troupe.redis, troupe.namespace)
   })
@@ -145,12 +145,12 @@ describe('a receive that throws', () => {
     ['InputError', () => new InputError('no'), 'input_invalid'],
     ['CancelledError', () => new CancelledError('no'), 'cancelled'],
   ])('a receive that throws a %s is not tried again', async (_, make, code) => {
-    let tries = 0
+    let attempts = 0
     await using troupe = await TestTroupe.start({
       workers: {
         firm: defineWorker({
           receive() {
-            tries++
+            attempts++
             throw make()
           },
         }),
@@ -160,7 +160,7 @@ describe('a receive that throws', () => {
       status: 'failed',
       failure: { code, attempt: 1, retryable: false },
     })
-    expect(tries).toBe(1)
+    expect(attempts).toBe(1)
   })
 
   test('a thrown value need not be an Error', async () => {
@@ -354,17 +354,17 @@ describe('a receive that throws', () => {
 })
 
 test.each([10.5, -5])('a wait of %d ms that a handler asks for is made one that can be kept', async (retryAfterMs) => {
-  let tries = 0
+  let attempts = 0
   const moody = defineWorker({
     receive(_message, self) {
-      if (++tries === 1) throw new TransientError('later', { retryAfterMs })
+      if (++attempts === 1) throw new TransientError('later', { retryAfterMs })
       self.reply(self.attempt)
     },
   })
   await using troupe = await TestTroupe.start({ workers: { moody } })
   expect(await troupe.run('moody')).toMatchObject({ status: 'completed', value: 2 })
   // Started a second time by its timer, and not because its lease had ended.
-  expect(tries).toBe(2)
+  expect(attempts).toBe(2)
 })
 
 test('a wait of NaN ms fails the run with a sentence that names it', async () => {

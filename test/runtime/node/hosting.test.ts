@@ -358,16 +358,16 @@ describe('a wake-up', () => {
 
 describe('a burst of short turns', () => {
   test('a burst of short turns is reported at once, so that later work needs fewer wake-ups', async () => {
-    const shareOfBurst = async () => {
+    const workersPerWakeOfBurst = async () => {
       // No other sweep is due within the test.
       await using troupe = await TestTroupe.start({ workers: { echo }, policy: { sweepEveryMs: 600_000 } })
       const workersPerWake = partitionKeys(troupe.tag).workersPerWake('default')
       expect(await troupe.redis.get(workersPerWake)).toBeNull()
       await Promise.all(Array.from({ length: 40 }, (_, number) => troupe.run('echo', number)))
-      return await waitUntil('the share is known', () => troupe.redis.get(workersPerWake))
+      return await waitUntil('the workers per wake-up are known', () => troupe.redis.get(workersPerWake))
     }
     // Turns are not short if a busy machine held some of them up.
-    await waitUntil('a burst was one of short turns', async () => Number(await shareOfBurst()) > 1)
+    await waitUntil('a burst was one of short turns', async () => Number(await workersPerWakeOfBurst()) > 1)
   })
 })
 

@@ -25,10 +25,10 @@ test('a node whose first attempt to listen failed hears of followers and cancels
     policy,
     live: { followed: new FollowedSessions() },
   }
-  const tries: number[] = []
+  const attempts: number[] = []
   const hear = hearing(parts as Parts, connections, node as RuntimeNode, async (from) => {
-    tries.push(from)
-    if (tries.length === 1) throw new Error('away')
+    attempts.push(from)
+    if (attempts.length === 1) throw new Error('away')
   })
   await expect(hear(2)).rejects.toThrow('away')
   await hear(2)
@@ -37,6 +37,6 @@ test('a node whose first attempt to listen failed hears of followers and cancels
     await redis.publish(keys.cancelNotices, newId(partition))
   }
   await waitUntil('all is heard', () => heard.size === 4)
-  expect(tries).toEqual([0])
+  expect(attempts).toEqual([0])
   connections.end()
 })

@@ -99,7 +99,7 @@ describe('with three partitions', () => {
           self.signal.addEventListener('abort', () => resolve())
         }),
     })
-    // Nothing but the hint tells the turns of the cancel.
+    // Nothing but the cancel notice tells the turns of the cancel.
     const policy = { leaseMs: 600_000, renewEveryMs: 200_000, sweepEveryMs: 200_000 }
     await troupe.startNode({ deaf }, { policy })
     const sessions = await Promise.all(all.map((partition) => createIn(partition, 'deaf')))

@@ -215,9 +215,9 @@ describe('a node of short turns', () => {
     await using troupe = await startShort({ workers: { gated }, concurrency: 1, policy: neverStale })
     const session = await troupe.create('parent', { kind: 'gated', inputs: [0, 1, 2] })
     const other = await troupe.create('quick', 7)
-    const line = `${troupe.tag}:run:default`
-    await waitUntil('all others stand in line', async () => (await troupe.redis.zcard(line)) === 3)
-    expect(await troupe.redis.zscore(line, other.rootId)).not.toBeNull()
+    const queue = `${troupe.tag}:run:default`
+    await waitUntil('all others are in the run queue', async () => (await troupe.redis.zcard(queue)) === 3)
+    expect(await troupe.redis.zscore(queue, other.rootId)).not.toBeNull()
     gate.resolve()
     expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: [0, 1, 2] })
     expect(await other.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 7 })

@@ -72,8 +72,8 @@ test('a caller that waits for a slot to come to a queue learns of each one, and 
 })
 
 describe('a slot that ends goes to the run queue that had none for longest', () => {
-  const rungIn = (pool: string): RunQueue => ({ partition: 0, wakeup: { id: pool, pool } })
-  const busy = ['a', 'b', 'c', 'd'].map(rungIn)
+  const wokenIn = (pool: string): RunQueue => ({ partition: 0, wakeup: { id: pool, pool } })
+  const busy = ['a', 'b', 'c', 'd'].map(wokenIn)
 
   /** Slots that have gone round all lines, which always have work: those of the first lines of the answer are taken. */
   function goRound(slots: Slots): RunQueue[] {
@@ -107,14 +107,14 @@ describe('a slot that ends goes to the run queue that had none for longest', () 
     (total) => {
       const slots = new Slots(total)
       const taken = goRound(slots)
-      expect(slots.take(rungIn('seldom'))).toBeNull()
+      expect(slots.take(wokenIn('seldom'))).toBeNull()
       expect(moveOn(slots, taken)).toBe('seldom')
       // With one of its messages after the other it is not before them again.
       const after = taken.pop() as RunQueue
       slots.give(0)
       taken.push(slots.waitingAfter(after) as RunQueue)
       slots.take(taken.at(-1) as RunQueue)
-      slots.take(rungIn('seldom'))
+      slots.take(wokenIn('seldom'))
       const order = Array.from({ length: busy.length - total }, () => moveOn(slots, taken))
       expect(order).not.toContain('seldom')
     },
@@ -123,7 +123,7 @@ describe('a slot that ends goes to the run queue that had none for longest', () 
 
 test.each([
   ['its wake-up has lasted its bound', { wakeupJobMs: 50, wakeupMs: 600_000 }],
-  ['a wake-up in vain would be stale', { wakeupJobMs: 600_000, wakeupMs: 300 }],
+  ['a wake-up that finds no worker would be stale', { wakeupJobMs: 600_000, wakeupMs: 300 }],
 ])('a slot whose pool always has work serves another pool when %s (SLOTS-2)', async (_, policy) => {
   await using troupe = await TestTroupe.start({
     workers: { inBusy, inOther },
@@ -231,10 +231,10 @@ test('wake-ups that became one job, because all slots were taken, are all answer
   }
   while (!(await areTogether())) {
     expect(ends.length).toBeGreaterThan(4)
-    const [runningBefore, rungBefore] = [running.size, await wakeupsAdded()]
+    const [runningBefore, addedBefore] = [running.size, await wakeupsAdded()]
     ends.shift()?.()
-    await waitUntil('a slot goes to the line that waits', () => running.size > runningBefore)
-    await waitUntil('others come to a full node again', async () => (await wakeupsAdded()) > rungBefore)
+    await waitUntil('a slot goes to the run queue that waits', () => running.size > runningBefore)
+    await waitUntil('others come to a full node again', async () => (await wakeupsAdded()) > addedBefore)
     await waitUntil('they wait for a node again', async () => (await queue.getWaitingCount()) > 0)
   }
   for (const end of ends.splice(0)) end()
@@ -272,7 +272,7 @@ describe('a wake-up that comes to a full node', () => {
     await waitUntil('the slot is taken', () => ends.has(0))
     for (const partition of [1, 2, 3]) {
       await createIn(partition)
-      await waitUntil('its wake-up is rung again', async () => (await wakeupsAdded(troupe, partition)) === 2)
+      await waitUntil('its wake-up is sent again', async () => (await wakeupsAdded(troupe, partition)) === 2)
     }
     for (const partition of [1, 2, 3]) {
       ends.get(partition - 1)?.()
@@ -300,7 +300,7 @@ describe('a wake-up that comes to a full node', () => {
     await troupe.create('held')
     await waitUntil('the slot is taken', () => isTaken)
     await troupe.create('elsewhere')
-    await waitUntil('its wake-up is rung again', async () => (await wakeupsAdded(troupe, 0)) === 2)
+    await waitUntil('its wake-up is sent again', async () => (await wakeupsAdded(troupe, 0)) === 2)
     end.resolve()
     // It is received eight times without a free slot.
     await waitUntil('it goes on', async () => (await wakeupsAdded(troupe, 0)) >= 10)

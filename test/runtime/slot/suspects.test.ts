@@ -127,7 +127,7 @@ test('a node claims no suspect while a handler goes on whose turn was taken away
   })
   const lines: string[] = []
   const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
-  // After its first renewal only a hint tells a turn of its lease: no renewal puts back the lease that the test takes away.
+  // After its first renewal only a cancel notice tells a turn of its lease: no renewal puts back the lease that the test takes away.
   const policy = { leaseMs: 600_000, renewEveryMs: 600_000 }
   await using troupe = await TestTroupe.start({ workers: { echo, deaf }, logger, policy })
   const { leases, cancelNotices, busy } = partitionKeys(troupe.tag)

@@ -1,4 +1,4 @@
-/** pause and resume: no turn of a paused session is granted; its workers keep their places, and return to them. */
+/** pause and resume: no worker of a paused session is claimed; its workers keep their places, and return to them. */
 import { describe, expect, test } from 'vitest'
 import { auditLines } from '../../support/fault/oracle.ts'
 import { pauseNote, resumedEvent, withChildren } from '../support/person/pause-checks.ts'

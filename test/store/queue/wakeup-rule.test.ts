@@ -48,7 +48,7 @@ const scenes: readonly Scene[] = [
   { queued: 1, slots: 8, busy: 0, out: 0, stale: 5, added: 1 },
   { queued: 4, slots: 8, busy: 0, out: 1, stale: 3, added: 3 },
   { queued: 1, slots: 0, busy: 0, out: 0, stale: 1, added: 1 },
-  // A script rings fifty at most; the next one goes on.
+  // A script sends fifty wake-ups at most; the next one goes on.
   { queued: 120, slots: 200, busy: 0, out: 0, added: 50 },
   { queued: 120, slots: 200, busy: 0, out: 50, added: 50 },
   { queued: 120, slots: 200, busy: 0, out: 100, added: 20 },

@@ -1,6 +1,6 @@
 /**
  * A scene of a script that is spoiled again and again: arguments that nobody would send, keys of other sorts, fields that are missing or
- * nonsense. Needs a Redis of its own, which is emptied for each try.
+ * nonsense. Needs a Redis of its own, which is emptied before each call.
  */
 import type { Redis } from 'ioredis'
 import { inject } from 'vitest'

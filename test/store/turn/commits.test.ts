@@ -70,7 +70,7 @@ const scenes: Readonly<Record<string, Requests>> = {
       (child, index) =>
         [child, { entries: ['{"m":1}'], inputsConsumed: 1, stateJson: `a 1 ${index + 1} 5 5 0 0 0 0` }] as const,
     ),
-  'who stands in line again': ({ children: [a, b] }) => [
+  'who returns to the run queue': ({ children: [a, b] }) => [
     [a as HandTurn, { end: { wait: 'again', next: null } }],
     end(b as HandTurn),
   ],

@@ -88,7 +88,7 @@ describe('a child that was offered a slot', () => {
     'a child that was offered a slot gets the assignment that a claim would give it, with $what',
     async ({ more, limits }) => {
       const assignments: Assignment[] = []
-      for (const isEager of [true, false]) {
+      for (const isInline of [true, false]) {
         await using place = await Place.open()
         await place.create({ limits })
         const node = place.node()
@@ -96,9 +96,9 @@ describe('a child that was offered a slot', () => {
         const spawn = place.child(turn.worker, 1, 'c1', more)
         const offer = { slot: '0+', nonce: place.nonce(), takes: [true] }
         const wish = { inputsConsumed: 1, spawns: [spawn], pendingCalls: more.detached ? [] : [1] }
-        const end = { wait: 'signals', next: isEager ? 'stay' : null } as const
-        const answer = await turn.record({ ...wish, end, ...(isEager ? { offer } : {}) })
-        const assignment = isEager
+        const end = { wait: 'signals', next: isInline ? 'stay' : null } as const
+        const answer = await turn.record({ ...wish, end, ...(isInline ? { offer } : {}) })
+        const assignment = isInline
           ? childAssignment(turn.assignment, spawn, offer.nonce, {
               spending: answer.spending,
               approval: answer.approval,

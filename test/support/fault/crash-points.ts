@@ -24,27 +24,27 @@ const point = (name: string, line: string, when: string, nthMax = 1, host: Crash
 
 export const crashPoints: readonly CrashPoint[] = [
   point('create-sessions.asked', 'K1', 'the request for a session is on its way', 4, 'client'),
-  point('create-sessions.answered', 'K2', 'a session is stored, its wake-up not rung', 4, 'client'),
+  point('create-sessions.answered', 'K2', 'a session is stored, its wake-up is not sent', 4, 'client'),
   point('post.asked', 'K1', 'a message is on its way', 4, 'client'),
-  point('post.answered', 'K2', 'a message is stored, its wake-up not rung', 4, 'client'),
+  point('post.answered', 'K2', 'a message is stored, its wake-up is not sent', 4, 'client'),
   point('answer.asked', 'K1', 'an answer is on its way', 3, 'client'),
-  point('answer.answered', 'K2', 'an answer is stored, its wake-up not rung', 3, 'client'),
+  point('answer.answered', 'K2', 'an answer is stored, its wake-up is not sent', 3, 'client'),
   point('claim.before', 'K5', 'a wake-up was taken, nothing is claimed', 2),
-  point('claim.granted', 'K6', 'a worker was claimed, nothing is done', 2),
+  point('claim.assigned', 'K6', 'a worker was claimed, nothing is done', 2),
   point('receive', 'K7', 'the handler has begun', 6),
   point('effect', 'K10', 'the handler has done something outside', 6),
   point('commit.before', 'K8', 'the handler has ended, nothing is sent', 8),
   point('commit.asked', 'K11', 'a commit is on its way, or was executed', 8),
   point('commit.step', 'K9', 'a step in mid-turn is recorded'),
-  point('commit.end', 'K12', 'the end of a turn is recorded, no wake-up is rung', 6),
-  point('ring', 'K12', 'wake-ups were answered and are not rung', 2),
+  point('commit.end', 'K12', 'the end of a turn is recorded, no wake-up is sent', 6),
+  point('wake', 'K12', 'wake-ups were answered and are not sent', 2),
   point('renew.before', 'K6', 'a lease is about to be renewed'),
-  point('renew.answered', 'K6', 'a lease was renewed, its wake-ups are not rung'),
+  point('renew.answered', 'K6', 'a lease was renewed, its wake-ups are not sent'),
   point('sweep.before', 'K6', 'a sweep is about to begin', 3),
   point('sweep.answered', 'K2', 'a sweep has put wake-ups that only this node knows', 3),
   point('fire.before', 'K12', 'timers and asks are due, nothing is posted', 3),
   point('fire.asked', 'K12', 'timers and asks are about to end, or have ended', 3),
-  point('fire.answered', 'K12', 'timers were posted, no wake-up is rung', 3),
+  point('fire.answered', 'K12', 'timers were posted, no wake-up is sent', 3),
   point('finish.before', 'K22', 'a cancel is about to be finished'),
   point('finish.asked', 'K22', 'a cancel is about to be finished, or is finished in part', 2),
   point('finish.answered', 'K22', 'a cancel was finished in part'),
@@ -60,7 +60,7 @@ export const gatePoints: readonly CrashPoint[] = [
   point('enter.answered', 'K6', 'a run was let in or waits, and its node does not know', 4),
   ...crashPoints.filter(({ name }) =>
     [
-      'claim.granted',
+      'claim.assigned',
       'receive',
       'effect',
       'commit.asked',
@@ -83,7 +83,7 @@ export const guestPoints: readonly CrashPoint[] = [
   point('guest.before', 'K6', 'a run may begin, and its partition does not know'),
   point('guest.asked', 'K6', 'the partition of a run is told that it may begin, or may forget it'),
   point('guest.answered', 'K6', 'the partition of a run was told, and the one with the gates does not know'),
-  ...gatePoints.filter(({ name }) => ['claim.granted', 'commit.end', 'fire.answered', 'finish.asked'].includes(name)),
+  ...gatePoints.filter(({ name }) => ['claim.assigned', 'commit.end', 'fire.answered', 'finish.asked'].includes(name)),
 ]
 
 export function crashPoint(name: string): CrashPoint {

@@ -37,15 +37,15 @@ export const crashPointRow: Row = {
     ),
 }
 
-export const ringRow: Row = {
+export const lostWakeupRow: Row = {
   id: 'F05',
-  promise: 'what is stored and whose wake-up nobody rang is run all the same',
-  done: 'killed between script and ring, as client and as node',
+  promise: 'what is stored and whose wake-up nobody sent is run all the same',
+  done: 'killed between script and wake-up, as client and as node',
   atOnce: 4,
   trials: ({ isLong }) =>
     crashPoints
       .filter(({ name }) =>
-        ['create-sessions.answered', 'post.answered', 'commit.end', 'ring', 'fire.answered'].includes(name),
+        ['create-sessions.answered', 'post.answered', 'commit.end', 'wake', 'fire.answered'].includes(name),
       )
       .flatMap((point) => Array.from({ length: isLong ? 5 : 1 }, () => crashTrial(point))),
 }

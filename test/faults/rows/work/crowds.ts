@@ -71,8 +71,8 @@ export const herdRow: Row = {
 
 export const sweepStormRow: Row = {
   id: 'F44',
-  promise: 'many sweeps at once ring no wake-up, and each worker is run once',
-  done: '8 nodes started together on 10 000 queued sessions that nobody rang for (500 in the short form)',
+  promise: 'many sweeps at once send no wake-up, and each worker is run once',
+  done: '8 nodes started together on 10 000 queued sessions without a wake-up (500 in the short form)',
   trials: ({ isLong }) => [{ name: 'sweeps', run: (stage) => herd(stage, isLong ? 10_000 : 500, isLong ? 8 : 4) }],
 }
 
@@ -89,7 +89,7 @@ async function herd(stage: Stage, count: number, nodes: number): Promise<number>
   await expectInvariants(harness.redis, harness.namespace)
   const lines = harness.ledger.lines('echo')
   assert.equal(lines.length, count, `${lines.length} handlers ran for ${count} sessions`)
-  assert.equal(await rungJobs(harness), 0, 'a sweep rang a wake-up')
+  assert.equal(await jobsAdded(harness), 0, 'a sweep sent a wake-up')
   const waits = lines.map(({ at }) => at - startedAt).sort((a, b) => a - b)
   const median = waits[Math.floor(count / 2)] as number
   const longest = waits.at(-1) as number
@@ -99,7 +99,7 @@ async function herd(stage: Stage, count: number, nodes: number): Promise<number>
 }
 
 /** How many jobs were ever added to the queue of wake-ups. */
-async function rungJobs(harness: Harness): Promise<number> {
+async function jobsAdded(harness: Harness): Promise<number> {
   const redis = new Redis(harness.redisUrl)
   const events = await redis.xlen(`${harness.tag}:q:wakeup-default:events`).finally(() => redis.disconnect())
   return events

@@ -143,7 +143,7 @@ export const commitCalls: readonly Call[] = [
     },
   },
   {
-    name: 'commit with a child under an assignment',
+    name: 'commit with a child that has permissions',
     prepare: async (place) => {
       const { root } = await place.create({ permissions: 'tools a b' })
       const node = place.node()
@@ -156,7 +156,7 @@ export const commitCalls: readonly Call[] = [
     },
   },
   {
-    name: 'commit with a child under too wide an assignment',
+    name: 'commit with a child whose permissions are too wide',
     prepare: async (place) => {
       const { root } = await place.create({ permissions: 'tools a' })
       const node = place.node()

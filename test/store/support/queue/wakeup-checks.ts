@@ -83,7 +83,7 @@ async function lettersOfAPost(place: Place, scene: Parameters<typeof wakeupsOfAP
   return (await wakeupsOfAPost(place, scene)).map(({ id }) => id[0])
 }
 
-/** Wakes an idle worker, beside so many others in line and so many wake-ups that are out. */
+/** Wakes an idle worker, beside so many others in the run queue and so many wake-ups that are out. */
 async function wakeupsOfAPost(place: Place, { others = 0, out = 0 } = {}): Promise<readonly Wakeup[]> {
   const { redis, keys } = place
   await redis.del(keys.run(pool), keys.wakeups(pool))

@@ -127,7 +127,7 @@ describe('tools', () => {
 describe('folders', () => {
   let folder = ''
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'grants-'))
+    folder = await mkdtemp(join(tmpdir(), 'permissions-'))
     await mkdir(join(folder, 'inner', 'most'), { recursive: true })
     await mkdir(join(folder, 'beside'))
     await symlink(join(folder, 'inner'), join(folder, 'link'))
