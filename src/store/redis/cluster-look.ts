@@ -3,7 +3,7 @@
  * CLUSTER-LOOK-1 A server that does not answer, or refuses the login, is listed like the others, and holds up the look for no longer than `answerMsMax`.
  */
 import type { Place } from '../keys.ts'
-import { nameOf, type Range, type Server } from './cluster-map.ts'
+import { nameOf, type Range, type Server, slotsIn } from './cluster-map.ts'
 import type { Connections } from './connections.ts'
 import { guarded } from './guarded.ts'
 import type { Redis } from './redis.ts'
@@ -53,8 +53,7 @@ export async function lookAtCluster(connections: Connections, places: readonly P
     )
     return [primary, ...followers]
   })
-  const served = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
-  return { servers: await Promise.all(looks), slotsMissing: slotCount - served }
+  return { servers: await Promise.all(looks), slotsMissing: slotCount - slotsIn({ ranges }) }
 }
 
 type Known = Pick<ClusterServer, 'isReplica' | 'partitions' | 'replicas'>

@@ -4,10 +4,13 @@
  * behind Sentinel is.
  * MAP-2 The map also looks every `lookEveryMs`: a connection that still answers, or hangs, may go to a server that has the slot no longer.
  * MAP-3 The servers are asked in turn, as any of them may be away or out of date; the one that a redirection names is asked first.
+ *    A server that was taken out of the cluster, or is cut off from most of it, answers as well: the others are asked before it is believed.
  * MAP-4 Where a slot was redirected to is tried once, whatever the server that is asked says: servers may disagree for seconds after a slot has moved.
  */
 import { Redis } from 'ioredis'
 import { otherServer, redisPlace, serversOf } from '../../core/redis-url.ts'
+import { infoFields } from './server-facts.ts'
+import { slotCount } from './slot.ts'
 
 export interface Server {
   readonly host: string
@@ -28,6 +31,13 @@ export interface Follower {
   readonly server: Server | undefined
   /** Leaves the server that the connection goes to, and opens it again. */
   moveOn(): void
+}
+
+/** What one server says. */
+interface View {
+  readonly ranges: readonly Range[]
+  /** It knows a server for each slot, and is in touch with most of them. */
+  readonly isWhole: boolean
 }
 
 const answerMsMax = 1_000
@@ -117,37 +127,47 @@ export class ClusterMap {
   }
 
   async #read(): Promise<void> {
+    let doubtful: View | undefined
     let last: unknown
     for (const server of this.#servers) {
       try {
-        this.#ranges = await this.#ask(server)
-        this.#readAt = performance.now()
-        for (const range of this.#ranges) this.#note(otherServer(this.#url, range.host, range.port))
-        return
+        const view = await this.#ask(server)
+        if (view.isWhole) return this.#believe(view)
+        if (doubtful === undefined || slotsIn(view) > slotsIn(doubtful)) doubtful = view
       } catch (error) {
         last = error
-        this.#endAsking()
-        this.#askLast(server)
       }
+      this.#endAsking()
+      this.#askLast(server)
     }
-    throw last
+    if (doubtful === undefined) throw last
+    this.#believe(doubtful)
   }
 
-  async #ask(server: string): Promise<Range[]> {
+  #believe({ ranges }: View): void {
+    this.#ranges = ranges
+    this.#readAt = performance.now()
+    for (const range of ranges) this.#note(otherServer(this.#url, range.host, range.port))
+  }
+
+  async #ask(server: string): Promise<View> {
     if (this.#asked?.server !== server) {
       this.#endAsking()
       this.#asked = { server, redis: openOnce(server) }
     }
-    const rows = (await this.#asked.redis.cluster('SLOTS')) as unknown as [number, number, ...[string, number][]][]
+    const { redis } = this.#asked
+    const [slots, info] = await Promise.all([redis.cluster('SLOTS'), redis.cluster('INFO')])
+    const rows = slots as unknown as [number, number, ...[string, number][]][]
     const asked = new URL(server)
     // A server that does not know how it is reached leaves its host out.
     const serverAt = ([host, port]: [string, number]) => ({
       host: host || asked.hostname.replace(/^\[|\]$/g, ''),
       port,
     })
-    return rows.map(([from, to, primary, ...replicas]) => {
+    const ranges = rows.map(([from, to, primary, ...replicas]) => {
       return { ...serverAt(primary as [string, number]), from, to, replicas: replicas.map(serverAt) }
     })
+    return { ranges, isWhole: infoFields(info).cluster_state === 'ok' && slotsIn({ ranges }) === slotCount }
   }
 
   #endAsking(): void {
@@ -166,6 +186,11 @@ export class ClusterMap {
   #askLast(server: string): void {
     this.#servers = [...this.#servers.filter((one) => one !== server), server]
   }
+}
+
+/** How many slots have a server. */
+export function slotsIn({ ranges }: { readonly ranges: readonly Range[] }): number {
+  return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
 }
 
 export function nameOf({ host, port }: Server): string {

@@ -6,14 +6,15 @@ import { partitionOf } from '../../../src/core/ids.ts'
 import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
 import { ClusterMap } from '../../../src/store/redis/cluster-map.ts'
 import { Connections } from '../../../src/store/redis/connections.ts'
-import { slotOf } from '../../../src/store/redis/slot.ts'
+import { infoFields } from '../../../src/store/redis/server-facts.ts'
+import { slotCount, slotOf } from '../../../src/store/redis/slot.ts'
 import { storeError } from '../../../src/store/redis/store-error.ts'
 import * as scripts from '../../../src/store/script/scripts.ts'
 import { isLong, withSeed } from '../../support/fault/fault-settings.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { loadScripts } from '../../support/redis/load-scripts.ts'
 import { RedisCluster } from '../../support/redis/redis-cluster.ts'
-import type { RedisServer } from '../../support/redis/redis-server.ts'
+import { RedisServer } from '../../support/redis/redis-server.ts'
 import { ask } from '../../support/redis/sentinel-group.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { scenesOf } from '../support/calls/script-scenes.ts'
@@ -64,6 +65,31 @@ describe('a cluster', () => {
     const clients = () => ask(other, (redis) => redis.client('LIST'))
     await waitUntil('it has no connection', async () => !String(await clients()).includes('cmd=cluster|slots'))
     expect(String(await clients())).not.toContain('cmd=cluster|slots')
+  })
+
+  test('a server that was taken out of the cluster is not asked for its slots (MAP-3)', async () => {
+    await using out = await RedisServer.start({ durability: 'none', settings: ['cluster-enabled yes'] })
+    const [one] = cluster.servers as Servers
+    const map = new ClusterMap(`redis://127.0.0.1:${out.port},127.0.0.1:${one.port}`)
+    expect(await map.serverOf(0)).toMatchObject({ port: (await new ClusterMap(one.url).serverOf(0)).port })
+  })
+
+  test('a server that is cut off from most others is not believed, if another is not (MAP-3)', async () => {
+    await using whole = await RedisServer.start({ durability: 'none', settings: ['cluster-enabled yes'] })
+    const stateOf = async (server: RedisServer) =>
+      infoFields(await ask(server, (redis) => redis.cluster('INFO'))).cluster_state
+    const slots = Array.from({ length: slotCount }, (_, slot) => slot)
+    await ask(whole, (redis) => redis.call('CLUSTER', 'ADDSLOTS', ...slots))
+    const [one, other] = cluster.servers as Servers
+    other.freeze()
+    onTestFinished(async () => {
+      other.thaw()
+      await waitUntil('the cluster is whole', () => cluster.isWhole())
+    })
+    await waitUntil('one is cut off', async () => (await stateOf(one)) === 'fail')
+    await waitUntil('the other cluster is whole', async () => (await stateOf(whole)) === 'ok')
+    const map = new ClusterMap(`redis://127.0.0.1:${one.port},127.0.0.1:${whole.port}`)
+    expect(await map.serverOf(0)).toMatchObject({ port: whole.port })
   })
 
   test('a cluster of which no server answers is named without its password', async () => {
