@@ -148,6 +148,18 @@ describe('a message that cannot be accepted', () => {
     expect(await place.post(root, 'third')).toMatchObject({ kind: 'ok', position: 2 })
   })
 
+  test('a message is refused after a look at 10 000 others at most, where inputs that were taken early make room', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create({ limits: { mailbox: 10_001 } })
+    const { inbox } = place.workerKeys(root)
+    const waiting = Array.from({ length: 10_000 }, () => 'i\t-\t1')
+    await place.redis.rpush(inbox, ...waiting)
+    await place.redis.lset(inbox, 0, '')
+    expect(await place.post(root, 'refused')).toEqual({ kind: 'mailbox_full', most: 10_001 })
+    await place.redis.lset(inbox, 1, '')
+    expect(await place.post(root, 'accepted')).toMatchObject({ kind: 'ok' })
+  })
+
   test('a message is refused for a worker that is not known', async () => {
     await using place = await Place.open()
     const unknown = newId(0)

@@ -29,9 +29,9 @@ local function planMail(tag, id, lane, text)
 end
 
 -- Is the mailbox full with so many inputs in its lane? Those that a run took before their turn are empty until all before them have gone, and no mails.
--- They are counted only where it matters.
+-- They are counted only where it matters, and only among the last 10 000: senders whom a larger mailbox refuses again and again must not hold Redis up.
 local function isFull(plan, length, most)
-  return length >= most and length - #redis.call('LPOS', plan.record .. laneKeys.inbox, '', 'COUNT', '0') >= most -- guard: an input that was taken early fills no mailbox
+  return length >= most and length - #redis.call('LPOS', plan.record .. laneKeys.inbox, '', 'RANK', '-1', 'COUNT', '0', 'MAXLEN', '10000') >= most -- guard: an input that was taken early fills no mailbox
 end
 
 -- Does a run in progress take this input before it ends? An input of a restricted sender waits for a run of its own, with the rights of that sender.
