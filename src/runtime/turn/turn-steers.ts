@@ -132,6 +132,11 @@ export class TurnSteers {
     work.abort(new CancelledError(`a message interrupted what worker ${this.#turn.assignment.workerId} did.`))
   }
 
+  /** TURN-STEERS-2: looks at the inputs that wait, before what is to begin is kept from it. One that cannot be looked at now may fit. */
+  async judge(): Promise<void> {
+    if (this.interrupts && this.#fits !== undefined) await this.read(this.#fits).catch(() => none)
+  }
+
   /** The inputs that wait and fit the kind, in order. The other inputs wait no longer. */
   async read(fits: FitsKind): Promise<readonly Mail[]> {
     const { assignment, host } = this.#turn

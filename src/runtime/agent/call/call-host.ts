@@ -24,6 +24,7 @@ import type { Reconciliation, ToolExecutor, ToolOutcome } from '../../tool/execu
 import type { Facts } from '../../tool/fact-collector.ts'
 import { brief } from '../../tool/messages.ts'
 import { mayRecord } from '../../turn/permit.ts'
+import type { Turn } from '../../turn/turn.ts'
 import type { CheckedCall } from '../iteration.ts'
 import type { Journal } from '../journal.ts'
 import { isOwnTool, longResultsOf } from './own-tools.ts'
@@ -82,6 +83,11 @@ export interface CallsHost {
   readonly telemetry: Telemetry
   /** For a step of a recipe: may it run, and with which tool? */
   step(call: ToolCallBlock): { readonly checked: CheckedCall; readonly tool: Tool | undefined }
+}
+
+/** Resolves when the start of a call is recorded, and when the inputs are judged that came in the meantime. */
+export function startRecorded(turn: Turn): Promise<void> {
+  return turn.pausing.beginning(turn.settled().then(() => turn.steers.judge()))
 }
 
 /** Folders in which the folder of the worker must lie. */

@@ -117,43 +117,46 @@ describe('a message that interrupts', () => {
     await expectSound(troupe)
   })
 
-  test.each(['toolStarted', 'subCallStarted'])(
-    'a message that interrupts while %s of a once call is recorded keeps that call from running',
-    async (type) => {
-      let ran = 0
-      const charge = defineTool({
-        name: 'charge',
-        description: 'Charges.',
-        effect: 'once',
-        approval: 'never',
-        run: () => `charged ${++ran}`,
+  test.each([
+    { type: 'toolStarted', message: 'stop', does: 'keeps that call from running' },
+    { type: 'subCallStarted', message: 'stop', does: 'keeps that call from running' },
+    { type: 'toolStarted', message: '', does: 'does not, if it does not fit the kind (TURN-STEERS-2)' },
+    { type: 'subCallStarted', message: '', does: 'does not, if it does not fit the kind (TURN-STEERS-2)' },
+  ])('a message that interrupts while $type of a once call is recorded $does', async ({ type, message }) => {
+    let ran = 0
+    const charge = defineTool({
+      name: 'charge',
+      description: 'Charges.',
+      effect: 'once',
+      approval: 'never',
+      run: () => `charged ${++ran}`,
+    })
+    const recipe = defineTool({
+      name: 'recipe',
+      description: 'Charges.',
+      recipe: () => ({ serial: [{ tool: 'charge' }] }),
+    })
+    const { model } = gated([call(type === 'toolStarted' ? 'charge' : 'recipe', {}, 'c'), say('Done.')])
+    const agent = defineWorker({ instructions, model, tools: [charge, recipe] })
+    const created = Promise.withResolvers<Session>()
+    const aroundTurns = (turns: TurnStore) =>
+      changedStore(turns, {
+        async commit(request) {
+          if (request.entries.some((entry) => entry.includes(`"type":"${type}"`)))
+            await messageOf(await created.promise, message, 'interrupt')
+          return turns.commit(request)
+        },
       })
-      const recipe = defineTool({
-        name: 'recipe',
-        description: 'Charges.',
-        recipe: () => ({ serial: [{ tool: 'charge' }] }),
-      })
-      const { model } = gated([call(type === 'toolStarted' ? 'charge' : 'recipe', {}, 'c'), say('Done.')])
-      const agent = defineWorker({ instructions, model, tools: [charge, recipe] })
-      const created = Promise.withResolvers<Session>()
-      const aroundTurns = (turns: TurnStore) =>
-        changedStore(turns, {
-          async commit(request) {
-            if (request.entries.some((entry) => entry.includes(`"type":"${type}"`)))
-              await messageOf(await created.promise, 'stop', 'interrupt')
-            return turns.commit(request)
-          },
-        })
-      await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
-      const session = await troupe.create('agent', 'go')
-      created.resolve(session)
-      expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'Done.' } })
-      expect(ran).toBe(0)
-      const results = (await troupe.history(session.rootId)).filter(({ type: one }) => one === 'toolResult')
-      expect(results).toMatchObject([{ toolCallId: 'c', status: 'cancelled', output: { value: interrupted } }])
-      await expectSound(troupe)
-    },
-  )
+    await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
+    const session = await troupe.create('agent', 'go', { keepOpen: true })
+    created.resolve(session)
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+    expect(ran).toBe(message === '' ? 1 : 0)
+    const results = (await troupe.history(session.rootId)).filter(({ type: one }) => one === 'toolResult')
+    const cancelled = { status: 'cancelled', output: { value: interrupted } }
+    expect(results).toMatchObject([{ toolCallId: 'c', ...(message === '' ? { status: 'ok' } : cancelled) }])
+    await expectSound(troupe)
+  })
 
   const fitting = { task: 'go' }
   test.each([

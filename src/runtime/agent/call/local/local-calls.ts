@@ -25,6 +25,7 @@ import {
   partsOf,
   type Retry,
   recordResult,
+  startRecorded,
   unknownFailure,
 } from '../call-host.ts'
 import { dryOutput } from '../dry-run.ts'
@@ -86,7 +87,7 @@ async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<Ca
       notes: [['tool.started', { toolCallId, toolName }]],
     })
   }
-  if (tool.effect === 'once') await turn.pausing.beginning(turn.settled())
+  if (tool.effect === 'once') await startRecorded(turn)
   else if (tool.effect !== 'pure') await turn.settled()
   if (!(tool.effect === 'once' ? mayFinishCall(turn) : mayCall(turn))) return done
   if (tool.effect === 'once' && turn.steers.interrupts) {

@@ -44,6 +44,7 @@ import {
   partsOf,
   type Retry,
   recordResult,
+  startRecorded,
   unknownFailure,
 } from '../call-host.ts'
 import { dryOutput } from '../dry-run.ts'
@@ -167,7 +168,7 @@ async function runStep(running: Running, step: PlannedStep): Promise<StepEnd> {
   if (sub.tool.effect === 'once') {
     const started = journal.entry('subCallStarted', { toolCallId: local.call.toolCallId, id: step.id, toolName })
     journal.add([started], { notes: [['tool.started', { toolCallId: sub.call.toolCallId, toolName }]] })
-    await turn.pausing.beginning(turn.settled())
+    await startRecorded(turn)
   } else if (sub.tool.effect !== 'pure') await turn.settled()
   if (!(sub.tool.effect === 'once' ? mayFinishCall(turn) : mayCall(turn))) return stopped
   if (sub.tool.effect === 'once' && turn.steers.interrupts) return interruptedStep(running, step, sub)
