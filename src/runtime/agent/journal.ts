@@ -178,8 +178,9 @@ export class Journal {
       declined: (error) => {
         declined = error
         this.#added.length -= entries.length
-        // The next step records these costs.
+        // The next step records these costs, and what was used.
         for (const one of this.#costs) if (one.step === number) one.step = null
+        this.#spendings.pop()
       },
     }
     // Noted before the answer comes: a cancel that arrives in between answers the calls that are open in the store by then (JOURNAL-2).
