@@ -26,7 +26,7 @@ import type { CallCost } from '../../core/worker/run/cost.ts'
 import { RunMachine } from '../../core/worker/run/lifecycle.ts'
 import type { RunState } from '../../core/worker/run/run-state.ts'
 import { addSpending, addUsage, subtractSpending } from '../../core/worker/run/usage.ts'
-import { emptyStep, type Step } from '../turn/step/step.ts'
+import { emptyStep, type Step, type Used } from '../turn/step/step.ts'
 import type { Turn } from '../turn/turn.ts'
 import { type KnownHistory, nextPosition, textBytes } from './history-cache.ts'
 
@@ -148,6 +148,12 @@ export class Journal {
     const next = () => this.#spendings[1]
     for (let after = next(); after && after.step <= this.turn.acknowledged; after = next()) this.#spendings.shift()
     return (this.#spendings[0] as { readonly spending: Spending }).spending
+  }
+
+  /** What was used since the last step, if that was a request: its reply may never come. */
+  get used(): Used | undefined {
+    if (this.#spendings.at(-1)?.spending.modelCalls === this.tally.modelCalls) return undefined
+    return { stateJson: encodeTally(this.tally), costs: this.#takeCosts() }
   }
 
   /** Creates an entry. Nothing is recorded before it is added. */

@@ -21,7 +21,7 @@ import { LazySignal } from './lazy-signal.ts'
 import { Lease } from './lease.ts'
 import { noteRecorded } from './recorded.ts'
 import { RunDoing } from './run-doing.ts'
-import { emptyStep, type Step } from './step/step.ts'
+import { emptyStep, type Step, type Used } from './step/step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step/step-queue.ts'
 import { withTakeOver } from './step/take-over.ts'
 import { TurnGate } from './turn-gate.ts'
@@ -48,6 +48,8 @@ export class Turn {
   readonly gate = new TurnGate(this)
   readonly session: TurnSession
   readonly steers: TurnSteers
+  /** The behaviour says what its run has used since the last step. The commit that ends the turn records it. */
+  used: () => Used | undefined = () => undefined
   #state: TurnState = { kind: 'running' }
   readonly #steps: StepQueue
   readonly #abort = new LazySignal()
@@ -300,8 +302,8 @@ export class Turn {
     while (this.#state.kind === 'ending') {
       const { end } = this.#state
       const batch = this.#steps.take()
-      if (batch.length === 0) return this.#commit([emptyStep(this.#steps.recorded)], { ...end, isUncounted: true })
-      if (this.#steps.isEmpty) return this.#commit(batch, end)
+      const last = batch.length === 0 ? { ...end, isUncounted: true } : end
+      if (this.#steps.isEmpty) return this.#commit(this.#steps.withUsed(batch, this.used()), last)
       await this.#commit(batch)
     }
   }
@@ -351,6 +353,7 @@ export class Turn {
   }
 
   async #accept(answer: CommitAnswer, steps: readonly Step[], step: Step, end: TurnEnd | undefined): Promise<void> {
+    if (this.over && answer.kind !== 'ok') return
     switch (answer.kind) {
       case 'ok':
         this.#version = answer.version
@@ -365,11 +368,9 @@ export class Turn {
       case 'conflict':
         return this.abandon('stale')
       case 'cancelled':
-        if (this.over) return
         this.#enterCancelling()
         return this.#commitCancelled()
       case 'refused':
-        if (this.over) return
         return this.#refused(answer.refusals, steps, end)
     }
   }
@@ -394,7 +395,6 @@ export class Turn {
 
   /** Redis refuses the steps of a commit as a whole. Sent one by one, each step is refused or stands by itself; the first that fails the run is the last. */
   async #commitOneByOne(steps: readonly Step[], end: TurnEnd | undefined): Promise<void> {
-    for (const [index, step] of steps.entries())
-      await this.#commit([step], index === steps.length - 1 ? end : undefined)
+    for (const step of steps) await this.#commit([step], step === steps.at(-1) ? end : undefined)
   }
 }

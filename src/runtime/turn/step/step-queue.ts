@@ -12,7 +12,7 @@ import type { Assignment, CommitRequest, RunPosition, SlotNext } from '../../../
 import { encodeWait } from '../../../core/worker/wait.ts'
 import type { SlotPlan } from '../turn-host.ts'
 import type { TurnEnd } from '../turn-state.ts'
-import type { Step } from './step.ts'
+import { emptyStep, type Step, type Used } from './step.ts'
 import { bytesIn, fitsCommit, sizeOf } from './step-size.ts'
 
 export class StepQueue {
@@ -96,6 +96,13 @@ export class StepQueue {
     const batch = this.#waiting.splice(0, batchLength(this.#waiting))
     if (this.#waiting.length > 0) this.#flushLater()
     return batch
+  }
+
+  /** The steps of the commit that ends the turn. `used`: since the last of them. */
+  withUsed(steps: readonly Step[], used: Used | undefined): readonly Step[] {
+    const last = steps.at(-1) ?? emptyStep(this.#recorded)
+    const costs = [...(last.costs ?? []), ...(used?.costs ?? [])]
+    return [...steps.slice(0, -1), used === undefined ? last : { ...last, ...used, costs }]
   }
 
   /** Notes that Redis has recorded this number of steps, and where the run stands after them. */

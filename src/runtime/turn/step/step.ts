@@ -39,6 +39,9 @@ export interface Step {
   readonly declined?: (error: RuntimeError) => void
 }
 
+/** What a run has used: the state and the costs of the step that records it. */
+export type Used = Pick<Step, 'stateJson' | 'costs'>
+
 export const emptyStep = (position: RunPosition): Step => ({
   entries: [],
   signalsConsumed: 0,

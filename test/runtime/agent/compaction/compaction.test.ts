@@ -209,6 +209,8 @@ describe('a prompt that is too long', () => {
     await stopping
     await troupe.startNode({ agent })
     expect(await session.result()).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+    // Both nodes were refused.
+    expect((await session.report()).session.usage).toMatchObject({ modelCalls: 5, failedModelCalls: 2 })
   })
 
   test('a prompt that is too long fails its run if nothing is left to compact, after a bounded number of requests [1.53]', async () => {
