@@ -284,7 +284,7 @@ function refusal(answer: RedriveRefused, letter: DeadLetter): RuntimeError {
       return noLetter(id, workerId)
     case 'no_message':
       return new InputError(
-        `dead letter ${id} of worker ${workerId} holds no message: what killed was ${killedBy}, within a run that has failed.${wayOn(letter)}`,
+        `dead letter ${id} of worker ${workerId} holds no message: the cause was ${killedBy}, within a run that has failed.${wayOn(letter)}`,
       )
     case 'session_finished':
       if (isOfRoot(letter)) return finished(letter, answer.state)

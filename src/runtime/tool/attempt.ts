@@ -23,7 +23,7 @@ export interface ToolCallParts extends Omit<ToolContext, 'workspace' | 'progress
   readonly onProgress: (value: unknown) => void
   /** The part of the output that is kept, in bytes. The tool may set less. Default: as much as the tool sets. */
   readonly outputBytesMax?: number
-  /** When an output is too long, and how much of it is the output then: all of it comes beside that. Null or absent: it is cut. */
+  /** An output of more than `over` bytes is kept whole, beside a preview of at most `preview` bytes. Null or absent: it is cut. */
   readonly keeps?: { readonly over: number; readonly preview: number } | null
 }
 

@@ -155,7 +155,7 @@ export class TurnSteers {
     return this.#waiting.flatMap(({ position }) => read.get(position) ?? [])
   }
 
-  /** Notes that a run begins with the inputs up to this one. Behind an order, one of them may have been to steer. */
+  /** Notes that a run begins with the inputs up to this one. If an order came before them, some may have been meant to steer. */
   begin({ position }: Mail): void {
     this.#begunWith = position
     this.#waiting = this.#waiting.filter((steer) => this.#isOpen(steer))
