@@ -1,8 +1,9 @@
 /** Duty: what a server of Redis says of itself, for doctor and metrics. It writes nothing. */
-import type { RecordFields } from '../script/replies.ts'
 import { type RedisAccess, readAccess } from './access.ts'
 import type { Redis } from './redis.ts'
 import { refusalOf } from './store-error.ts'
+
+type Fields = Readonly<Record<string, string>>
 
 export interface ServerFacts {
   readonly version: string
@@ -18,7 +19,7 @@ export interface ServerFacts {
   readonly refusal: { readonly why: string; readonly todo: string } | null
   /** How this connection logged in, and whether its user may load functions, which belong to the whole server. */
   readonly access: RedisAccess
-  readonly info: RecordFields
+  readonly info: Fields
 }
 
 /** `tried`: a key of the server, with which a write is tried that changes nothing; null for a server without one. */
@@ -43,7 +44,7 @@ export async function readMemory(redis: Redis): Promise<Pick<ServerFacts, 'usedB
   return memoryOf(infoFields(await redis.info('memory')))
 }
 
-function memoryOf(info: RecordFields): Pick<ServerFacts, 'usedBytes' | 'maxBytes'> {
+function memoryOf(info: Fields): Pick<ServerFacts, 'usedBytes' | 'maxBytes'> {
   return { usedBytes: Number(info.used_memory ?? 0), maxBytes: Number(info.maxmemory ?? 0) }
 }
 
@@ -55,7 +56,7 @@ async function readClockSkew(redis: Redis): Promise<number> {
 }
 
 /** INFO as a table. CLUSTER INFO has the same form. */
-export function infoFields(text: string): RecordFields {
+export function infoFields(text: string): Fields {
   const fields: Record<string, string> = {}
   for (const line of text.split('\r\n')) {
     const colon = line.indexOf(':')
