@@ -124,7 +124,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       const [pool, id] = text.split(' ') as [string, string]
       return { pool, id }
     })
-    const [healed, , damaged, left, gone, paused, setBackMs, moved, kinds, turn] = reply
+    const [healed, , damaged, left, gone, paused, setBackMs, moved, kinds, healer] = reply
     return {
       healed: Number(healed),
       wakeups,
@@ -132,7 +132,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       left: Number(left),
       wasGone: gone === 1,
       isPaused: paused === '1',
-      isTurn: turn === 1,
+      isHealer: healer === 1,
       setBack: Number(setBackMs) > 0 ? { ms: Number(setBackMs), timers: Number(moved) } : null,
       kinds: String(kinds),
     }

@@ -318,8 +318,8 @@ export interface SweepAnswer {
   readonly left: number
   /** All sessions are paused, so that no wake-ups come. */
   readonly isPaused: boolean
-  /** True if no other node swept a moment ago: then this one does what one node is to do. */
-  readonly isTurn: boolean
+  /** True if no other node healed a moment ago: this one did, and it does what else only one node is to do. */
+  readonly isHealer: boolean
   /** The node was not registered any more. */
   readonly wasGone: boolean
   /** By how much the clock of the store was set back, and how many timers moved by as much. */

@@ -166,9 +166,9 @@ export class Sweeper {
     this.#rests = 0
     this.#hasToTell = false
     const damaged = new Set<string>()
-    const { isIdle: isHealed, isTurn } = await this.#heal(damaged)
+    const { isIdle: isHealed, isHealer } = await this.#heal(damaged)
     const hasFired = !(await this.#fire())
-    const isFinished = isTurn || this.#finishesMore ? await this.#finish(damaged) : true
+    const isFinished = isHealer || this.#finishesMore ? await this.#finish(damaged) : true
     const isIdle = isHealed && !hasFired && isFinished
     this.#damaged = damaged
     this.#isIdle = isIdle && damaged.size === 0
@@ -194,13 +194,13 @@ export class Sweeper {
     this.#kinds = version
   }
 
-  /** Like the methods below, it returns whether there was nothing to do; and also whether no other node swept a moment ago. */
-  async #heal(damaged: Set<string>): Promise<{ readonly isIdle: boolean; readonly isTurn: boolean }> {
+  /** Like the methods below, it returns whether there was nothing to do; and also whether this node is the one that heals. */
+  async #heal(damaged: Set<string>): Promise<{ readonly isIdle: boolean; readonly isHealer: boolean }> {
     let isIdle = true
-    let isTurn = false
+    let isHealer = false
     for (let more = true, leftBefore = Number.POSITIVE_INFINITY; more; ) {
       const swept = await this.#store.sweep(this.#host.slots, this.#host.poolLoads(), false)
-      isTurn ||= swept.isTurn
+      isHealer ||= swept.isHealer
       this.#host.learnPause(swept.isPaused)
       if (swept.healed > 0) this.#host.noteHealed(swept.healed)
       await this.#learnKinds(swept.kinds)
@@ -215,7 +215,7 @@ export class Sweeper {
       leftBefore = swept.left
       more = swept.healed >= this.#policy.sweepBatch || takesMore
     }
-    return { isIdle, isTurn }
+    return { isIdle, isHealer }
   }
 
   /** One node notices that the clock was set back, with its first sweep after that. */

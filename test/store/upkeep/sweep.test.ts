@@ -25,7 +25,7 @@ describe('a lease that has ended', () => {
         setBack: null,
         isPaused: false,
         kinds: '',
-        isTurn: true,
+        isHealer: true,
       }),
     )
     expect(changed).toEqual({

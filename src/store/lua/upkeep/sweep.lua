@@ -20,7 +20,7 @@ ARGV[1] header    json:
     free           free slots
     workersPerWake   how many workers one slot is expected to take in a row; 0: unknown to this node
 ARGV[2] facts     of this node, json, shown by doctor
-Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved, kinds, turn}
+Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved, kinds, healer}
         healed: how many leases this call took away
         wakeups: "<pool> <wakeup>" each, only for this node
         damaged: workers whose records cannot be read, and which wait until somebody mends them
@@ -30,7 +30,7 @@ Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved, kinds, tu
         setBack: by how many ms the clock was set back since the last sweep
         moved: how many timers were moved by as much
         kinds: the version of the register of kinds
-        turn: 1 if no other sweep healed a moment ago, so that this node does the work that one node is to do
+        healer: 1 if no other sweep healed a moment ago: this one did, and its node does the other work that only one node is to do
 Builds  T:seen; T:timers; T:gates; T:endpoints:since; T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  worker.interrupted of each lease that was taken away. ]]
@@ -169,8 +169,8 @@ local healed, woke, damaged, lost = 0, newWakes(), {}, {}
 local meta = redis.call('HMGET', metaKey, 'sweptAt', 'paused', 'kinds')
 local last, paused, kindsVersion = tonumber(meta[1] or '0') or 0, meta[2], meta[3] or ''
 local setBack, moved = 0, 0
-local isTurn = now - last >= everyMs / 2 or last > now or isLeaving -- guard: one of simultaneous sweeps heals
-if isTurn then
+local isHealer = now - last >= everyMs / 2 or last > now or isLeaving -- guard: one of simultaneous sweeps heals
+if isHealer then
   local expired = redis.call('ZRANGEBYSCORE', leasesKey, '-inf', digits(now), 'LIMIT', 0, batch)
   -- After a full batch there may be more: the next sweep is not skipped.
   redis.call('HSET', metaKey, 'sweptAt', digits(#expired < batch and now or now - everyMs))
@@ -265,7 +265,7 @@ if isTurn then
     end
   end
 end
-if isLeaving then return { healed, {}, {}, 0, 0, '0', setBack, moved, kindsVersion, isTurn and 1 or 0 } end
+if isLeaving then return { healed, {}, {}, 0, 0, '0', setBack, moved, kindsVersion, isHealer and 1 or 0 } end
 
 -- Workers of kinds nobody hosted when they were created: this node takes those it hosts.
 local first, tookSome = windowOf(tag .. ':run:unhosted'), false
@@ -284,7 +284,7 @@ for index = 1, #homeless do
   end
 end
 local left = tookSome and redis.call('ZCARD', tag .. ':run:unhosted') or 0
-if paused then return { healed, {}, damaged, left, wasGone and 1 or 0, '1', setBack, moved, kindsVersion, isTurn and 1 or 0 } end -- guard: nodes learn that all sessions are paused
+if paused then return { healed, {}, damaged, left, wasGone and 1 or 0, '1', setBack, moved, kindsVersion, isHealer and 1 or 0 } end -- guard: nodes learn that all sessions are paused
 
 -- Is the kind hosted by a live node?
 local hosted = nil
@@ -393,4 +393,4 @@ for index = 1, #pools do
     end
   end
 end
-return { healed, added, damaged, left, wasGone and 1 or 0, '0', setBack, moved, kindsVersion, isTurn and 1 or 0 }
+return { healed, added, damaged, left, wasGone and 1 or 0, '0', setBack, moved, kindsVersion, isHealer and 1 or 0 }

@@ -122,9 +122,9 @@ export const aTurnThatRunsIsLookedAtAgain: Check = async (place) => {
 export const ofSweepsAtTheSameMomentOneHasTheTurn: Check = async (place) => {
   const sweep = (id: string) => place.node({ id }).upkeep.sweep(1, [], false)
   await place.redis.hdel(place.keys.meta, 'sweptAt')
-  expect((await sweep('node-a')).isTurn).toBe(true)
+  expect((await sweep('node-a')).isHealer).toBe(true)
   await place.redis.hset(place.keys.meta, 'sweptAt', await place.now())
-  expect((await sweep('node-b')).isTurn).toBe(false)
+  expect((await sweep('node-b')).isHealer).toBe(false)
 }
 
 export const aCopyEndsWhatItsOriginalWasToEnd: Check = async (place) => {
