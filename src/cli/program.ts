@@ -36,9 +36,9 @@ import { addWebhookCommands } from './commands/webhook/webhook.ts'
 import { addWorkerCommands } from './commands/worker/worker.ts'
 import { type Complaint, exitCodes, takeExitCode, toComplaint } from './exit-code.ts'
 import { addHelpCommand } from './group.ts'
-import { escapeText } from './terminal/escape.ts'
 import { Interrupted } from './terminal/interrupt.ts'
 import { paint, printJson, safe, tell, write } from './terminal/output.ts'
+import { escapeText } from './view/text/escape.ts'
 
 const footer = `
 Data is on stdout, everything else on stderr. With --json stdout is one JSON

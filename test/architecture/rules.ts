@@ -133,7 +133,7 @@ export const confinement: Rule = (files) =>
   })
 
 /** The files of other parts that are pure: they turn data into words. */
-const forBrowsers = /^src\/(core|page|cli\/view)\/|^src\/cli\/terminal\/escape\.ts$|^src\/client\/event\/activity\.ts$/
+const forBrowsers = /^src\/(core|page|cli\/view)\/|^src\/client\/event\/activity\.ts$/
 
 /** The page names types of the library, and shares its words. Nothing that it loads needs Node. */
 export const pageRunsInBrowsers: Rule = (files) =>

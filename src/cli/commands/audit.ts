@@ -8,9 +8,9 @@ import { withTroupe } from '../host/connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, duration } from '../options.ts'
 import { columnsOf, pageOf, paint, print, printJson, safe } from '../terminal/output.ts'
 import { ProgressLine } from '../terminal/progress-line.ts'
-import { wrapText } from '../terminal/text-width.ts'
 import { count } from '../view/amounts.ts'
 import { type Column, tableLines } from '../view/table.ts'
+import { wrapText } from '../view/text/text-width.ts'
 import { eitherId } from './verb.ts'
 
 interface AuditFlags extends ConnectionFlags {

@@ -10,9 +10,9 @@ import { endWith, exitCodes } from '../exit-code.ts'
 import { configOf, connectMsMax, connectTo } from '../host/connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from '../options.ts'
 import { columnsOf, paint, print, printJson, safe, tell } from '../terminal/output.ts'
-import { wrapText } from '../terminal/text-width.ts'
 import { count } from '../view/amounts.ts'
 import { findingText } from '../view/finding-text.ts'
+import { wrapText } from '../view/text/text-width.ts'
 
 export function addDoctorCommand(program: Command): void {
   const command = program.command('doctor').description('check Redis, nodes and queues')

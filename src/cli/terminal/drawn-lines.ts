@@ -8,8 +8,8 @@
  *         wrong row.
  */
 import { stripVTControlCharacters } from 'node:util'
+import { fitText, textWidth } from '../view/text/text-width.ts'
 import { columnsOf, write } from './output.ts'
-import { fitText, textWidth } from './text-width.ts'
 
 const frameBegin = '\u001b[?2026h'
 const frameEnd = '\u001b[?2026l'

@@ -2,9 +2,10 @@
  * Duty: the progress of a command that may take minutes. On a terminal it is one line that is drawn again in place, and wiped at the end.
  * Elsewhere nothing is written, so that a pipe holds the answer alone.
  */
+
+import { fitText } from '../view/text/text-width.ts'
 import { DrawnLines } from './drawn-lines.ts'
 import { canDraw } from './output.ts'
-import { fitText } from './text-width.ts'
 
 const drawEveryMs = 100
 

@@ -7,10 +7,10 @@
 import { createInterface, type Interface, type Key } from 'node:readline'
 import { Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
+import { breakText, textWidth } from '../view/text/text-width.ts'
 import { DrawnLines } from './drawn-lines.ts'
 import { hasEnded, surviveLoss } from './lost-terminal.ts'
 import { canDraw, write } from './output.ts'
-import { breakText, textWidth } from './text-width.ts'
 
 /** An Esc that no other byte follows within this time is the key. */
 const escapeMs = 50

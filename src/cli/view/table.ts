@@ -5,9 +5,10 @@
  * TABLE-2 If that is not enough, each row becomes a block of `header  value` lines.
  * TABLE-3 Without a terminal only a column with `atMost` is cut: long texts that `show` and --json give whole.
  */
-import { escapeLine } from '../terminal/escape.ts'
-import { fitText, textWidth } from '../terminal/text-width.ts'
+
 import type { Page, Style } from './page.ts'
+import { escapeLine } from './text/escape.ts'
+import { fitText, textWidth } from './text/text-width.ts'
 
 export interface Column<Row> {
   readonly header: string

@@ -7,8 +7,8 @@ import type { ChatMessage } from '../../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../../core/history/entry.ts'
 import { withTroupe } from '../../host/connection.ts'
 import type { ConnectionFlags } from '../../options.ts'
-import { escapeJson } from '../../terminal/escape.ts'
 import { print, safe, tell } from '../../terminal/output.ts'
+import { escapeJson } from '../../view/text/escape.ts'
 import { addCommand, eitherId, printAnswer } from '../verb.ts'
 
 const pageSize = 1_000

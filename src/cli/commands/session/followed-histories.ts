@@ -10,10 +10,10 @@ import type { Roster } from '../../../client/event/activity.ts'
 import { TransientError } from '../../../core/errors.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import { toComplaint } from '../../exit-code.ts'
-import { escapeLine } from '../../terminal/escape.ts'
 import { printJson, safe } from '../../terminal/output.ts'
 import type { SessionView } from '../../terminal/session-view.ts'
 import { entryLine } from '../../view/lines/entry-line.ts'
+import { escapeLine } from '../../view/text/escape.ts'
 
 const pageSize = 500
 

@@ -14,8 +14,8 @@ import {
 import { mediaLabel } from '../../../core/history/chat/media.ts'
 import type { DelegatedEntry, Entry, HookedEntry } from '../../../core/history/entry.ts'
 import type { CallDecision } from '../../../core/history/run/call-decision.ts'
-import { fitText } from '../../terminal/text-width.ts'
 import { inAndOut } from '../amounts.ts'
+import { fitText } from '../text/text-width.ts'
 import { steeringWord, valueLine, withPlace } from './message-line.ts'
 
 type ChatType =

@@ -2,10 +2,10 @@
 import { isObject } from '../../../core/check/is-object.ts'
 import type { CancelledEntry, Entry } from '../../../core/history/entry.ts'
 import { decodeMail, inputPositionOf } from '../../../core/worker/message/message.ts'
-import { escapeLine } from '../../terminal/escape.ts'
 import { count } from '../amounts.ts'
 import { configurationText } from '../configuration-text.ts'
 import { formatDuration, formatTime } from '../duration.ts'
+import { escapeLine } from '../text/escape.ts'
 import { chatLine } from './chat-line.ts'
 import { failureCause, failureSentence, messageLine, valueLine } from './message-line.ts'
 

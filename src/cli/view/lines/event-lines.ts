@@ -11,10 +11,10 @@ import type { Member, Roster } from '../../../client/event/activity.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import type { ContextChange } from '../../../core/history/entry.ts'
 import type { Failure } from '../../../core/worker/run/failure.ts'
-import { escapeLine } from '../../terminal/escape.ts'
 import { inAndOut } from '../amounts.ts'
 import { configurationText } from '../configuration-text.ts'
 import { formatDuration, formatTime } from '../duration.ts'
+import { escapeLine } from '../text/escape.ts'
 import { failureCause, failureSentence, stringOr, withPlace } from './message-line.ts'
 
 export class EventLines {

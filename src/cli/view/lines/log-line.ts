@@ -1,8 +1,8 @@
 /** Duty: a log record of a node as a line for people: `12:00:01  reader docs  info  read 12 files  bytes=5120`. */
 import { inspect } from 'node:util'
 import { placeInStack } from '../../../core/code-place.ts'
-import { escapeLine } from '../../terminal/escape.ts'
 import { formatTime } from '../duration.ts'
+import { escapeLine } from '../text/escape.ts'
 import { stringOr } from './message-line.ts'
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const

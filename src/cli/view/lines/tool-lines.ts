@@ -4,8 +4,8 @@
  */
 import type { Roster } from '../../../client/event/activity.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
-import { escapeLine } from '../../terminal/escape.ts'
 import { formatTime } from '../duration.ts'
+import { escapeLine } from '../text/escape.ts'
 import { stringOr, valueLine } from './message-line.ts'
 
 const everyMs = 2_000

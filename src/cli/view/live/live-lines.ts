@@ -5,12 +5,12 @@
  *             iterations, tokens, time.
  */
 import { type Activity, isActive, isOver } from '../../../core/worker/run/activity.ts'
-import { escapeLine, escapeText } from '../../terminal/escape.ts'
-import { breakText, fitText, fitTextEnd, textWidth } from '../../terminal/text-width.ts'
 import { count, tokensText } from '../amounts.ts'
 import { formatDuration, formatSeconds } from '../duration.ts'
 import { type Paint, stateStyle } from '../page.ts'
 import { countsText } from '../progress-text.ts'
+import { escapeLine, escapeText } from '../text/escape.ts'
+import { breakText, fitText, fitTextEnd, textWidth } from '../text/text-width.ts'
 import type { Leaf } from '../tree.ts'
 import { type LiveRows, liveRows } from './live-rows.ts'
 import type { LiveMember, LiveSession } from './live-session.ts'

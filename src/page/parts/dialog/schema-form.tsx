@@ -4,7 +4,7 @@
  * FORM-2 A value for which it has no field is written as JSON. A form around it is not sent while that JSON cannot be read.
  */
 import { type ReactNode, useId, useState } from 'react'
-import { escapeLine } from '../../../cli/terminal/escape.ts'
+import { escapeLine } from '../../../cli/view/text/escape.ts'
 import { isObject } from '../../../core/check/is-object.ts'
 import { Text } from '../text/text.tsx'
 

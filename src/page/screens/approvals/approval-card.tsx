@@ -1,7 +1,7 @@
 /** Duty: one approval: who asks, what would run with which arguments, since when; and the decision about it. */
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, type SubmitEvent, useState } from 'react'
-import { escapeLine } from '../../../cli/terminal/escape.ts'
+import { escapeLine } from '../../../cli/view/text/escape.ts'
 import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { Approval } from '../../../client/person/approvals.ts'
 import { isObject } from '../../../core/check/is-object.ts'

@@ -1,8 +1,8 @@
 /** The live tree of a session, for terminals of several sizes. */
 import { describe, expect, it } from 'vitest'
-import { textWidth } from '../../../../src/cli/terminal/text-width.ts'
 import { liveLines } from '../../../../src/cli/view/live/live-lines.ts'
 import { LiveSession } from '../../../../src/cli/view/live/live-session.ts'
+import { textWidth } from '../../../../src/cli/view/text/text-width.ts'
 import { Roster } from '../../../../src/client/event/activity.ts'
 import type { WorkerReport } from '../../../../src/client/report.ts'
 import type { RawEvent } from '../../../../src/core/event/event.ts'

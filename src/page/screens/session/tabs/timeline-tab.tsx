@@ -1,7 +1,7 @@
 /** Duty: what each worker of the session did when, as bars: waiting for a slot, model, tool, children, a person, lost turns. */
 import { type ReactNode, useContext, useMemo } from 'react'
-import { escapeLine } from '../../../../cli/terminal/escape.ts'
 import { formatDuration } from '../../../../cli/view/duration.ts'
+import { escapeLine } from '../../../../cli/view/text/escape.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
 import type { TimelineBar } from '../../../../client/session/timeline.ts'
 import { useTimeline } from '../../../api/queries.ts'

@@ -4,8 +4,8 @@
  */
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
-import { escapeLine } from '../../../../cli/terminal/escape.ts'
 import { tokensText } from '../../../../cli/view/amounts.ts'
+import { escapeLine } from '../../../../cli/view/text/escape.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
 import { useKeys } from '../../../app/keys.ts'
 import { WorkerState } from '../../../parts/state/state.tsx'
