@@ -69,12 +69,13 @@ export interface PoolSummary {
 /** A partition, where it is, and who works in it. */
 export interface PartitionSummary {
   readonly partition: number
-  readonly sessions: number
-  /** Live nodes that work in it. Some seconds after the number was raised they work in all. */
-  readonly nodes: number
+  /** Null: its server does not answer. */
+  readonly sessions: number | null
+  /** Live nodes that work in it. Some seconds after the number was raised they work in all. Null: its server does not answer. */
+  readonly nodes: number | null
   /** The slot of a Redis Cluster; null if there is no cluster. */
   readonly slot: number | null
-  /** The server that has the slot now, by address and port; null if there is no cluster. */
+  /** The server that has the slot now, by the address and port that the servers know; null if there is no cluster, or if no server has the slot. */
   readonly server: string | null
 }
 

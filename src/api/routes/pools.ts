@@ -25,10 +25,13 @@ const partition = schemaOf<PartitionSummary>()(
   'Partition',
   z.object({
     partition: z.number(),
-    sessions: z.number(),
-    nodes: z.number().describe('Live nodes that work in it.'),
+    sessions: z.number().nullable().describe('Null: its server does not answer.'),
+    nodes: z.number().nullable().describe('Live nodes that work in it. Null: its server does not answer.'),
     slot: z.number().nullable().describe('The hash slot in a Redis Cluster; null if there is no cluster.'),
-    server: z.string().nullable().describe('The server that has the slot now, by address and port.'),
+    server: z
+      .string()
+      .nullable()
+      .describe('The server that has the slot now, by address and port; null also if none has it.'),
   }),
 )
 

@@ -1,7 +1,10 @@
 /** Duty: `troupe.partitions`: the partitions of the namespace, where each is and who works in it; and more of them. */
+import { TransientError } from '../../core/errors.ts'
 import type { InspectStore } from '../../store/audit/inspect-store.ts'
-import type { Places } from '../../store/places.ts'
+import type { OpenPlace, Places } from '../../store/places.ts'
+import { nameOf } from '../../store/redis/cluster-map.ts'
 import type { Connections } from '../../store/redis/connections.ts'
+import { guarded } from '../../store/redis/guarded.ts'
 import { slotOf } from '../../store/redis/slot.ts'
 import { raisePartitions } from '../../store/set-up/raise.ts'
 import type { PartitionSummary } from '../summaries.ts'
@@ -23,25 +26,30 @@ export class Partitions {
     this.#o = context
   }
 
-  /** All partitions, by number. */
+  /** All partitions, by number. One whose server is away is listed like the others. */
   list = async (): Promise<PartitionSummary[]> => {
-    const { connections, places, look, stores } = this.#o
-    const { isCluster } = connections
+    const { connections, places, look, deadlineMs } = this.#o
     await look.learn()
+    const ranges = await guarded('asking who has the slots', () => connections.ranges(), deadlineMs)
     return Promise.all(
-      places.all.map(async ({ partition, keys, redis }) => {
-        const store = stores[partition] as InspectStore
-        const [sessions, { live }] = await Promise.all([store.sessionCount(), store.nodesBySight()])
-        const { remoteAddress, remotePort } = redis.stream
-        return {
-          partition,
-          sessions,
-          nodes: live.length,
-          slot: isCluster ? slotOf(keys.tag) : null,
-          server: isCluster ? `${remoteAddress}:${remotePort}` : null,
-        }
+      places.all.map(async (place) => {
+        const slot = ranges === null ? null : slotOf(place.keys.tag)
+        const range = ranges?.find(({ from, to }) => slot !== null && slot >= from && slot <= to)
+        const server = range === undefined ? null : nameOf(range)
+        return { partition: place.partition, ...(await this.#counts(place)), slot, server }
       }),
     )
+  }
+
+  async #counts({ partition }: OpenPlace): Promise<Pick<PartitionSummary, 'sessions' | 'nodes'>> {
+    const store = this.#o.stores[partition] as InspectStore
+    try {
+      const [sessions, { live }] = await Promise.all([store.sessionCount(), store.nodesBySight()])
+      return { sessions, nodes: live.length }
+    } catch (error) {
+      if (this.#o.connections.isCluster && error instanceof TransientError) return { sessions: null, nodes: null }
+      throw error
+    }
   }
 
   /**

@@ -186,14 +186,19 @@ describe('a cluster', () => {
     expect(away).toContainEqual(expect.objectContaining({ code: 'server_unread', level: 'problem', server }))
   })
 
-  test('a client creates sessions where it can, while a server is away', { timeout: 60_000 }, async () => {
+  test('a client creates sessions where it can and lists all partitions, while a server is away', {
+    timeout: 60_000,
+  }, async () => {
     const [one, other] = cluster.servers as Servers
     const coverage = (value: 'yes' | 'no') =>
       ask(one, (redis) => redis.config('SET', 'cluster-require-full-coverage', value))
     const namespace = await namespaceAt(one.port, 'away')
-    await using client = await connectInternal({ redisUrl: cluster.url, namespace, partitions: 8, deadlineMs: 30_000 })
+    const place = { redisUrl: cluster.url, namespace, partitions: 8 }
+    await using client = await connectInternal({ ...place, deadlineMs: 30_000 })
+    await using looking = await connectInternal({ ...place, deadlineMs: 1_000 })
     const server = `127.0.0.1:${one.port}`
-    const here = (await client.partitions.list()).filter((row) => row.server === server)
+    const all = await client.partitions.list()
+    const here = all.filter((row) => row.server === server)
     expect(here.length).toBeLessThan(8)
     await coverage('no')
     await other.kill()
@@ -203,6 +208,9 @@ describe('a cluster', () => {
       await waitUntil('the cluster is whole', () => cluster.isWhole())
     })
     await ask(one, (redis) => redis.ping())
+    // What lists the partitions says which of them are away.
+    const seen = all.map((row) => (row.server === server ? row : { ...row, sessions: null, nodes: null }))
+    expect(await looking.partitions.list()).toEqual(seen)
     const sessions = await Promise.all(
       Array.from({ length: 40 }, () => client.sessions.create({ kind: 'nobody', input: null })),
     )

@@ -21,7 +21,8 @@ export function addPartitionCommands(program: Command): void {
     name: 'list',
     description: 'partitions, with their sessions, nodes and servers',
     examples: [['troupe partition list', '']],
-    details: 'nodes: live nodes that work in the partition. Some seconds after a raise they work in all.',
+    details: `nodes: live nodes that work in the partition. Some seconds after a raise they work in all.
+away: the server of the partition does not answer, or refuses; see troupe doctor.`,
     purpose: 'look',
     answer: async (troupe) => listing(await troupe.partitions.list(), { columns, empty: '' }),
   })
@@ -30,8 +31,8 @@ export function addPartitionCommands(program: Command): void {
 
 const columns: Column<PartitionSummary>[] = [
   { header: 'partition', value: ({ partition }) => partition, align: 'right' },
-  { header: 'sessions', value: ({ sessions }) => sessions, align: 'right' },
-  { header: 'nodes', value: ({ nodes }) => nodes, align: 'right' },
+  { header: 'sessions', value: ({ sessions }) => sessions ?? 'away', align: 'right' },
+  { header: 'nodes', value: ({ nodes }) => nodes ?? '', align: 'right' },
   { header: 'slot', value: ({ slot }) => slot, align: 'right' },
   { header: 'server', value: ({ server }) => server },
 ]
