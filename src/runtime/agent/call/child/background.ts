@@ -7,12 +7,13 @@
 import { InputError, toRuntimeError } from '../../../../core/errors.ts'
 import type { Json, ToolOutput } from '../../../../core/history/chat/chat-message.ts'
 import { decodeEntry, type Entry, type SpawnNote } from '../../../../core/history/entry.ts'
+import type { TurnStore } from '../../../../core/ports/ports.ts'
 import type { ResultMessage } from '../../../../core/worker/message/message.ts'
 import type { AgentTurn } from '../../agent-turn.ts'
 import type { Journal } from '../../journal.ts'
 import { childrenOutput, type SpawnTask } from './delegation.ts'
 
-/** How many entries of the end of a history are read. */
+/** How many entries of the end of a history are read first. */
 const tailSize = 20
 /** Entries that may stand behind the end of a run: what somebody asked of the child since, or changed of its prompts. */
 const betweenRuns: ReadonlySet<Entry['type']> = new Set([
@@ -81,22 +82,35 @@ export async function checkTaskNames(journal: Journal, tasks: readonly SpawnTask
 
 /** How the newest run of each child ended, by the id of the child. A child that works or waits is missing. */
 async function endsOf({ turn }: Journal, tasks: readonly SpawnNote[]): Promise<Map<string, Ended>> {
-  const ends = await Promise.all(
-    tasks.map(async ({ id }) => [id, endIn(await turn.host.store.readHistory(id, -tailSize))] as const),
-  )
+  const ends = await Promise.all(tasks.map(async ({ id }) => [id, await endOf(id, turn.host.store)] as const))
   return new Map(ends.flatMap(([id, end]) => (end === null ? [] : [[id, end] as const])))
 }
 
-function endIn(jsons: readonly string[]): Ended | null {
-  for (const json of jsons.toReversed()) {
-    const entry: Entry = decodeEntry(json)
-    if (entry.type === 'completed') return { status: 'completed', value: entry.value, failure: null }
-    if (entry.type === 'failed') return { status: 'failed', value: null, failure: entry.failure }
-    if (entry.type === 'cancelled') return { status: 'cancelled', value: null, failure: null as never }
-    const beginsRun = entry.type === 'ordered' && entry.order.do === 'run'
-    if (beginsRun || (!betweenRuns.has(entry.type) && !('pushed' in entry))) return null
+/** Null for a child that works or waits. Where nothing of a run stands at the end of its history, more of it is read. */
+async function endOf(id: string, store: Pick<TurnStore, 'readHistory'>): Promise<Ended | null> {
+  for (let size = tailSize; ; size *= 5) {
+    const tail = (await store.readHistory(id, -size)).map(decodeEntry)
+    const last = tail.findLast((entry) => !isBetweenRuns(entry))
+    if (last !== undefined) return endIn(last)
+    if (tail.length < size) return null
   }
-  return null
+}
+
+function isBetweenRuns(entry: Entry): boolean {
+  return betweenRuns.has(entry.type) ? !(entry.type === 'ordered' && entry.order.do === 'run') : 'pushed' in entry
+}
+
+function endIn(entry: Entry): Ended | null {
+  switch (entry.type) {
+    case 'completed':
+      return { status: 'completed', value: entry.value, failure: null }
+    case 'failed':
+      return { status: 'failed', value: null, failure: entry.failure }
+    case 'cancelled':
+      return { status: 'cancelled', value: null, failure: null as never }
+    default:
+      return null
+  }
 }
 
 /** A child that still works is `running`. */

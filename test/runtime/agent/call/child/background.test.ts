@@ -169,7 +169,7 @@ describe('tasks in the background', () => {
     expect((await troupe.history(session.rootId)).slice(0, before.length)).toEqual(before)
   })
 
-  test('tasks in the background are reported even if somebody changed what their prompts hold', async () => {
+  test('tasks in the background are reported even if somebody changed what their prompts hold, many times', async () => {
     const errand = defineWorker({ instructions: 'x', model: recordedModel('test/errand', [say('found it')]) })
     const model = recordedModel('test/m', (request, number) =>
       number === 1 ? spawn(task('milk', 'milk')) : say(`reply to ${request.messages.length}`),
@@ -184,7 +184,7 @@ describe('tasks in the background', () => {
     })
     const worker = troupe.client.workers.get(child?.id as string)
     await worker.configure({ tools: [] })
-    await worker.push(chat.user('It was nice.'))
+    for (let time = 1; time <= 20; time++) await worker.push(chat.user('It was nice.'))
     await session.root.send('do nothing')
     await session.result({ run: 2 })
     expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('found it')
