@@ -1,8 +1,9 @@
 /** Duty: keep the asks in tests of one worker: those that it made, as a test sees them, and the answers that a test gives to them. */
-import { answerProblem } from '../core/check/answer-problem.ts'
+
 import { InputError } from '../core/errors.ts'
 import { toJson } from '../core/json.ts'
 import type { AskOrder } from '../core/ports/ports.ts'
+import { answerProblem } from '../core/worker/ask/answer-problem.ts'
 import { type AskSort, decodeAnswer, decodeAskBody, encodeAnswer } from '../core/worker/ask/ask.ts'
 
 /** An ask that the worker made. */

@@ -46,7 +46,7 @@ async function readArguments(text: string, schema: Approval['schema']): Promise<
     return { value: null, problem: `this is no JSON (${(thrown as Error).message})` }
   }
   // Checks by schemas, which commands that edit nothing need not load.
-  const { answerProblem } = await import('../../core/check/answer-problem.ts')
+  const { answerProblem } = await import('../../core/worker/ask/answer-problem.ts')
   const problem = schema === null ? null : answerProblem({ schema }, { decision: 'approve', arguments: value })
   return { value, problem: problem === null ? null : `what you wrote ${problem}` }
 }

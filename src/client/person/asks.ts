@@ -6,7 +6,7 @@
  * ASKS-3 A tool is trusted only after the answer that says so was accepted: a caller that is refused changes nothing. An answer that is given again
  *        under its key trusts no tool whose trust was taken back since.
  */
-import { answerProblem } from '../../core/check/answer-problem.ts'
+
 import { checkOptions, keyRule, type Rules } from '../../core/check/check-options.ts'
 import { ConflictError, InputError, NotFoundError } from '../../core/errors.ts'
 import { encodeEvents } from '../../core/event/event-notes.ts'
@@ -14,6 +14,7 @@ import { digestKey, isWorkerId, type KeyOwner, newId, parseId, partitionOf } fro
 import { toJson } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
 import type { Waker } from '../../core/ports/wake.ts'
+import { answerProblem } from '../../core/worker/ask/answer-problem.ts'
 import { toDecision } from '../../core/worker/ask/approval-ask.ts'
 import {
   type AskBody,

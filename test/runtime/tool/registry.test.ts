@@ -1,9 +1,9 @@
 /** Tools as a model sees them. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { answerProblem } from '../../../src/core/check/answer-problem.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
+import { answerProblem } from '../../../src/core/worker/ask/answer-problem.ts'
 import { toJsonSchema } from '../../../src/runtime/tool/input-form.ts'
 import { ToolRegistry } from '../../../src/runtime/tool/registry.ts'
 

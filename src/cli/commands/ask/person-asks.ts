@@ -16,7 +16,7 @@ export async function typedAnswer({ schema }: Ask, text: string): Promise<unknow
   const typed = parseInput(text, undefined, 'the answer')
   if (typeof typed !== 'string' || schema === null) return typed
   // Checks by schemas, which commands that answer nothing need not load.
-  const { answerProblem } = await import('../../../core/check/answer-problem.ts')
+  const { answerProblem } = await import('../../../core/worker/ask/answer-problem.ts')
   const fits = (value: unknown) => answerProblem({ schema }, value) === null
   if (fits(typed)) return typed
   try {

@@ -3,8 +3,8 @@
  * A schema that zod cannot read (with `not` or `if`, as tools of other programs have them) is checked by whoever gets the answer.
  */
 import { z } from 'zod'
-import type { AskBody } from '../worker/ask/ask.ts'
-import { fitTo } from './schema-problems.ts'
+import { fitTo } from '../../check/schema-problems.ts'
+import type { AskBody } from './ask.ts'
 
 /** Why the value does not answer the ask, as the end of a sentence; null if it does. */
 export function answerProblem({ options, schema }: Pick<AskBody, 'options' | 'schema'>, value: unknown): string | null {
