@@ -15,8 +15,8 @@ import type { Policy } from '../../core/policy.ts'
 import type { TurnStore } from '../../core/ports/ports.ts'
 import type { Wakeup } from '../../core/ports/wake.ts'
 import { type SwapItem, SwapList } from '../../core/swap-list.ts'
-import { standstillText } from '../node/event-loop.ts'
 import type { Turn } from '../turn/turn.ts'
+import { standstillText } from '../user-code/event-loop.ts'
 
 const batchMax = 100
 

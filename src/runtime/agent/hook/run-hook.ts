@@ -7,10 +7,10 @@
 import { thrownFields } from '../../../core/code-place.ts'
 import type { HookSelf } from '../../../core/definition/agent/iteration-context.ts'
 import { type RuntimeError, TimeoutError, toRuntimeError } from '../../../core/errors.ts'
-import { watchLoop } from '../../node/event-loop.ts'
-import { runUserPart } from '../../node/user-code.ts'
 import { limited } from '../../tool/limited.ts'
 import { mayRecord } from '../../turn/permit.ts'
+import { watchLoop } from '../../user-code/event-loop.ts'
+import { runUserPart } from '../../user-code/user-code.ts'
 import type { AgentTurn } from '../agent-turn.ts'
 
 export type HookEnd<Value> =

@@ -23,8 +23,6 @@ import { plainOutputOf } from '../../../../core/history/chat/media.ts'
 import { interruptedText, unknownOutcomeText } from '../../../../core/history/run/open-calls.ts'
 import { readOnly } from '../../../../core/read-only.ts'
 import type { Failure } from '../../../../core/worker/run/failure.ts'
-import { watchLoop } from '../../../node/event-loop.ts'
-import { runUserPart } from '../../../node/user-code.ts'
 import { outputOf } from '../../../tool/attempt.ts'
 import type { ToolOutcome } from '../../../tool/executor.ts'
 import type { Facts } from '../../../tool/fact-collector.ts'
@@ -32,6 +30,8 @@ import { limited } from '../../../tool/limited.ts'
 import { brief } from '../../../tool/messages.ts'
 import { errorOutput } from '../../../tool/output.ts'
 import { mayCall, mayFinishCall, mayRecord } from '../../../turn/permit.ts'
+import { watchLoop } from '../../../user-code/event-loop.ts'
+import { runUserPart } from '../../../user-code/user-code.ts'
 import {
   askOutcome,
   asOneRetry,

@@ -1,5 +1,5 @@
 /**
- * Duty: names user code that blocks the event loop of its node. While the loop is blocked, the node renews no lease and runs nothing else.
+ * Duty: name user code that blocks the event loop of its node. While the loop is blocked, the node renews no lease and runs nothing else.
  * Without this warning the log shows only that leases were lost: it names no culprit, and a reader may blame Redis.
  * This file measures a call until it returns or first awaits. The renewer logs every other standstill of the loop (RENEW-4).
  */
