@@ -15,6 +15,7 @@ const node = await startInternalNode({
   namespace: order.namespace,
   concurrency: order.concurrency,
   policy: order.policy,
+  webhooks: { allowPrivateAddresses: true, retryMs: 200 },
   kinds: Object.entries(chanceKinds(order)).map(([name, definition]) => maker.make(name, definition)),
   logger: stderrLogger('warn'),
 })

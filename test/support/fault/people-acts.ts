@@ -51,6 +51,9 @@ export const acts: readonly [KnownAct, ...KnownAct[]] = [
   act('send under a key', 2, sendUnderKey),
   act('again', 3, again),
   act('create many', 1, createMany),
+  act('add endpoint', 0.5, (people) => people.endpoints.add(people)),
+  act('change endpoint', 1.5, (people) => people.endpoints.change(people)),
+  act('redeliver', 1, (people) => people.endpoints.redeliver(people)),
 ]
 
 async function send(people: People): Promise<void> {

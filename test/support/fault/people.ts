@@ -13,6 +13,7 @@ import { chanceAgents, chanceHandlers, picture } from '../../programs/node/chanc
 import type { Random } from './fault-settings.ts'
 import { Follower } from './follower.ts'
 import { type Act, acts } from './people-acts.ts'
+import type { PeopleEndpoints } from './people-endpoints.ts'
 import { unlessPruned } from './unless-pruned.ts'
 
 /** How many sessions and workers people have in mind, and how often they choose one of the newest. */
@@ -52,6 +53,7 @@ export class People {
   /** It may lose its way to Redis. */
   readonly client: Troupe
   readonly random: Random
+  readonly endpoints: PeopleEndpoints
   readonly said: Said[] = []
   readonly complaints = new Set<string>()
   readonly refusals = new Map<string, number>()
@@ -66,8 +68,9 @@ export class People {
   #workers: KnownWorker[] = []
   #texts = 0
 
-  constructor(client: Troupe, random: Random) {
+  constructor(client: Troupe, endpoints: PeopleEndpoints, random: Random) {
     this.client = client
+    this.endpoints = endpoints
     this.random = random
   }
 

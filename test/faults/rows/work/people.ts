@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connectInternal } from '../../../../src/client/client.ts'
 import type { Payment } from '../../../programs/node/chance-tools.ts'
+import { EndpointReceiver } from '../../../support/fault/endpoint-receiver.ts'
+import { endpointFaults } from '../../../support/fault/endpoint-verdict.ts'
 import type { Random } from '../../../support/fault/fault-settings.ts'
 import { FleetFollower } from '../../../support/fault/fleet-follower.ts'
 import { harmNetwork } from '../../../support/fault/harm-network.ts'
@@ -11,6 +13,7 @@ import type { Harness, NodeSettings } from '../../../support/fault/harness.ts'
 import { appendLine } from '../../../support/fault/ledger.ts'
 import { People, type Said } from '../../../support/fault/people.ts'
 import { answer } from '../../../support/fault/people-acts.ts'
+import { PeopleEndpoints } from '../../../support/fault/people-endpoints.ts'
 import { judgeAwaited, judgeTold, sessionFaults } from '../../../support/fault/people-verdict.ts'
 import { together } from '../../../support/fault/together.ts'
 import { unlessPruned } from '../../../support/fault/unless-pruned.ts'
@@ -36,14 +39,16 @@ export const peopleRow: Row = {
 
 async function peopleStorm(stage: Stage, ms: number): Promise<number> {
   const partitions = 1 + Math.floor(3 * stage.random())
-  await using harness = await stage.open({ ownRedis: {}, client: { partitions } })
+  const webhooks = { allowPrivateAddresses: true }
+  await using receiver = await EndpointReceiver.start(stage.random)
+  await using harness = await stage.open({ ownRedis: {}, client: { partitions, webhooks } })
   const [proxy, proxyOfPeople] = [await harness.proxy(), await harness.proxy()]
   const { namespace } = harness
-  await using client = await connectInternal({ redisUrl: proxyOfPeople.url, namespace, deadlineMs: 30_000 })
+  await using client = await connectInternal({ redisUrl: proxyOfPeople.url, namespace, deadlineMs: 30_000, webhooks })
   const settings = () => ({ program, proxy, policy, ...clock(stage.random) })
   const start = (name: string) => untilStarted(() => harness.start(name, settings()))
   const nodes = await Promise.all(names.map(start))
-  const people = new People(client, stage.random)
+  const people = new People(client, new PeopleEndpoints(receiver), stage.random)
   const fleet = new FleetFollower(client, stage.random)
   const [faults, cuts, acted, raised] = await together(ms, (over) => [
     harmNodes({ random: stage.random, nodes, ways, start }, over),
@@ -53,7 +58,8 @@ async function peopleStorm(stage: Stage, ms: number): Promise<number> {
   ])
   const refused = JSON.stringify(Object.fromEntries(people.refusals))
   stage.say(`${faults} faults of nodes, ${cuts} of the network; ${acted} acts, refused: ${refused}`)
-  stage.say(`${partitions} partitions, then ${raised}`)
+  const told = `${people.endpoints.all.length} endpoints got ${receiver.requests.length} requests`
+  stage.say(`${partitions} partitions, then ${raised}; ${told}`)
   await harness.client.partitions.list()
   const sessions = await allSessions(harness)
   await comeToRest(harness, people, sessions)
@@ -66,6 +72,7 @@ async function peopleStorm(stage: Stage, ms: number): Promise<number> {
   for (const follower of people.followers) await judge(unlessPruned(follower.judge()))
   await judge(fleet.judge(harness, raised))
   await judge((async () => judgePayments(harness, people))())
+  broken.push(...(await endpointFaults(harness, people.endpoints, sessions)))
   await judge(judgeAwaited(people))
   await judge(judgeTold(harness, people))
   assert.deepEqual(broken, [])
