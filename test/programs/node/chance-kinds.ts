@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { defineWorker, type Self, type WorkerDefinition } from '../../../src/core/definition/define-worker.ts'
 import type { Message } from '../../../src/core/worker/message/message.ts'
 import { type ScriptedReply, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
+import { chanceGates } from './chance-gates.ts'
 import { chanceHooks } from './chance-hooks.ts'
 import { below, chance, one, reply, toolsOf } from './chance-tools.ts'
 import type { NodeOrder } from './node-order.ts'
@@ -42,7 +43,7 @@ async function work(message: Message<unknown>, self: Self<unknown, unknown>): Pr
 
 function spawnSome(self: Self<unknown, unknown>): void {
   for (let left = 1 + below(3); left > 0; left--) {
-    const kind = one(['chain', 'limited', 'clerk'])
+    const kind = one(['chain', 'limited', 'crowd', 'clerk'])
     const input = kind === 'clerk' ? 'Please help.' : { n: below(10) }
     self.spawn(kind, input, chance(0.2) ? { detached: true } : {})
   }
@@ -63,7 +64,7 @@ export function chanceKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<s
     if (self.openChildren === 0) self.reply('calm')
   }
   const shape = () => (chance(0.5) ? say('{"n":1}') : chance(0.3) ? say('no JSON') : undefined)
-  const spawns = ['chain', 'limited', 'clerk', 'shaped', 'hasty', 'hooked', 'merges', 'desk']
+  const spawns = ['chain', 'limited', 'crowd', 'clerk', 'shaped', 'hasty', 'hooked', 'merges', 'desk']
   const instructions = 'You do whatever comes to mind.'
   return {
     clerk: defineWorker({
@@ -123,16 +124,6 @@ export function chanceKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<s
     }),
     chain: defineWorker<unknown>({ initial: null, receive, onCancel: () => pause(below(30)) }),
     gathers: defineWorker<unknown>({ initial: null, receive, await: 'all', childrenAtOnce: 2, retries: 1 }),
-    /** It has no children: kinds with a limit that wait for each other would wait for ever. */
-    limited: defineWorker({
-      concurrency: { most: 2, key: (input) => `key ${((input as { n?: number }).n ?? 0) % 2}` },
-      rate: { most: 20, perMs: 1_000 },
-      async receive(_, self) {
-        if (isCalm()) return self.reply('calm')
-        await pause(below(100))
-        if (chance(0.2)) throw new Error('The handler breaks.')
-        self.reply({ n: 1 })
-      },
-    }),
+    ...chanceGates(order, isCalm),
   }
 }

@@ -15,7 +15,7 @@ import type { NodeOrder } from './node-order.ts'
 
 /** The kinds with which people begin sessions. */
 export const chanceAgents: readonly string[] = ['clerk', 'shaped', 'hasty', 'reader', 'hooked', 'merges', 'desk']
-export const chanceHandlers: readonly string[] = ['chain', 'gathers', 'limited']
+export const chanceHandlers: readonly string[] = ['chain', 'gathers', 'limited', 'crowd']
 
 /** The note of a ledger line `paid`. */
 export interface Payment {
@@ -126,7 +126,7 @@ function toolCall({ messages, tools }: ModelRequest): ScriptedReply {
 }
 
 function task(): Json {
-  const kind = one(['chain', 'limited', ...chanceAgents])
+  const kind = one(['chain', 'limited', 'crowd', ...chanceAgents])
   const input = chanceAgents.includes(kind) ? 'Please help.' : { n: below(100) }
   return { kind, input, ...(chance(0.3) && { detached: true }), ...(chance(0.3) && { name: `task ${below(3)}` }) }
 }

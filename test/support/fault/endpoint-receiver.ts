@@ -51,7 +51,8 @@ export class EndpointReceiver implements AsyncDisposable {
 /** As Standard Webhooks says. The age does not count: some nodes have wrong clocks. */
 export function isSigned({ headers, body }: Request, secret: string): boolean {
   const key = Buffer.from(secret.replace('whsec_', ''), 'base64')
-  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
+  const [id, sentAt] = [String(headers['webhook-id']), String(headers['webhook-timestamp'])]
+  const signed = `${id}.${sentAt}.${body}`
   const signature = `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
   return String(headers['webhook-signature']).split(' ').includes(signature)
 }

@@ -39,7 +39,7 @@ export const acts: readonly [KnownAct, ...KnownAct[]] = [
     const order = people.worker().configure({ settings: { temperature: people.random() } })
     return unlessPaused(people, 'configure', order)
   }),
-  act('close', 1, (people) => people.session().close()),
+  act('close', 2, close),
   act('answer', 8, answerSome),
   act('set approval', 1, (people) => people.session().setApproval(people.one(['auto', 'manual', 'readOnly']))),
   act('read', 5, read),
@@ -151,6 +151,12 @@ async function unlessPaused(people: People, name: string, order: Promise<unknown
     (error: unknown) => people.noteFailure(name, error),
   )
   await Promise.race([noted, pause(5_000, undefined, { ref: false })])
+}
+
+async function close(people: People): Promise<void> {
+  const session = people.session()
+  await session.close()
+  people.closed.add(session.id)
 }
 
 async function answerSome(people: People): Promise<void> {

@@ -122,6 +122,16 @@ function judgeResult({ session, result, ends: calls }: Awaited, now: unknown): v
   if (result?.status !== 'failed') assert.deepEqual(result, now, `the result of session ${session.id} has changed`)
 }
 
+/** A session that somebody closed has ended once its worker has answered what waited. */
+export async function judgeClosed(harness: Harness, { closed }: People): Promise<void> {
+  const open: string[] = []
+  for (const id of closed) {
+    const summary = await unlessPruned(harness.client.sessions.get(id).summary())
+    if (summary?.finishedAt === null) open.push(`${id} is ${summary.state}`)
+  }
+  assert.deepEqual(open, [], 'of sessions that somebody closed')
+}
+
 /** The end of a session is told, and each end once. */
 export async function judgeTold(harness: Harness, { toBeTold }: People): Promise<void> {
   const queue = new Queue<SessionNotice>(results.queue, { connection: harness.redis, prefix: results.prefix })

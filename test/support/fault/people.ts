@@ -62,6 +62,8 @@ export class People {
   /** Sessions whose end is told to the queue `results`. */
   readonly toBeTold: string[] = []
   readonly keyed: Keyed[] = []
+  /** Sessions that somebody closed. */
+  readonly closed = new Set<string>()
   /** Sessions of which somebody said that calls of unknown outcome are to run again. */
   readonly toRunAgain = new Set<string>()
   #sessions: string[] = []

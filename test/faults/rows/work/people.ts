@@ -7,6 +7,7 @@ import { EndpointReceiver } from '../../../support/fault/endpoint-receiver.ts'
 import { endpointFaults } from '../../../support/fault/endpoint-verdict.ts'
 import type { Random } from '../../../support/fault/fault-settings.ts'
 import { FleetFollower } from '../../../support/fault/fleet-follower.ts'
+import { gateFaults } from '../../../support/fault/gate-verdict.ts'
 import { harmNetwork } from '../../../support/fault/harm-network.ts'
 import { harmNodes, untilStarted, type Way } from '../../../support/fault/harm-nodes.ts'
 import type { Harness, NodeSettings } from '../../../support/fault/harness.ts'
@@ -14,7 +15,7 @@ import { appendLine } from '../../../support/fault/ledger.ts'
 import { People, type Said } from '../../../support/fault/people.ts'
 import { answer } from '../../../support/fault/people-acts.ts'
 import { PeopleEndpoints } from '../../../support/fault/people-endpoints.ts'
-import { judgeAwaited, judgeTold, sessionFaults } from '../../../support/fault/people-verdict.ts'
+import { judgeAwaited, judgeClosed, judgeTold, sessionFaults } from '../../../support/fault/people-verdict.ts'
 import { together } from '../../../support/fault/together.ts'
 import { unlessPruned } from '../../../support/fault/unless-pruned.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -32,7 +33,7 @@ export const peopleRow: Row = {
   id: 'F52',
   promise:
     'whatever people do to sessions, and when, nothing is lost, doubled, torn or left behind, and all comes to rest',
-  done: '3 nodes killed, frozen and drained at random, the network cut, Redis killed; 8 people send, steer, pause, cancel, retry, copy, answer and take back, for --minutes; a trial is an act',
+  done: '3 nodes killed, frozen and drained at random, the network cut, Redis killed; partitions added; 8 people send, steer, pause, cancel, retry, copy, answer, take back, close, and change endpoints, for --minutes; a trial is an act',
   isEndless: true,
   trials: ({ minutes = 1 }) => [{ name: `${minutes} min`, run: (stage) => peopleStorm(stage, minutes * 60_000) }],
 }
@@ -72,8 +73,10 @@ async function peopleStorm(stage: Stage, ms: number): Promise<number> {
   for (const follower of people.followers) await judge(unlessPruned(follower.judge()))
   await judge(fleet.judge(harness, raised))
   await judge((async () => judgePayments(harness, people))())
+  broken.push(...(await gateFaults(harness)))
   broken.push(...(await endpointFaults(harness, people.endpoints, sessions)))
   await judge(judgeAwaited(people))
+  await judge(judgeClosed(harness, people))
   await judge(judgeTold(harness, people))
   assert.deepEqual(broken, [])
   await judgeKeys(harness, sessions)
