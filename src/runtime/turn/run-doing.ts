@@ -1,9 +1,10 @@
 /**
- * Duty: keep what the run of a turn does between two commits, and whether the record shows it.
+ * Duty: keep what the run of a turn does between two commits, whether the record shows it, and what it has used meanwhile.
  * DOING-1 Only commits, and renewals of the lease, write this to the record. No script is called for its sake.
  */
 import { performance } from 'node:perf_hooks'
 import { encodeRunState, type RunState } from '../../core/worker/run/run-state.ts'
+import type { Used } from './step/step.ts'
 
 export class RunDoing {
   #run: RunState | undefined
@@ -11,6 +12,7 @@ export class RunDoing {
   #since = 0
   #recorded: string
   #recordedAt: number
+  #used: () => Used | undefined = () => undefined
 
   /** `recorded`: the state in the record when the turn began. */
   constructor(recorded: RunState, at: number) {
@@ -42,6 +44,16 @@ export class RunDoing {
   unrecordedMs(now: number): number {
     if (this.#run === undefined || this.encoded === this.#recorded) return 0
     return now - Math.max(this.#since, this.#recordedAt)
+  }
+
+  /** Says how to learn what the run has used since its last step. */
+  countBy(used: () => Used | undefined): void {
+    this.#used = used
+  }
+
+  /** For the commit that ends the turn. */
+  get used(): Used | undefined {
+    return this.#used()
   }
 
   committed(runState: RunState): void {

@@ -21,7 +21,7 @@ import { LazySignal } from './lazy-signal.ts'
 import { Lease } from './lease.ts'
 import { noteRecorded } from './recorded.ts'
 import { RunDoing } from './run-doing.ts'
-import { emptyStep, type Step, type Used } from './step/step.ts'
+import { emptyStep, type Step } from './step/step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step/step-queue.ts'
 import { withTakeOver } from './step/take-over.ts'
 import { TurnGate } from './turn-gate.ts'
@@ -48,8 +48,6 @@ export class Turn {
   readonly gate = new TurnGate(this)
   readonly session: TurnSession
   readonly steers: TurnSteers
-  /** The behaviour says what its run has used since the last step. The commit that ends the turn records it. */
-  used: () => Used | undefined = () => undefined
   #state: TurnState = { kind: 'running' }
   readonly #steps: StepQueue
   readonly #abort = new LazySignal()
@@ -303,7 +301,7 @@ export class Turn {
       const { end } = this.#state
       const batch = this.#steps.take()
       const last = batch.length === 0 ? { ...end, isUncounted: true } : end
-      if (this.#steps.isEmpty) return this.#commit(this.#steps.withUsed(batch, this.used()), last)
+      if (this.#steps.isEmpty) return this.#commit(this.#steps.withUsed(batch, this.doing.used), last)
       await this.#commit(batch)
     }
   }
