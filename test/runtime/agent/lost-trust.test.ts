@@ -7,14 +7,13 @@ import { expect, test, vi } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { defineTool, type Effect } from '../../../src/core/definition/tool/define-tool.ts'
 import type { CommitRequest } from '../../../src/core/ports/ports.ts'
-import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { openModels } from '../../../src/models/model-source.ts'
 import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { assignmentByHand, HeldStore, unspent } from '../support/held-store.ts'
+import { accepted, assignmentByHand, HeldStore } from '../support/held-store.ts'
 
 const noUsage = { inputTokens: 0, outputTokens: 0 }
 
@@ -48,14 +47,7 @@ async function begunUntil(effect: Effect, isLast: ((request: CommitRequest) => b
     await waitUntil('a commit is on its way, or the turn is over', () => turn.over ?? store.commits.length > number)
     const commit = store.commits[number]
     if (commit && isLast?.(commit.request)) loseTrust()
-    commit?.answer({
-      kind: 'ok',
-      version: number + 1,
-      wakeups: [],
-      claimed: { kind: 'none' },
-      spending: unspent,
-      approval: defaultApproval,
-    })
+    commit?.answer(accepted(number + 1))
   }
   return { begun, over: turn.over }
 }
@@ -93,15 +85,7 @@ test.each([
     for (let number = 0; !turn.over; number++) {
       const commit = await waitUntil('a commit is on its way', () => store.commits[number])
       if (holds('assistant')(commit.request)) turn.abandon('fenced')
-      else
-        commit.answer({
-          kind: 'ok',
-          version: number + 1,
-          wakeups: [],
-          claimed: { kind: 'none' },
-          spending: unspent,
-          approval: defaultApproval,
-        })
+      else commit.answer(accepted(number + 1))
     }
     expect(seen).toEqual(begun)
   },

@@ -5,7 +5,6 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { type Policy, policy } from '../../../src/core/policy.ts'
-import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import type { Mail } from '../../../src/core/worker/message/message.ts'
 import { call, type ScriptedReply, say } from '../../../src/models/local/scripted-model.ts'
 import { openModels } from '../../../src/models/model-source.ts'
@@ -14,7 +13,7 @@ import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { assignmentByHand, HeldStore, unspent } from '../support/held-store.ts'
+import { accepted, assignmentByHand, HeldStore } from '../support/held-store.ts'
 
 test.each(['in the turn of the one before', 'in a turn of its own'])(
   'a run %s begins without the failure and the iterations of the run before',
@@ -119,14 +118,7 @@ async function oneTurn(changes: Partial<Policy>, inputs: number, model: (turn: T
   void new KindMaker(openModels({ env: {} })).make('agent', agent).behaviour(turn)
   for (let number = 0; !turn.over; number++) {
     await waitUntil('a commit is on its way, or the turn is over', () => turn.over ?? store.commits.length > number)
-    const ok = {
-      kind: 'ok',
-      wakeups: [],
-      claimed: { kind: 'none' },
-      spending: unspent,
-      approval: defaultApproval,
-    } as const
-    store.commits[number]?.answer({ ...ok, version: number + 1 })
+    store.commits[number]?.answer(accepted(number + 1))
   }
   const requests = store.commits.map(({ request }) => request)
   return {

@@ -5,12 +5,11 @@ import { defineWorker, type HandlerDefinition, type Self } from '../../../src/co
 import { TerminalError } from '../../../src/core/errors.ts'
 import { newId } from '../../../src/core/ids.ts'
 import type { Assignment, CommitRequest } from '../../../src/core/ports/ports.ts'
-import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import type { Mail } from '../../../src/core/worker/message/message.ts'
 import { handlerKind } from '../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { assignmentByHand, HeldStore, unspent } from '../support/held-store.ts'
+import { accepted, assignmentByHand, HeldStore } from '../support/held-store.ts'
 
 const input = (position: number): Mail => ({
   lane: 'inbox',
@@ -38,14 +37,6 @@ const result = (call: number): Mail => ({
   },
 })
 
-const accepted = {
-  kind: 'ok',
-  wakeups: [],
-  claimed: { kind: 'none' },
-  spending: unspent,
-  approval: defaultApproval,
-} as const
-
 /** The commits of the turn, if the store accepts all of them. */
 async function commitsOf(definition: HandlerDefinition, assignment: Partial<Assignment>): Promise<CommitRequest[]> {
   const store = new HeldStore()
@@ -53,7 +44,7 @@ async function commitsOf(definition: HandlerDefinition, assignment: Partial<Assi
   void handlerKind('a', definition).behaviour(turn)
   for (let place = 0; !turn.over; place++) {
     await waitUntil('it commits', () => turn.over || store.commits.length > place)
-    store.commits[place]?.answer({ ...accepted, version: place + 1 })
+    store.commits[place]?.answer(accepted(place + 1))
     await new Promise((resolve) => setImmediate(resolve))
   }
   return store.commits.map(({ request }) => request)

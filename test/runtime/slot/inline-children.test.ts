@@ -2,14 +2,13 @@
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { CommitAnswer, SpawnOrder } from '../../../src/core/ports/ports.ts'
-import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import { afterRun } from '../../../src/core/worker/run-ends.ts'
 import type { Kind } from '../../../src/runtime/node/kind.ts'
 import { childrenOf, InlineChildren, offerOf } from '../../../src/runtime/slot/inline-children.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step/step.ts'
 import type { Turn } from '../../../src/runtime/turn/turn.ts'
 import { WatchedTimers } from '../../support/watched-timers.ts'
-import { assignmentByHand, unspent } from '../support/held-store.ts'
+import { accepted, assignmentByHand } from '../support/held-store.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -231,23 +230,15 @@ describe('offered children', () => {
     offer: { slot: '3+', nonce: 'n', takes: [true, false, true] },
   }
   const got = (answer: CommitAnswer | undefined) => childrenOf(offer, answer, 7)
-  const ok: CommitAnswer = {
-    kind: 'ok',
-    version: 1,
-    wakeups: [],
-    claimed: { kind: 'none' },
-    spending: unspent,
-    approval: defaultApproval,
-  }
 
   test('a slot gets those offered children that the answer names, with the lease that it gives', () => {
-    expect(got({ ...ok, assigned: ['c'], trustedUntil: 99 })).toMatchObject([
+    expect(got(accepted(1, { assigned: ['c'], trustedUntil: 99 }))).toMatchObject([
       { workerId: 'c', token: '1:n', parentRun: 2, trustedUntil: 99 },
     ])
   })
 
   test('no child is given to the slot when the answer names none or the commit was not accepted', () => {
-    expect([got(ok), got({ kind: 'conflict', version: 1 })]).toEqual([[], []])
+    expect([got(accepted(1)), got({ kind: 'conflict', version: 1 })]).toEqual([[], []])
   })
 
   test('all children may be with the slot when no answer came: it has to release them (INLINE-4)', () => {

@@ -63,6 +63,21 @@ export function assignmentByHand(more: Partial<Assignment> = {}): Assignment {
   }
 }
 
+type Accepted = CommitAnswer & { readonly kind: 'ok' }
+
+/** The answer to a commit that was recorded: the record has this version now. */
+export function accepted(version: number, more: Partial<Accepted> = {}): Accepted {
+  return {
+    kind: 'ok',
+    version,
+    wakeups: [],
+    claimed: { kind: 'none' },
+    spending: unspent,
+    approval: defaultApproval,
+    ...more,
+  }
+}
+
 /** A store whose answers to commits the test gives, one by one. */
 export class HeldStore {
   readonly commits: { readonly request: CommitRequest; answer(answer: CommitAnswer): void }[] = []

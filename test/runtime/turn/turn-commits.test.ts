@@ -4,7 +4,6 @@ import { performance } from 'node:perf_hooks'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { policy } from '../../../src/core/policy.ts'
 import type { CommitAnswer, RunPosition } from '../../../src/core/ports/ports.ts'
-import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import type { Refusal } from '../../../src/core/worker/refusal.ts'
 import { afterRun } from '../../../src/core/worker/run-ends.ts'
 import { forAny, forRetry, forSignal, goOn } from '../../../src/core/worker/wait.ts'
@@ -13,16 +12,8 @@ import { emptyStep, type Step } from '../../../src/runtime/turn/step/step.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { WatchedTimers } from '../../support/watched-timers.ts'
-import { assignmentByHand, HeldStore, unspent } from '../support/held-store.ts'
+import { accepted, assignmentByHand, HeldStore } from '../support/held-store.ts'
 
-const ok: CommitAnswer = {
-  kind: 'ok',
-  version: 1,
-  wakeups: [],
-  claimed: { kind: 'none' },
-  spending: unspent,
-  approval: defaultApproval,
-}
 const refusal: Refusal = { reason: 'depth_exceeded', limit: 5, id: 'a child' }
 const open: RunPosition = { ...afterRun(0), open: true, runState: 'ProcessingUserMessage' }
 const step = (name: string, more: Partial<Step> = {}): Step => ({ ...emptyStep(open), entries: [name], ...more })
@@ -39,7 +30,7 @@ beforeEach(() => {
 })
 
 const sent = () => store.commits.map(({ request }) => [...request.entries, ...(request.end ? [request.end.wait] : [])])
-async function answer(place: number, with_: CommitAnswer = ok): Promise<void> {
+async function answer(place: number, with_: CommitAnswer = accepted(1)): Promise<void> {
   await waitUntil(`commit ${place} is on its way`, () => store.commits.length > place)
   store.commits[place]?.answer(with_)
   await soon()
@@ -71,7 +62,7 @@ describe('steps', () => {
     await soon()
     turn.add(step('b'))
     void turn.end(forSignal)
-    await answer(0, { ...ok, steered: [{ position: 4, when: 'steer' }] })
+    await answer(0, accepted(1, { steered: [{ position: 4, when: 'steer' }] }))
     expect(store.commits[1]?.request).toMatchObject({ entries: ['b'], end: { wait: 'signals' }, steersSeen: 4 })
     await answer(1)
   })
@@ -165,7 +156,7 @@ describe('an end', () => {
     turn.add(step('a'))
     await answer(0)
     void turn.end(forAny)
-    await answer(1, { ...ok, version: 2 })
+    await answer(1, accepted(2))
     turn.abandon('fenced')
     await turn.cancel()
     expect(turn.outcome).toEqual({ over: 'ended', aborted: false, commitId: `${turn.assignment.token}:2`, version: 2 })
@@ -179,7 +170,7 @@ describe('an end', () => {
       expect(timers.counts.left).toBe(1)
       void turn.end(forAny)
       while (store.commits.length === 0) await soon()
-      store.commits[0]?.answer(ok)
+      store.commits[0]?.answer(accepted(1))
       await turn.finished
       expect(timers.counts.left).toBe(0)
     } finally {

@@ -4,8 +4,6 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { newId } from '../../../src/core/ids.ts'
-import type { ClaimAnswer, CommitAnswer } from '../../../src/core/ports/ports.ts'
-import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import type { Mail } from '../../../src/core/worker/message/message.ts'
 import { afterRun } from '../../../src/core/worker/run-ends.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
@@ -15,16 +13,8 @@ import { handlerKind, KindMaker } from '../../../src/runtime/node/kind-maker.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step/step.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { assignmentByHand, HeldStore, unspent } from '../support/held-store.ts'
+import { accepted, assignmentByHand, HeldStore } from '../support/held-store.ts'
 
-const ok = (claimed: ClaimAnswer): CommitAnswer => ({
-  kind: 'ok',
-  version: 1,
-  wakeups: [],
-  claimed,
-  spending: unspent,
-  approval: defaultApproval,
-})
 const echo = handlerKind('echo', defineWorker({ receive: (message, self) => self.reply(message.value) }))
 
 /** Names of the data of a type that others may write. */
@@ -81,7 +71,7 @@ describe('a turn', () => {
     void turn.cancel()
     await new Promise((resolve) => setImmediate(resolve))
     // Both answers arrive together, as on one connection.
-    store.commits[0]?.answer(ok({ kind: 'assigned', assignment: assignmentByHand() }))
+    store.commits[0]?.answer(accepted(1, { claimed: { kind: 'assigned', assignment: assignmentByHand() } }))
     store.commits[1]?.answer({ kind: 'fenced', claimed: { kind: 'none' } })
     await turn.finished
     await new Promise((resolve) => setImmediate(resolve))
@@ -108,7 +98,7 @@ describe('a turn', () => {
     void turn.release()
     await waitUntil('it is released', () => store.commits.length === 1)
     expect(store.commits[0]?.request).toMatchObject({ inputsConsumed: 0, end: { wait: 'again' } })
-    store.commits[0]?.answer(ok({ kind: 'none' }))
+    store.commits[0]?.answer(accepted(1))
     await turn.finished
     expect(seen).toHaveLength(1)
   })
@@ -146,7 +136,7 @@ describe('a turn', () => {
     test('a worker whose earlier start came to nothing receives a message only once the one before is recorded; others at once (TURN-5)', async () => {
       const { store, turn } = await begun(noting, 2)
       expect(seen).toEqual([1])
-      store.commits[0]?.answer(ok({ kind: 'none' }))
+      store.commits[0]?.answer(accepted(1))
       await waitUntil('the second is received', () => seen.length === 2)
       turn.abandon('fenced')
       const first = await begun(noting, 1)
@@ -157,12 +147,12 @@ describe('a turn', () => {
     test('a worker whose earlier start came to nothing runs a tool without effects only once the reply that calls it is recorded; others at once (TURN-5)', async () => {
       const { store, turn } = await begun(looking(), 2)
       expect(store.commits[0]?.request.entries.join()).not.toContain('"assistant"')
-      store.commits[0]?.answer(ok({ kind: 'none' }))
+      store.commits[0]?.answer(accepted(1))
       await waitUntil('the reply is on its way', () => store.commits.length === 2)
       await new Promise((resolve) => setImmediate(resolve))
       expect(store.commits[1]?.request.entries.join()).toContain('"assistant"')
       expect(seen).toEqual([])
-      store.commits[1]?.answer(ok({ kind: 'none' }))
+      store.commits[1]?.answer(accepted(1))
       await waitUntil('the tool ran', () => seen.length === 1)
       turn.abandon('fenced')
       const first = await begun(looking(), 1)
@@ -183,7 +173,7 @@ describe('a turn', () => {
       turn.whenCancelled(() => cancelled)
       await waitUntil('the cancelling end is on its way', () => store.commits.length === 1)
       expect(store.commits[0]?.request).toMatchObject({ outcome: 'cancelled', end: { wait: 'any' } })
-      store.commits[0]?.answer(ok({ kind: 'none' }))
+      store.commits[0]?.answer(accepted(1))
       expect(await turn.finished).toBe('ended')
       expect(store.commits).toHaveLength(1)
     })
@@ -197,7 +187,7 @@ describe('a turn', () => {
       await waitUntil('the answer is seen', () => turn.aborted)
       turn.whenCancelled(() => cancelled)
       await waitUntil('the cancelling end is on its way', () => store.commits.length === 2)
-      store.commits[1]?.answer(ok({ kind: 'none' }))
+      store.commits[1]?.answer(accepted(1))
       expect(await turn.finished).toBe('ended')
     })
 

@@ -5,7 +5,6 @@ import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { newId } from '../../../../src/core/ids.ts'
 import type { Assignment } from '../../../../src/core/ports/ports.ts'
-import { defaultApproval } from '../../../../src/core/worker/ask/session-approval.ts'
 import { call, say } from '../../../../src/models/local/scripted-model.ts'
 import { openModels } from '../../../../src/models/model-source.ts'
 import { HistoryCache } from '../../../../src/runtime/agent/history-cache.ts'
@@ -13,7 +12,7 @@ import { KindMaker } from '../../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../../src/runtime/turn/turn.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
-import { assignmentByHand, HeldStore, silentLog, unspent } from '../../support/held-store.ts'
+import { accepted, assignmentByHand, HeldStore, silentLog } from '../../support/held-store.ts'
 
 /** A node with an agent and its only worker, whose history is `log`. */
 class OneNode {
@@ -64,14 +63,7 @@ class OneNode {
       const commit = store.commits[place]
       this.log.push(...(commit?.request.entries ?? []))
       version++
-      commit?.answer({
-        kind: 'ok',
-        version,
-        wakeups: [],
-        claimed: { kind: 'none' },
-        spending: unspent,
-        approval: defaultApproval,
-      })
+      commit?.answer(accepted(version))
     }
     return { commitId: turn.outcome.commitId, version: turn.outcome.version }
   }
