@@ -47,10 +47,7 @@ end
 local gates, keyed = {}, {}
 for index = 1, #at do
   local one = at[index]
-  checkTexts(one, 'sort', 'id')
-  checkTextsIfAny(one, 'key')
-  checkNumbers(one, 'most')
-  checkNumbersIfAny(one, 'perMs')
+  checkBrought(one)
   local gate = gateOf(record.kind, one.sort, one.id)
   if not header.guest then checkGate(tag, gate) end
   gates[one.sort] = one.id

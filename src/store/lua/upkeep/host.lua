@@ -36,10 +36,7 @@ for _, sort in ipairs({ 'runs', 'rate' }) do
     one.most, one.perMs = numbersOf(one.key)
     for index = 1, #asked do
       local brought = asked[index]
-      checkTexts(brought, 'sort', 'id')
-      checkTextsIfAny(brought, 'key')
-      checkNumbers(brought, 'most')
-      checkNumbersIfAny(brought, 'perMs')
+      checkBrought(brought)
       local isNeeded = standing == 'asks' or redis.call('HEXISTS', one.key, 'most') == 0 -- guard: numbers of a run that waits count only where its gate has gone
       if brought.sort == sort and isNeeded then one.most, one.perMs, one.shown = brought.most, brought.perMs, brought.key end
     end

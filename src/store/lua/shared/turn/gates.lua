@@ -54,6 +54,14 @@ local function gateNumbersText(at)
   return runs .. rate
 end
 
+-- A gate with the numbers that a run brings to it, as the header of a script has it.
+local function checkBrought(one)
+  checkTexts(one, 'sort', 'id')
+  checkTextsIfAny(one, 'key')
+  checkNumbers(one, 'most')
+  checkNumbersIfAny(one, 'perMs')
+end
+
 local function checkGate(tag, gate)
   local key = gateKey(tag, gate)
   checkSort('hash', key)
