@@ -3,8 +3,8 @@
  * Owns: which steps go into one commit, how long a step may wait, and where the run stands, by the record and by all steps.
  * Does not own: when a commit is sent, and what follows from its answer (turn.ts).
  * STEP-1 Steps leave in the order in which they came. A step that ends a run is the last of its commit (`batchLength`).
- * STEP-2 A lazy step only saves work after a crash. It costs no script of its own: it leaves with the next step that is not lazy, or
- *    after `lazyCommitMs`.
+ * STEP-2 A lazy step only saves work after a crash. So it waits for the next step that is not lazy, and leaves with it. After `lazyCommitMs` it
+ *    leaves by itself.
  * STEP-3 Steps are settled when Redis has answered for every step that may not wait.
  */
 import { encodeEvents } from '../../../core/event/event-notes.ts'
