@@ -104,12 +104,13 @@ async function endFaults(harness: Harness, session: Session, state: string): Pro
   return fits ? [] : [`is ${state}, its result ${result?.status}, its last end ${last?.type}`]
 }
 
-/** Whoever waits for the result of a run that has ended has it, and it stays the same; each callback is called once. */
+/** Each first run has ended. Whoever waits for its result has it, and it stays the same; each callback is called once. */
 export async function judgeAwaited({ awaited }: People): Promise<void> {
   for (const one of awaited) {
     const { session } = one
     const now = await unlessPruned(session.endedResult({ run: 1 }))
-    if (!now) continue
+    if (now === null) continue
+    assert.ok(now, `session ${session.id} rests, and its first run has no result`)
     await waitUntil(`the result of session ${session.id} comes`, () => one.result !== undefined)
     if (one.result === null) continue
     await waitUntil(`the callback of session ${session.id} is called`, () => one.ends > 0)

@@ -22,6 +22,8 @@ const calledMsMax = 60_000
 /** The queue of BullMQ into which results go. */
 export const results = { queue: 'results', prefix: 'told' }
 const refusals = [ConflictError, InputError, LimitError, NotFoundError]
+/** Nothing that people do is a reason to refuse a new session. */
+const neverRefused: ReadonlySet<string> = new Set(['create', 'create under a key', 'create one of many'])
 
 export interface KnownWorker {
   readonly id: string
@@ -103,7 +105,7 @@ export class People {
 
   /** What a call threw is a refusal, or a complaint. */
   noteFailure(name: string, error: unknown): void {
-    if (refusals.some((refusal) => error instanceof refusal))
+    if (!neverRefused.has(name) && refusals.some((refusal) => error instanceof refusal))
       this.refusals.set(name, (this.refusals.get(name) ?? 0) + 1)
     else this.complaints.add(`${name}: ${error instanceof Error ? error.stack : String(error)}`)
   }
