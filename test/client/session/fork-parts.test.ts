@@ -121,6 +121,8 @@ describe('a fork of a session', () => {
       ran.push(what)
       return what
     }
+    const serial = ['look', 'put', 'post'].map((name) => ({ tool: name }))
+    const all = defineTool({ name: 'all', description: 'Does all.', recipe: () => ({ serial }) })
     const agent = defineWorker({
       instructions: 'x',
       model: recordedModel('test/m', (request) =>
@@ -132,10 +134,16 @@ describe('a fork of a session', () => {
                 call('look'),
                 call('put'),
                 call('post'),
+                call('all'),
                 call('spawn_workers', { tasks: [{ kind: 'handler', input: 1 }] }),
               ),
       ),
-      tools: [tool('look', note('look')), tool('put', note('put'), 'idempotent'), tool('post', note('post'), 'once')],
+      tools: [
+        tool('look', note('look')),
+        tool('put', note('put'), 'idempotent'),
+        tool('post', note('post'), 'once'),
+        all,
+      ],
       spawns: ['handler'],
     })
     const handler = defineWorker({ description: 'Tells.', receive: (_, self) => self.reply({ dryRun: self.dryRun }) })
@@ -145,7 +153,7 @@ describe('a fork of a session', () => {
     const copy = await session.fork({ dryRun: true })
     await copy.root.send('go on')
     const told = JSON.stringify(await copy.result({ run: 2 }))
-    expect(ran).toEqual(['look'])
+    expect(ran).toEqual(['look', 'look'])
     expect(told).toMatch(/call of 'put' was not run.*call of 'post' was not run/)
     expect(told).toMatch(/dryRun[^a-z]+true/)
     expect((await copy.report()).session.forkedFrom).toMatchObject({ sessionId: session.id, dryRun: true })
