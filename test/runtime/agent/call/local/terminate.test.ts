@@ -61,12 +61,13 @@ describe('a call with terminate: true', () => {
   })
 
   test('the argument terminate means nothing for a tool that has such an argument itself, or a kind that does not allow it', async () => {
+    const got: boolean[] = []
     const own = defineTool({
       name: 'stop',
       description: 'Stops a machine.',
       effect: 'pure',
       input: z.object({ terminate: z.boolean() }),
-      run: ({ terminate }) => terminate,
+      run: ({ terminate }) => void got.push(terminate),
     })
     for (const [agent, tools] of [
       [kind, [own]],
@@ -76,7 +77,9 @@ describe('a call with terminate: true', () => {
       const { troupe, result } = await runOnce({ ...agent, model, tools: [...tools] })
       await using _ = troupe
       expect(result).toMatchObject({ status: 'completed', value: { text: 'Then so.' } })
+      expect(JSON.stringify(model.requests[0]?.tools)).not.toContain('you are not asked again')
     }
+    expect(got).toEqual([true])
   })
 
   test('a call with terminate: true is shown to a person without the word, and its arguments can be changed', async () => {
