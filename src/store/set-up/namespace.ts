@@ -1,6 +1,7 @@
 /**
  * Duty: the checks before work begins in a namespace: of the Redis, or of each server of a cluster that holds a partition, and of what its user may do.
  */
+import { TransientError } from '../../core/errors.ts'
 import { partitionKeys, placesOf, tagOf } from '../keys.ts'
 import type { Connections } from '../redis/connections.ts'
 import { guarded } from '../redis/guarded.ts'
@@ -22,7 +23,10 @@ export async function checkNamespace(
   return partitions
 }
 
-/** The same checks for a caller that does not set up. `willWrite`: the caller changes what the namespace holds. */
+/**
+ * The same checks for a caller that does not set up. `willWrite`: the caller changes what the namespace holds. It mostly changes one session: a server
+ * of a cluster that is away holds up what is there alone.
+ */
 export async function lookAtNamespace(
   connections: Connections,
   namespace: string,
@@ -33,8 +37,17 @@ export async function lookAtNamespace(
   const looking = () => lookAtRedis(first, namespace, wanted, lookIn(connections, namespace))
   const { partitions, isSetUp } = await guarded('checking the set-up', looking, deadlineMs)
   // A namespace that was never set up holds nothing to change.
-  if (willWrite && isSetUp) await checkEach(connections, namespace, partitions, deadlineMs)
+  if (!willWrite || !isSetUp) return partitions
+  if (!connections.isCluster) await checkEach(connections, namespace, partitions, deadlineMs)
+  else await checkEach(connections, namespace, partitions, deadlineMs * awayShare).catch(unlessAway)
   return partitions
+}
+
+/** How much of its time a caller that changes something waits for servers of a cluster that it may not need. */
+const awayShare = 1 / 3
+
+function unlessAway(error: unknown): void {
+  if (!(error instanceof TransientError)) throw error
 }
 
 /** In a cluster the keys `meta` of the partitions are at several servers, and each server lists only its own. */

@@ -186,7 +186,7 @@ describe('a cluster', () => {
     expect(away).toContainEqual(expect.objectContaining({ code: 'server_unread', level: 'problem', server }))
   })
 
-  test('a client creates sessions where it can and lists all partitions, while a server is away', {
+  test('while a server is away, sessions are created and cancelled at the others, and all partitions are listed', {
     timeout: 60_000,
   }, async () => {
     const [one, other] = cluster.servers as Servers
@@ -211,11 +211,19 @@ describe('a cluster', () => {
     // What lists the partitions says which of them are away.
     const seen = all.map((row) => (row.server === server ? row : { ...row, sessions: null, nodes: null }))
     expect(await looking.partitions.list()).toEqual(seen)
+    await using changing = await connectInternal({
+      redisUrl: cluster.url,
+      namespace,
+      purpose: 'change',
+      deadlineMs: 1_000,
+    })
     const sessions = await Promise.all(
       Array.from({ length: 40 }, () => client.sessions.create({ kind: 'nobody', input: null })),
     )
     const partitions = new Set(sessions.map(({ id }) => partitionOf(id)))
     expect(here.map(({ partition }) => partition)).toEqual(expect.arrayContaining([...partitions]))
+    const [first] = sessions as [(typeof sessions)[number]]
+    await changing.sessions.get(first.id).cancel()
   })
 
   test.each(['', 'a', '{troupe.0}:w:1', '{}a', 'a{b}c{d}', '{}a{b}', '{é.12}:meta', '{a', 'x'.repeat(300)])(
