@@ -159,13 +159,14 @@ export class ClusterMap {
     const [slots, info] = await Promise.all([redis.cluster('SLOTS'), redis.cluster('INFO')])
     const rows = slots as unknown as [number, number, ...[string, number][]][]
     const asked = new URL(server)
-    // A server that does not know how it is reached leaves its host out.
+    // A server that does not know how it is reached leaves its host out. One whose address nobody knows any more has port 0: it is away, whatever it had.
     const serverAt = ([host, port]: [string, number]) => ({
       host: host || asked.hostname.replace(/^\[|\]$/g, ''),
       port,
     })
-    const ranges = rows.map(([from, to, primary, ...replicas]) => {
-      return { ...serverAt(primary as [string, number]), from, to, replicas: replicas.map(serverAt) }
+    const ranges = rows.flatMap(([from, to, ...named]) => {
+      const [primary, ...replicas] = named.map(serverAt)
+      return primary?.port ? [{ ...primary, from, to, replicas: replicas.filter(({ port }) => port > 0) }] : []
     })
     return { ranges, isWhole: infoFields(info).cluster_state === 'ok' && slotsIn({ ranges }) === slotCount }
   }

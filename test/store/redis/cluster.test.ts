@@ -1,4 +1,7 @@
 /** A Redis Cluster of two servers: how it is found, and what scripts do while a slot of it is on its way from one to the other. */
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { connectInternal } from '../../../src/client/client.ts'
 import { judgeServers } from '../../../src/client/health/away.ts'
@@ -72,6 +75,24 @@ describe('a cluster', () => {
     const [one] = cluster.servers as Servers
     const map = new ClusterMap(`redis://127.0.0.1:${out.port},127.0.0.1:${one.port}`)
     expect(await map.serverOf(0)).toMatchObject({ port: (await new ClusterMap(one.url).serverOf(0)).port })
+  })
+
+  test('a server whose address nobody knows any more has no slots and follows nobody', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'troupe-cluster-'))
+    const [own, replica, gone] = ['a', 'b', 'c'].map((digit) => digit.repeat(40))
+    const known = [
+      `${own} 127.0.0.1:1@2 myself,master - 0 0 1 connected 0-8191`,
+      `${replica} :0@0 slave,noaddr ${own} 0 0 1 disconnected`,
+      `${gone} :0@0 master,noaddr - 0 0 2 disconnected 8192-16383`,
+      'vars currentEpoch 2 lastVoteEpoch 0',
+    ]
+    const file = join(folder, 'nodes.conf')
+    await writeFile(file, `${known.join('\n')}\n`)
+    const settings = ['cluster-enabled yes', `cluster-config-file ${file}`]
+    await using server = await RedisServer.start({ durability: 'none', settings })
+    const map = new ClusterMap(`redis://127.0.0.1:${server.port}`)
+    expect(await map.ranges()).toEqual([{ host: '127.0.0.1', port: server.port, from: 0, to: 8_191, replicas: [] }])
+    await expect(map.serverOf(8_192)).rejects.toThrow(/no server of the cluster has slot 8192/)
   })
 
   test('a server that is cut off from most others is not believed, if another is not (MAP-3)', async () => {
