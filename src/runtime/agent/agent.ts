@@ -72,7 +72,8 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
     }
     if (!goesOnLater(agentTurn, wait)) agentTurn.compactor.drop()
     // If this turn did not wait for its summary, that would be paid for again. A turn that drains in the middle of a run does not wait.
-    if (agentTurn.compactor.isPending && !(journal.position.open && turn.isDraining)) {
+    if (journal.position.open && turn.isDraining) agentTurn.compactor.handOn()
+    else if (agentTurn.compactor.isPending) {
       turn.flush()
       if (waitsForMessages(wait)) await Promise.race([agentTurn.compactor.written, turn.steers.work.fired])
       if (turn.steers.interrupts && waitsForMessages(wait)) continue

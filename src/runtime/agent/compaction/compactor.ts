@@ -2,7 +2,7 @@
  * Duty: compact the conversation of one agent during one turn: decide when, have the summary written beside the run, and record it.
  * Does not own: what the summary asks for (handoff.ts), what it does to a prompt (core/history/prompt/prompt-fold.ts).
  * COMPACT-1 The run goes on while the summary is written. A request waits for it only if the window is full. The end of a turn waits for it, so that the
- *           summary is paid for once; it does not where nobody reads the conversation again, or where a node that drains hands on a run in progress.
+ *           summary is paid for once; it is broken off where nobody reads the conversation again, or where a node that drains hands on a run in progress.
  * COMPACT-2 What went wrong with a summary changes nothing but what was spent: an event says it, and this turn does not try again.
  * COMPACT-3 Calls that are open, children and asks are never in the part that a summary stands for: that part ends before a message, and what
  *           is open belongs to the newest reply. The task of the run is repeated word by word if its message is in that part.
@@ -76,8 +76,10 @@ export class Compactor {
   readonly #compaction: Compaction | null
   #writing: Promise<void> | null = null
   #written: Written | null = null
-  /** Breaks off the summary that is being written. Null if somebody asked for that one. */
+  /** Breaks off the summary that is being written. */
   #breakOff: AbortController | null = null
+  /** True if somebody asked for that one. */
+  #isByHand = false
   #hasFailed = false
   #overflows = 0
 
@@ -152,6 +154,16 @@ export class Compactor {
 
   /** Breaks off a summary that is being written, unless somebody asked for it. Its request counts as one that failed. */
   drop(): void {
+    if (!this.#isByHand) this.#stop()
+  }
+
+  /** A turn hands its run on: records the summary if it is written, and breaks it off otherwise. If somebody asked for it, that order is still owed. */
+  handOn(): void {
+    this.#record()
+    this.#stop()
+  }
+
+  #stop(): void {
     if (this.#breakOff === null) return
     this.#writing = null
     this.#breakOff.abort()
@@ -221,7 +233,8 @@ export class Compactor {
     const key = `${turn.assignment.workerId}/${journal.position.run}/handoff/${firstKept}${asked}`
     const order = byHand === undefined ? {} : { order: byHand.id }
     const breakOff = new AbortController()
-    this.#breakOff = byHand === undefined ? breakOff : null
+    this.#breakOff = breakOff
+    this.#isByHand = byHand !== undefined
     const signal = AbortSignal.any([turn.signal, breakOff.signal, AbortSignal.timeout(turn.host.policy.modelCallMs)])
     let requests = 0
     const written = writeHandoff(model, before, {

@@ -1,0 +1,69 @@
+/** What becomes of the summary of a conversation when its node drains in the middle of a run (COMPACT-1). */
+import { expect, test } from 'vitest'
+import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
+import type { Model, ModelRequest } from '../../../../src/core/definition/model.ts'
+import { call, say, scriptedModel } from '../../../../src/models/local/scripted-model.ts'
+import { tool } from '../../../support/provider/run-agent.ts'
+import { TestTroupe } from '../../../support/test-troupe.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+
+const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')
+
+/** A run whose summary is begun beside its fourth reply. `write`: how the first summary is written. Its node drains while the tool of that reply runs. */
+async function drained(write: (signal: AbortSignal) => Promise<string>) {
+  const [running, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const summaries: Promise<string>[] = []
+  let replies = 0
+  const replying = scriptedModel('test/m', () => {
+    replies++
+    const inputTokens = replies === 3 ? 900 : 100
+    return { ...(replies > 4 ? say('Done.') : call('read')), usage: { inputTokens, outputTokens: 0 } }
+  })
+  const model: Model = {
+    ...replying,
+    async reply(request, asked) {
+      if (!isHandoff(request)) return replying.reply(request, asked)
+      const written = summaries.length === 0 ? write(asked.signal) : Promise.resolve('They read again.')
+      summaries.push(written)
+      return scriptedModel('test/m', [say(await written)]).reply(request, asked)
+    },
+  }
+  const read = tool('read', async () => {
+    if (replies < 4) return 'a line'
+    running.resolve()
+    await gate.promise
+    return 'the last line'
+  })
+  const agent = defineWorker({ instructions: 'x', model, tools: [read], compaction: { window: 1_000, keep: 2 } })
+  const troupe = await TestTroupe.start({ workers: { agent } })
+  const session = await troupe.create('agent', 'go')
+  await running.promise
+  await waitUntil('a summary is begun', () => summaries.length === 1)
+  const stopping = troupe.nodes[0]?.stop()
+  gate.resolve()
+  await stopping
+  const history = await troupe.history(session.rootId)
+  return { troupe, session, agent, summaries, types: history.map(({ type }) => type) }
+}
+
+test('a summary that is written when its node drains is recorded, and paid for once', async () => {
+  const { troupe, session, agent, summaries, types } = await drained(async () => 'They read.')
+  await using _ = troupe
+  expect(types.filter((type) => type === 'compacted')).toHaveLength(1)
+  await troupe.startNode({ agent })
+  expect(await session.result()).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+  expect(summaries).toHaveLength(1)
+  expect((await session.report()).session.usage).toMatchObject({ modelCalls: 6 })
+})
+
+test('a summary that is being written when its node drains is broken off, and counts as a model call that failed', async () => {
+  const { promise: brokenOff, reject } = Promise.withResolvers<string>()
+  const { troupe, session, types } = await drained((signal) => {
+    signal.addEventListener('abort', () => reject(signal.reason))
+    return brokenOff
+  })
+  await using _ = troupe
+  await expect(brokenOff).rejects.toThrow('aborted')
+  expect(types.filter((type) => type === 'compacted')).toEqual([])
+  expect((await session.report()).session.usage).toMatchObject({ modelCalls: 4, failedModelCalls: 1 })
+})
