@@ -83,8 +83,8 @@ export class PeopleEndpoints {
   }
 
   async #enable(endpoint: KnownEndpoint, change: () => Promise<unknown>): Promise<void> {
-    const last = endpoint.quiet.at(-1)
-    if (last) last.to = Math.min(last.to, Date.now())
+    // It may have been disabled more than once.
+    for (const quiet of endpoint.quiet) quiet.to = Math.min(quiet.to, Date.now())
     await change()
     endpoint.toldSince ??= Date.now()
   }
