@@ -155,7 +155,7 @@ describe('a worker waits for', () => {
     expect({ found }).toMatchObject({ found: expected && { workerId: root, ...expected } })
   })
 
-  test('a worker waits for nobody after a child has failed: its parent knows', () => {
+  test('a child that has failed waits for nobody: its parent knows', () => {
     const child = childId(root, 1, 1)
     const fields = { status: 'idle', open: '0', failed: '1', parent: root, path1: `${root}:1`, depth: '1' }
     expect(holdupOf(readableRow(child, fields, failed('handler_failed')), sessionId, updatedAt)).toBeNull()

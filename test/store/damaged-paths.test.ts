@@ -35,7 +35,7 @@ describe.each<[what: string, fields: Record<string, string>, says: string]>([
   })
 })
 
-test('a grandchild in whose path the root was overwritten writes to no other session', async () => {
+test('a grandchild whose path no longer names its root writes to no other session', async () => {
   await using place = await Place.open()
   const { node, child } = await childAndOther(place)
   await child.park('results:1', { spawns: [place.child(child.worker, 1, 'below')], pendingCalls: [1] })

@@ -27,7 +27,7 @@ const collectGarbage = runInNewContext('gc') as () => void
 /** This time is over long before silence makes a follower look whether the session still goes on. */
 const soon = () => AbortSignal.timeout(20_000)
 
-test('a live follower ends with the event with which the session ends, and leaves nothing at its signal', async () => {
+test('a live follower ends with the event with which the session ends, and leaves no listener at its signal', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('echo', 1)
   const signal = soon()

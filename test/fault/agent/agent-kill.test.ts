@@ -16,7 +16,7 @@ import { FakeProvider } from '../../support/provider/fake-provider.ts'
 
 const program = new URL('../../programs/node/agent-node.ts', import.meta.url)
 const workersOfSession = 7
-/** The times are long enough for a busy machine, so that a worker that dies with its nodes again and again is not taken for a deadly one. */
+/** The times are long enough for a busy machine, so that a worker whose nodes die again and again is not taken for one that kills them. */
 const patient = { leaseMs: 1_500, renewEveryMs: 300, leaseMarginMs: 200, poisonAfterIsolatedStarts: 50 }
 
 /** A provider, nodes that are replaced when they die, and everything that is seen meanwhile. */

@@ -64,12 +64,13 @@ end
 local function isInRun(record)
   return record.open == '1' or record.status == 'queued' or record.wait == 'retry' or record.wait == 'start' or record.wait == 'gate' -- guard: a child that waits to start is cancelled with a result for its parent | a run that waits at a gate is cancelled with a result for its parent
 end
--- A worker of this session and whether it is cancelled, the message that its run takes with it, and the result for its parent; an error when something of it cannot be read or written.
+-- A worker of this session and whether it is cancelled, the message that its run takes with it, and the result for its parent. An error if something of it
+-- cannot be read or written.
 local function readCancelled(id, recordKey)
   local record = readRecord(recordKey)
   if not record.status then return record, nil end
   checkRecord(recordKey, record)
-  -- It stands in the list of this session, whatever its record says: one that names another would go on, and the cancel be over.
+  -- Its session lists it, whatever its record says: a worker whose record names another session would go on when the cancel is over.
   record.path1 = record.path1 and rootOf(sessionId) .. string.sub(record.path1, 37) -- guard: a cancel ends all that its session lists
   local rests = record.status == 'terminal' or (hasEnded and record.status == 'idle') -- guard: an ended worker stays as it ended
   local hit = not rests and readCancellation(tag, record, id)

@@ -26,9 +26,9 @@ local node, done, coldMs, batch, growsTo = header.node, header.done, header.cold
 checkSort('hash', metaKey)
 checkSort('zset', endsKey)
 
--- In meta: when the node of the walk last asked, up to where all is done with that node, up to which end sessions that have ended are, and how long
--- no walk begins after the last one.
--- Up to where: "<score> <sessions of that score that are done> <workers of the next session that are done>", or "end <score>".
+-- In meta: `coldAt`, when the node of the walk last asked; `cold`, how far the walk is, and that node; `coldEnds`, the time up to which the sessions that
+-- have ended are done; `coldRest`, how long no walk begins after the last one. How far: "<score> <sessions of that score that are done> <workers of the
+-- next session that are done>", or "end <score>".
 local meta = redis.call('HMGET', metaKey, 'coldAt', 'cold', 'coldEnds', 'coldRest')
 local last, reached, whose = tonumber(meta[1] or 0) or 0, string.match(meta[2] or '', '^(.-) ?(%S*)$')
 local rest = whose == '' and tonumber(meta[4] or 0) or 0 -- guard: walks over cold histories are a small part of the time

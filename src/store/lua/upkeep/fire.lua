@@ -22,7 +22,7 @@ local noticeMs, notices = 30000, ''
 checkArguments(batch, wakeupMs)
 checkLast(told)
 for notice in string.gmatch(told, '%S+') do
-  -- The notice that is due is one of a later end: while a node tells of an end, the notice stands in the future.
+  -- While a node tells of an end, the score of the notice is in the future. A notice that is due is therefore one of a later end.
   local isLater = tonumber(redis.call('ZSCORE', timersKey, notice) or now) <= now -- guard: a session that was retried while its notice was sent gets another notice
   if not isLater then redis.call('ZREM', timersKey, notice) end -- guard: a notice is sent once
 end

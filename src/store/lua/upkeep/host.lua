@@ -26,7 +26,7 @@ local guest = readGuest(text)
 if not guest then error('the header should have a guest', 0) end
 checkSort('zset', gatesKey)
 
--- With the numbers that it brings. If it waits, these are old: then they count where its gate has gone.
+-- The gates of the guest, with the numbers that it brings. The numbers of a guest that waits are old: they count only where its gate has gone.
 local gates, runsKey = {}, nil
 for _, sort in ipairs({ 'runs', 'rate' }) do
   local gate = gateOf(guest.kind, sort, guest.gates[sort])

@@ -25,7 +25,7 @@ local retentionMs, from, passed, batch = header.retentionMs, header.from, header
 local node, everyMs = header.node, header.everyMs
 if node then
   checkSort('hash', metaKey)
-  -- One node makes the pass. Where it has not been heard of for as long as lies between two, it is gone, and the next one goes on.
+  -- One node makes the pass. If it has not called for as long as lies between two passes, it is gone, and the next node that calls goes on.
   local meta = redis.call('HMGET', metaKey, 'prunedAt', 'pruning')
   local last = tonumber(meta[1] or 0) or 0
   local reached, kept, whose = string.match(meta[2] or '', '^(%d+) (%d+) (.*)$')

@@ -129,7 +129,7 @@ end
 
 local setBackLeast, eventsLookMs = 5000, 5000
 
--- Brings near what stands further ahead than it can: the clock was set back.
+-- Moves scores nearer that are further ahead than they can be: the clock was set back.
 local function bringNear(set, aheadMs)
   local far = redis.call('ZRANGEBYSCORE', set, '(' .. digits(now + aheadMs * 2), '+inf', 'LIMIT', 0, batch)
   for index = 1, #far do redis.call('ZADD', set, digits(now + aheadMs), far[index]) end
@@ -206,7 +206,7 @@ if isHealer then
   if #lost > 0 then writeEvents(eventsKey, lost) end
   -- Before 7.0 a stream cannot say itself that it lost entries.
   local trimmed = redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(header.eventsKept))
-  -- How large all of it is takes a millisecond, so it is looked at now and then. As much of it goes as it is too large, from its older end.
+  -- To measure the stream takes a millisecond, so it is measured only now and then. What is too much is cut from its older end.
   local bytes = math.floor(now / eventsLookMs) ~= math.floor(last / eventsLookMs) and redis.pcall('MEMORY', 'USAGE', eventsKey, 'SAMPLES', '0')
   if type(bytes) == 'number' and bytes > header.eventsBytes then
     local kept = math.floor(redis.call('XLEN', eventsKey) * header.eventsBytes / bytes)
@@ -377,7 +377,7 @@ for index = 1, #pools do
         writeDamaged(tag, pool.name, { { id = id, key = queues[at] } })
       elseif kind and hosted[kind] then -- guard: a sweep sends wake-ups for workers that its node can run
         fit = fit + 1
-        -- The wake-ups that are out may belong to slots of nodes that host other kinds and are never without work: those pass this worker over for ever.
+        -- The wake-ups that are out may belong to nodes that host other kinds. If these nodes are never without work, they pass this worker over for ever.
         if isLate(id) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts
       elseif kind and not writeMoved(pool.name, id, kind) and not isHosted(kind) then
         writeUnhosted(pool.name, id, kind)

@@ -61,8 +61,8 @@ local function leaveQueue(tag, pool, kind, id)
   takeFrom(tag, pool, kindQueueKey(tag, pool, kind), id) -- guard: a worker leaves the queue of its kind
 end
 
--- The queues of a pool in which a node may find work: the run queue, and those of kinds that it hosts, in the order of their first places: `hosts` says
--- of `own` and a kind whether it does. Also returns whether there are queues of kinds that the node does not host. Of very many queues it looks at some, elsewhere each time.
+-- The queues of a pool in which a node may find work: the run queue, and those of kinds that it hosts, in the order of their first places.
+-- `hosts(own, kind)` says whether it hosts a kind. Also returns whether there are queues of kinds that the node does not host. Of very many queues it looks at some, elsewhere each time.
 local function queuesOf(tag, pool, hosts, own)
   local queuesMost = 128
   local runKey, queued = tag .. ':run:' .. pool, queuedKinds(tag, pool)

@@ -3,7 +3,7 @@ An id is <letter><seed>-<pool>-<number>. The letter is `p` if a node heard the w
 node, else `w`. ]]
 
 -- Publishes a wake-up to one node, which may have a slot free: of three nodes at random, the first that listens for this pool. Returns whether one
--- heard it. Its job follows in any case, so the node may be full or lose the message.
+-- received it. Its job follows in any case, so the node may be full or lose the message.
 local function publishWakeup(tag, pool, id)
   -- Redis 6.2.0 answers nil where no node ever was.
   local nodes = redis.pcall('HRANDFIELD', tag .. ':nodes', 3) or {}

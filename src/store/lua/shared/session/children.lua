@@ -38,7 +38,7 @@ local function readOfRoot(rootKey)
   return { workers = field[1] or nil, score = field[2] or nil, turnUs = field[3] or nil, turnShare = field[4] or nil }
 end
 
--- Children a step spawns, in `others`: `born`, those that are not there yet; and `root`, what their root's record says of its
+-- Plans the children that a step spawns. `others.born` gets those that are not there yet, and `others.root` what their root's record says of its
 -- workers and its places. What limits or permissions do not allow is added to `refused`.
 local function planChildren(tag, own, spawns, others, refused, most)
   local record, known, born = own.record, 0, {}

@@ -92,7 +92,7 @@ local function lacksBlob(tag, order, texts)
   return false
 end
 
--- The same as answerBefore, and for a session whose blobs or history are not there that it is not created.
+-- The same as answerBefore. Also refuses a session whose blobs or history are not there.
 local function answerNow(tag, order, known, texts)
   local answer = answerBefore(tag, order, known)
   local lacksEntries = not answer and order.sent > 0 and lengthOf(order.recordKey .. ':log') ~= order.sent -- guard: a session begins with all of its history
