@@ -94,10 +94,23 @@ export async function inEach<Store>(
   await learn()
   for (let done = 0; done < stores.length; ) {
     const some = stores.slice(done)
-    await Promise.all(some.map(call))
+    const failed = (await Promise.allSettled(some.map(call))).find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw stores.length > 1 ? donePartly(failed.reason) : failed.reason
     done += some.length
     await learn()
   }
+}
+
+function donePartly(error: unknown): unknown {
+  if (!(error instanceof TransientError)) return error
+  const code = error.code === 'store_refused' ? error.code : 'store_unavailable'
+  return new TransientError(
+    `${error.message} In partitions that answer it was done: do it once more when all answer.`,
+    {
+      code,
+      cause: error,
+    },
+  )
 }
 
 /** Checks what somebody says of themselves and of their reason. `call`: the name of the call, for the error. */
