@@ -100,9 +100,10 @@ export class StepQueue {
 
   /** The steps of the commit that ends the turn. `used`: since the last of them. */
   withUsed(steps: readonly Step[], used: Used | undefined): readonly Step[] {
-    const last = steps.at(-1) ?? emptyStep(this.#recorded)
-    const costs = [...(last.costs ?? []), ...(used?.costs ?? [])]
-    return [...steps.slice(0, -1), used === undefined ? last : { ...last, ...used, costs }]
+    const all = steps.length > 0 ? steps : [emptyStep(this.#recorded)]
+    if (used === undefined) return all
+    const last = all.at(-1) as Step
+    return [...all.slice(0, -1), { ...last, ...used, costs: [...(last.costs ?? []), ...(used.costs ?? [])] }]
   }
 
   /** Notes that Redis has recorded this number of steps, and where the run stands after them. */
