@@ -66,48 +66,48 @@ const redisTexts = {
       todo: 'update it, unless your distribution has patched it',
     }
   },
-  redis_refuses_writes: ({ why, advice }) => ({ what: `it refuses writes (${why})`, todo: advice }),
+  redis_refuses_writes: ({ why, advice }) => ({ what: `Redis refuses writes (${why})`, todo: advice }),
   redis_is_replica: () => ({
     what: 'this Redis is a replica, and refuses the writes of troupe',
     todo: 'connect to its primary',
   }),
   replicas_missing: () => ({
-    what: 'it refuses writes while too few replicas are connected (min-replicas-to-write), and no replica is connected',
+    what: 'Redis refuses writes while too few replicas are connected (min-replicas-to-write), and no replica is connected',
     todo: 'start the replicas, or lower min-replicas-to-write',
   }),
   redis_without_password: () => ({
-    what: 'it takes everybody without a password, and whoever reaches it can do everything',
+    what: 'Redis takes everybody without a password, and whoever reaches it can do everything',
     todo: 'set requirepass, or users (docs/operations.md), and put the password into the URL',
   }),
   user_may_load_functions: ({ user }) => ({
-    what: `its user ${user} may load functions, and so replace code that other users of this Redis run`,
+    what: `the user ${user} may load functions, and so replace code that other users of this Redis run`,
     todo: 'take -function and -fcall from the line in docs/operations.md',
   }),
   eviction: ({ policy, isSafe }, { command }) => {
-    if (isSafe) return { what: `it never evicts keys (maxmemory-policy ${policy})` }
+    if (isSafe) return { what: `Redis never evicts keys (maxmemory-policy ${policy})` }
     return {
-      what: `it may evict keys, and so lose work (maxmemory-policy ${policy})`,
+      what: `Redis may evict keys, and so lose work (maxmemory-policy ${policy})`,
       todo: `${command}, and set the same in its configuration file`,
     }
   },
   append_only_file: ({ isKept }, { command }) => {
     if (isKept)
       return {
-        what: 'it writes an append-only file: a power cut loses nothing with appendfsync always, and up to about 2 s of work with everysec',
+        what: 'Redis writes an append-only file: a power cut loses nothing with appendfsync always, and up to about 2 s of work with everysec',
       }
     return {
-      what: 'it keeps no append-only file: if it ends, all work since its last snapshot is lost',
+      what: 'Redis keeps no append-only file: if it ends, all work since its last snapshot is lost',
       todo: `${command}, and set the same in its configuration file`,
     }
   },
   write_to_disk_failed: ({ file }) => ({
-    what: `it could not write ${fileTexts[file]}, and may refuse commands`,
+    what: `Redis could not write ${fileTexts[file]}, and may refuse commands`,
     todo: 'read its log, and check the free space on its disk',
   }),
   memory: ({ usedBytes, maxBytes, share }, { level, command }) => {
-    if (share === null) return { what: `it uses ${formatBytes(usedBytes)} of memory, and has no memory limit` }
+    if (share === null) return { what: `Redis uses ${formatBytes(usedBytes)} of memory, and has no memory limit` }
     const percent = Math.round(share * 100)
-    const what = `it uses ${formatBytes(usedBytes)} of ${formatBytes(maxBytes)} of memory (${percent} %)`
+    const what = `Redis uses ${formatBytes(usedBytes)} of ${formatBytes(maxBytes)} of memory (${percent} %)`
     if (level === 'ok') return { what }
     return {
       what: `${what}; once memory is full it accepts no more work`,
@@ -115,19 +115,19 @@ const redisTexts = {
     }
   },
   clock: ({ skewMs, agrees }) => {
-    if (agrees) return { what: 'its clock agrees with the clock of this machine' }
+    if (agrees) return { what: 'the clock of Redis agrees with the clock of this machine' }
     const where = skewMs > 0 ? 'ahead of' : 'behind'
     return {
-      what: `its clock is ${formatDuration(Math.abs(skewMs))} ${where} the clock of this machine; leases follow the clock of Redis, but displayed times are off`,
+      what: `the clock of Redis is ${formatDuration(Math.abs(skewMs))} ${where} the clock of this machine; leases follow it, but displayed times are off`,
       todo: 'synchronise both clocks with NTP',
     }
   },
   server_unread: ({ why }) => ({
-    what: `it could not be looked at: ${why}`,
+    what: `Redis could not be looked at: ${why}`,
     todo: 'see whether it runs, and whether its users and passwords are those of the other servers (a cluster does not pass them on)',
   }),
   replica_behind: () => ({
-    what: 'it is a replica that is not connected to its primary, and cannot take over with what was written last',
+    what: 'Redis is a replica that is not connected to its primary, and cannot take over with what was written last',
     todo: 'read its log',
   }),
   cluster_state: ({ primaries, replicas, slotsMissing, doubting }) => {
@@ -149,7 +149,7 @@ const redisTexts = {
     todo: '`redis-cli config set cluster-require-full-coverage no` at each of them, and set the same in its configuration file',
   }),
   clock_set_back: ({ ms, agoMs }) => ({
-    what: `its clock was set back by ${formatDuration(ms)}, ${formatDuration(agoMs)} ago: timers and retries that were open moved by as much, and sessions may be kept for longer`,
+    what: `the clock of Redis was set back by ${formatDuration(ms)}, ${formatDuration(agoMs)} ago: timers and retries that were open moved by as much, and sessions may be kept for longer`,
     todo: 'let NTP set the clocks of every Redis that may become the primary',
   }),
 } satisfies Partial<Texts>

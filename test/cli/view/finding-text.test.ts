@@ -22,10 +22,10 @@ describe('judge', () => {
     const health = { ...well, pools: [{ ...pool, queued: 0, oldestMs: null }] }
     expect(judge(health).map(({ what }) => what)).toEqual([
       'Redis 8.6.3 answers',
-      'it never evicts keys (maxmemory-policy noeviction)',
-      expect.stringMatching(/^it writes an append-only file: /),
-      'it uses 1.0 MiB of memory, and has no memory limit',
-      'its clock agrees with the clock of this machine',
+      'Redis never evicts keys (maxmemory-policy noeviction)',
+      expect.stringMatching(/^Redis writes an append-only file: /),
+      'Redis uses 1.0 MiB of memory, and has no memory limit',
+      'the clock of Redis agrees with the clock of this machine',
       '1 node with 50 slots live: here (7); 0 turns running',
       'no worker waits for a slot',
       'there are no dead letters',
@@ -42,7 +42,7 @@ describe('judge', () => {
   it('nodes are not blamed for what follows from a Redis that refuses writes', () => {
     const health = { ...withRedis({ refusal: full, role: 'slave' }), nodes: [], pools: [pool], expiredLeases: 3 }
     expect(wrong(health)).toEqual([
-      { level: 'problem', what: 'it refuses writes (OOM command not allowed)', todo: 'It is full.' },
+      { level: 'problem', what: 'Redis refuses writes (OOM command not allowed)', todo: 'It is full.' },
       { level: 'warning', what: expect.stringMatching(/^no node can report that it is live/), todo: expect.anything() },
     ])
     expect(wrong({ ...health, nodes: [node] })).toHaveLength(1)
@@ -55,7 +55,7 @@ describe('judge', () => {
       'a clock that was set back',
       withRedis({ clockSetBack: { ms: 3_600_000, agoMs: 60_000 } }),
       'warning',
-      /^its clock was set back by 1h, 1m ago: timers and retries that were open moved by as much/,
+      /^the clock of Redis was set back by 1h, 1m ago: timers and retries that were open moved by as much/,
     ],
     [
       'no password',
@@ -255,7 +255,7 @@ describe('judge', () => {
 
   it('accepts memory use below four fifths of the limit', () => {
     const memory = judge(withRedis({ usedBytes: 79, maxBytes: 100 })).find(({ what }) => what.includes('of memory'))
-    expect(memory).toMatchObject({ level: 'ok', what: 'it uses 79 B of 100 B of memory (79 %)' })
+    expect(memory).toMatchObject({ level: 'ok', what: 'Redis uses 79 B of 100 B of memory (79 %)' })
   })
 
   it('dead letters that were put back or dismissed bring no warning', () => {

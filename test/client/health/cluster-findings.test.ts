@@ -46,10 +46,10 @@ test('a cluster whose servers are all well is one finding (CLUSTER-FINDING-1)', 
     'ok each slot belongs to a server in the cluster of 3 primary servers and 3 replicas',
     'ok 3 partitions at 3 of 3 primary servers',
     'ok each of 6 servers: Redis 8.6.3 answers',
-    'ok each of 6 servers: it never evicts keys (maxmemory-policy noeviction)',
-    expect.stringMatching(/^ok each of 6 servers: it writes an append-only file/),
-    'ok each of 6 servers: it uses 1.0 MiB of memory, and has no memory limit',
-    'ok each of 6 servers: its clock agrees with the clock of this machine',
+    'ok each of 6 servers: Redis never evicts keys (maxmemory-policy noeviction)',
+    expect.stringMatching(/^ok each of 6 servers: Redis writes an append-only file/),
+    'ok each of 6 servers: Redis uses 1.0 MiB of memory, and has no memory limit',
+    'ok each of 6 servers: the clock of Redis agrees with the clock of this machine',
   ])
 })
 
@@ -60,7 +60,7 @@ test('a finding about a problem of a server names the server, with a command tha
       level: 'problem',
       server: '10.0.0.1:7000',
       command: 'redis-cli -h 10.0.0.1 -p 7000 config set maxmemory-policy noeviction',
-      what: '10.0.0.1:7000: it may evict keys, and so lose work (maxmemory-policy allkeys-lru)',
+      what: '10.0.0.1:7000: Redis may evict keys, and so lose work (maxmemory-policy allkeys-lru)',
     },
   ])
   expect(wrongWith(primary(1, saying({ usedBytes: 96, maxBytes: 100 })))).toMatchObject([
@@ -75,7 +75,7 @@ test.each<[string, ClusterServer, object[]]>([
   [
     'a server that does not answer',
     primary(1, { facts: null, unread: 'no answer', seesWhole: null, needsAllSlots: null }),
-    [{ code: 'server_unread', level: 'problem', what: '10.0.0.1:7000: it could not be looked at: no answer' }],
+    [{ code: 'server_unread', level: 'problem', what: '10.0.0.1:7000: Redis could not be looked at: no answer' }],
   ],
   [
     'a replica that does not answer',

@@ -357,7 +357,7 @@ describe.concurrent('troupe audit', () => {
 describe.concurrent('troupe doctor', () => {
   it('lists its findings', async () => {
     const { stdout } = await cli.project.ask(['doctor'])
-    expect(stdout).toMatch(/^ok +it never evicts keys/m)
+    expect(stdout).toMatch(/^ok +Redis never evicts keys/m)
     expect(stdout).toMatch(/^ok +1 node with 50 slots live/m)
     expect(stdout).toMatch(/\d problems?, \d warnings?\n$/)
   })

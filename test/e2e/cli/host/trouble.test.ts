@@ -101,7 +101,7 @@ describe.concurrent('a Redis that refuses', () => {
     })
     const problems = findings.filter(({ level }) => level === 'problem').map(({ what }) => what)
     expect(problems).toEqual([
-      expect.stringMatching(/^it refuses writes \(OOM .*\)$/),
+      expect.stringMatching(/^Redis refuses writes \(OOM .*\)$/),
       expect.stringMatching(/of memory \(\d+ %\)/),
     ])
   })
