@@ -19,6 +19,13 @@ function previewItem(value: unknown): string {
 
 /** A text that is cut says so: else a limit would seem to be wrong. */
 function previewText(text: string): string {
-  if (text.length <= charactersMax) return JSON.stringify(text)
-  return `${JSON.stringify(text.slice(0, charactersMax))}… (${text.length} characters)`
+  if (text.length <= charactersMax) return quoted(text)
+  return `${quoted(text.slice(0, charactersMax))}… (${text.length} characters)`
+}
+
+/** As JSON; but a text with double quotes, such as JSON itself, stands in single ones, where it stays readable. */
+function quoted(text: string): string {
+  const json = JSON.stringify(text)
+  if (!text.includes('"') || text.includes("'")) return json
+  return `'${json.slice(1, -1).replaceAll(/\\(.)/g, (escaped, next) => (next === '"' ? next : escaped))}'`
 }
