@@ -109,6 +109,18 @@ test(
 )
 
 test(
+  'a question among the approvals names the worker that asks',
+  inBrowser(async (page) => {
+    await create('asking', { name: 'Größen' })
+    await page.goto(rig.url('approvals'))
+    const worker = page.getByRole('article', { name: 'Question' }).getByRole('link').first()
+    await worker.waitFor()
+    expect(await worker.textContent()).toBe('Größen (asking)')
+    await page.goto('about:blank')
+  }),
+)
+
+test(
   'a low page begins at its top, and a key brings the chosen row into sight',
   inBrowser(async (page) => {
     for (const kind of ['resting', 'resting', 'clerk', 'clerk']) await create(kind)

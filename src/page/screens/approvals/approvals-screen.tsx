@@ -3,6 +3,7 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { count } from '../../../cli/view/amounts.ts'
+import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { Approval } from '../../../client/person/approvals.ts'
 import { useApprovals, useAsks } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'
@@ -12,6 +13,7 @@ import { useChosen } from '../../parts/list/chosen.ts'
 import { useInSight } from '../../parts/list/in-sight.ts'
 import { PickBar, PickBox, type Picked, pickKeys, usePicked } from '../../parts/list/picked.tsx'
 import { Empty, Waiting } from '../../parts/state/empty.tsx'
+import { Text } from '../../parts/text/text.tsx'
 import { ApprovalCard, type Mode } from './approval-card.tsx'
 import { QuestionCard } from './ask-card.tsx'
 import { decide } from './decisions.ts'
@@ -81,7 +83,7 @@ export function ApprovalsScreen(): ReactNode {
       {questions.map((ask) => (
         <QuestionCard key={ask.id} ask={ask}>
           <Link to="/sessions/$id" params={{ id: ask.sessionId }} search={{ worker: ask.workerId }}>
-            its worker
+            <Text text={nameAndKind(ask.workerName ?? '', ask.workerKind ?? '')} isLine />
           </Link>
         </QuestionCard>
       ))}

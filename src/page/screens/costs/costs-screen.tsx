@@ -54,7 +54,10 @@ export function CostsScreen(): ReactNode {
 function columnsOf(rows: readonly UsageRow[], by: Way): Column<UsageRow>[] {
   const most = Math.max(1, ...rows.map(tokensOf))
   return [
-    { head: by, cell: (row) => <Line text={by === 'hour' ? hourText(row.hour) : (row[by] ?? '')} /> },
+    {
+      head: `${by.slice(0, 1).toUpperCase()}${by.slice(1)}`,
+      cell: (row) => <Line text={by === 'hour' ? hourText(row.hour) : (row[by] ?? '')} />,
+    },
     {
       head: <span className="spoken">Part</span>,
       cell: (row) => (
