@@ -121,6 +121,21 @@ test('an input that names a file is refused, and the file is not read (ATTACHED-
     })
 })
 
+test.each([
+  ['notify', { notify: 'https://example.com' }, 'body.notify: expected { "url": "https://…" } or { "queue": "…"'],
+  [
+    'permissions.send',
+    { permissions: { send: 'all' } },
+    'body.permissions.send: expected none, family, session or a list',
+  ],
+])('a value of %s that has none of its forms is refused with those that there are', async (_, wrong, words) => {
+  const detail = expect.stringContaining(words)
+  expect(await create({ kind: 'echo', ...wrong })).toMatchObject({
+    status: 400,
+    body: { code: 'input_invalid', detail },
+  })
+})
+
 test('GET /metrics answers with how the namespace stands, and GET /v1/usage with rows of the wanted parts', async () => {
   const page = await fetch(api.url('/metrics'))
   expect(page.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')

@@ -138,10 +138,10 @@ export const createBody = schemaOf<Omit<CreateSession, 'idempotencyKey'>>()(
     weight: z.int().min(1).max(1_000).optional(),
     priority: z.int().min(0).max(9).optional(),
     notify: z
-      .union([
-        z.strictObject({ queue: z.string(), prefix: z.string().optional() }),
-        z.strictObject({ url: z.string() }),
-      ])
+      .union(
+        [z.strictObject({ queue: z.string(), prefix: z.string().optional() }), z.strictObject({ url: z.string() })],
+        { error: 'expected { "url": "https://…" } or { "queue": "…", "prefix": "…" }, where prefix may be left out' },
+      )
       .optional()
       .describe('Where its result goes when it ends: into a queue of BullMQ, or by a signed POST.'),
   }),

@@ -97,7 +97,11 @@ export const permissions = schemaOf<Permissions>()(
     tools: z.array(z.string()).optional(),
     kinds: z.array(z.string()).optional(),
     folder: z.string().optional(),
-    send: z.union([z.enum(['none', 'family', 'session']), z.array(z.string())]).optional(),
+    send: z
+      .union([z.enum(['none', 'family', 'session']), z.array(z.string())], {
+        error: 'expected none, family, session or a list of ids of workers',
+      })
+      .optional(),
   }),
 )
 
@@ -107,7 +111,7 @@ export const callSettings = schemaOf<CallSettings>()(
     temperature: z.number().exactOptional(),
     maxOutputTokens: z.number().exactOptional(),
     effort: z.enum(efforts).exactOptional(),
-    stop: z.union([z.string(), z.array(z.string())]).exactOptional(),
+    stop: z.union([z.string(), z.array(z.string())], { error: 'expected a text or a list of texts' }).exactOptional(),
     providerOptions: (jsonObject as unknown as z.ZodType<ProviderOptions>).exactOptional(),
   }),
 )
