@@ -51,17 +51,17 @@ export function refusalError(refusal: Refusal, who: string): RuntimeError {
     case 'depth_exceeded':
       return new LimitError(
         'depth_exceeded',
-        `${who} may not spawn: its session allows a depth of ${refusal.limit}. Raise limits.depth.`,
+        `${who} may not spawn: its session allows a depth of ${refusal.limit}. A new session may get a higher limits.depth.`,
       )
     case 'children_exceeded':
       return new LimitError(
         'children_exceeded',
-        `${who} may not spawn: its session allows a worker ${refusal.limit} children whose results it still awaits, new ones included. Wait for results, or raise limits.children.`,
+        `${who} may not spawn: its session allows a worker ${refusal.limit} children whose results it still awaits, new ones included. Wait for results; a new session may get a higher limits.children.`,
       )
     case 'workers_exceeded':
       return new LimitError(
         'workers_exceeded',
-        `${who} may not spawn: its session has had ${refusal.limit} workers. Raise limits.workers.`,
+        `${who} may not spawn: its session has had ${refusal.limit} workers. A new session may get a higher limits.workers.`,
       )
     case 'permission_exceeded':
       return new LimitError(

@@ -114,7 +114,7 @@ const guard: Stage = (draft, { who }) => {
   const asked = draft.calls.length
   if (iterations >= most.iterations) {
     const calls = `the last reply asked for ${asked} more tool calls. They were not run`
-    const why = `${who} has made ${iterations} of ${most.iterations} model calls of this run, and ${calls}. Raise limits.iterations.`
+    const why = `${who} has made ${iterations} of ${most.iterations} model calls of this run, and ${calls}. Raise limits.iterations of its kind.`
     draft.error = new LimitError('iterations_exceeded', why)
     draft.trace.push('budget_exceeded_iterations')
   } else if (toolCalls > most.toolCalls) {

@@ -287,9 +287,9 @@ function overOwnLimit({ journal, kind, who }: AgentTurn): string | null {
   const { tokens, startedAt } = journal.container.run
   const ranMs = startedAt === null ? 0 : Date.now() - startedAt
   if (runMs !== undefined && ranMs >= runMs)
-    return `${who} began this run ${ranMs} ms ago and may use ${runMs} ms: no further model call was made. Raise limits.runMs.`
+    return `${who} began this run ${ranMs} ms ago and may use ${runMs} ms: no further model call was made. Raise limits.runMs of its kind.`
   if (limit === undefined || tokens < limit) return null
-  return `${who} has used ${tokens} tokens in this run and may use ${limit}: no further model call was made. Raise limits.tokens.`
+  return `${who} has used ${tokens} tokens in this run and may use ${limit}: no further model call was made. Raise limits.tokens of its kind.`
 }
 
 function overLimitOfSession(agentTurn: AgentTurn): string | null {

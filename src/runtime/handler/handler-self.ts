@@ -235,7 +235,7 @@ export class HandlerSelf implements Self<unknown> {
     if (assignment.depth + 1 > limits.depth) {
       throw new LimitError(
         'depth_exceeded',
-        `worker ${this.name} (${this.id}) is at depth ${assignment.depth} and the session allows ${limits.depth}: it may not spawn.`,
+        `worker ${this.name} (${this.id}) is at depth ${assignment.depth} and the session allows ${limits.depth}: it may not spawn. A new session may get a higher limits.depth.`,
       )
     }
     // Children that wait to start do not count, and only as many start as the session allows.

@@ -9,15 +9,27 @@ const who = 'worker reader (01890a5d-0000-874b-bcce-b302099a8000)'
 
 describe('refusalError', () => {
   test.each([
-    ['depth_exceeded', LimitError, 'depth_exceeded', /allows a depth of 7/, /limits\.depth/],
+    [
+      'depth_exceeded',
+      LimitError,
+      'depth_exceeded',
+      /allows a depth of 7/,
+      /A new session may get a higher limits\.depth\.$/,
+    ],
     [
       'children_exceeded',
       LimitError,
       'children_exceeded',
       /7 children whose results it still awaits/,
-      /limits\.children/,
+      /a new session may get a higher limits\.children\.$/,
     ],
-    ['workers_exceeded', LimitError, 'workers_exceeded', /has had 7 workers/, /limits\.workers/],
+    [
+      'workers_exceeded',
+      LimitError,
+      'workers_exceeded',
+      /has had 7 workers/,
+      /A new session may get a higher limits\.workers\.$/,
+    ],
   ] as const)(
     'the refusal %s names who may not spawn, the limit, and where to raise it',
     (reason, type, code, what, advice) => {
