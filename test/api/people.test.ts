@@ -90,6 +90,8 @@ test('an ask is answered once; the same answer under its key is the same answer'
     command: expect.stringContaining('troupe ask answer'),
   })
   const path = `/v1/asks/${ask?.id}`
+  const detail = 'path.id: must be the id of an ask.'
+  expect(await api.post('/v1/asks/x', { value: 'yes' })).toMatchObject({ status: 400, body: { detail } })
   expect(await api.post(path, { value: 'perhaps' })).toMatchObject({ status: 400, body: { code: 'input_invalid' } })
   const key = { 'idempotency-key': 'yes-1' }
   const first = await api.post(path, { value: 'yes' }, key)

@@ -5,12 +5,12 @@ import { nameRule } from '../../core/definition/worker-name.ts'
 import { isKind, kindRule } from '../../core/ids.ts'
 
 const uuid = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[78][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$/
-const idOf = (what: string) => z.string().regex(uuid, `must be the id of a ${what}`)
+const idOf = (what: string) => z.string().regex(uuid, `must be the id of ${what}`)
 
-export const sessionId = idOf('session')
-export const workerId = idOf('worker')
-export const askId = idOf('ask')
-export const webhookId = idOf('webhook')
+export const sessionId = idOf('a session')
+export const workerId = idOf('a worker')
+export const askId = idOf('an ask')
+export const webhookId = idOf('a webhook')
 export const letterId = z.string().regex(/^\d{1,19}-\d{1,19}$/, 'must be the id of a dead letter, like 1700000000000-0')
 export const kind = z
   .string()
