@@ -50,7 +50,9 @@ export function guardedReads<Store extends object>(store: Store, deadlineMs: num
   })
 }
 
-/** `openLetters`: "open letters". */
+/** `openLetters`: "open letters"; `leasesOf`: "leases". */
 function inWords(name: string | symbol): string {
-  return String(name).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return String(name)
+    .replace(/Of$/, '')
+    .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 }

@@ -46,10 +46,11 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
   if (unfit !== undefined)
     return new ConfigError(`Redis refused (${what}: ${unfit.why}); ${unfit.todo}`, { cause: thrown })
   if (connectionLost.test(message)) {
-    return new TransientError(`Redis cannot be reached (${what}: ${firstSentence(message)}).`, {
-      code: 'store_unavailable',
-      cause: thrown,
-    })
+    const why = firstSentence(message)
+    return new TransientError(
+      `Redis cannot be reached (${what}: ${why}). \`troupe doctor\` tells which server does not answer.`,
+      { code: 'store_unavailable', cause: thrown },
+    )
   }
   const damaged = thrown instanceof StoredDamage ? message : damage.exec(message)?.[1]
   if (damaged !== undefined) {

@@ -2,7 +2,7 @@
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { InvariantError, TransientError } from '../../../src/core/errors.ts'
 import { defaultSessionLimits, encodeLimits } from '../../../src/core/policy.ts'
-import { guarded } from '../../../src/store/redis/guarded.ts'
+import { guarded, guardedReads } from '../../../src/store/redis/guarded.ts'
 import { endRedis, openRedis, type Redis, withDeadline } from '../../../src/store/redis/redis.ts'
 import { storeError } from '../../../src/store/redis/store-error.ts'
 import { repliesOf } from '../../../src/store/script/replies.ts'
@@ -73,7 +73,9 @@ describe('storeError', () => {
     expect(storeError(new Error(text), 'commit.lua')).toMatchObject({
       code: 'store_unavailable',
       retryable: true,
-      message: expect.stringMatching(/^Redis cannot be reached \(commit: /),
+      message: expect.stringMatching(
+        /^Redis cannot be reached \(commit: .*\)\. `troupe doctor` tells which server does not answer\.$/,
+      ),
     })
   })
 
@@ -204,6 +206,13 @@ describe('a call', () => {
     }
     await expect(guarded('reading', fails, 20_000)).rejects.toMatchObject({ code: 'store_unavailable' })
     expect(asked).toBe(1)
+  })
+
+  test('a read says in words what was read', async () => {
+    const fails = () => Promise.reject(new Error('no answer within 5 ms'))
+    const store = guardedReads({ leasesOf: fails, openLetters: fails }, 50, () => ' of partition 1')
+    await expect(store.leasesOf()).rejects.toThrow('(reading leases of partition 1: ')
+    await expect(store.openLetters()).rejects.toThrow('(reading open letters of partition 1: ')
   })
 
   test.each<[string, (proxy: TcpProxy, redis: Redis) => unknown]>([
