@@ -124,7 +124,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       const [pool, id] = text.split(' ') as [string, string]
       return { pool, id }
     })
-    const [healed, , damaged, left, gone, paused, setBackMs, moved, kinds, healer] = reply
+    const [healed, , damaged, left, gone, paused, setBackMs, moved, kinds, healer, more] = reply
     return {
       healed: Number(healed),
       wakeups,
@@ -133,6 +133,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       wasGone: gone === 1,
       isPaused: paused === '1',
       isHealer: healer === 1,
+      hasMore: more === 1,
       setBack: Number(setBackMs) > 0 ? { ms: Number(setBackMs), timers: Number(moved) } : null,
       kinds: String(kinds),
     }

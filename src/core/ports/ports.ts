@@ -320,9 +320,11 @@ export interface SweepAnswer {
   readonly isPaused: boolean
   /** True if no other node healed a moment ago: this one did, and it does what else only one node is to do. */
   readonly isHealer: boolean
+  /** The next sweep is to follow at once. */
+  readonly hasMore: boolean
   /** The node was not registered any more. */
   readonly wasGone: boolean
-  /** By how much the clock of the store was set back, and how many timers moved by as much. */
+  /** By how much the clock of the store was set back, and how many timers moved by as much, once all have. */
   readonly setBack: { readonly ms: number; readonly timers: number } | null
   /** Changes when a kind was registered, or registered anew. */
   readonly kinds: string

@@ -213,7 +213,7 @@ export class Sweeper {
       // Stops when the number does not fall: claims put workers with a damaged key back as fast as a sweep takes them in.
       const takesMore = swept.left > 0 && swept.left < leftBefore
       leftBefore = swept.left
-      more = swept.healed >= this.#policy.sweepBatch || takesMore
+      more = swept.hasMore || takesMore
     }
     return { isIdle, isHealer }
   }

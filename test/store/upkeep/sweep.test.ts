@@ -18,6 +18,7 @@ describe('a lease that has ended', () => {
     const changed = await place.changed(async () =>
       expect(await node.sweep({ free: 0 })).toEqual({
         healed: 1,
+        hasMore: false,
         wakeups: [],
         damaged: [],
         left: 0,

@@ -14,12 +14,12 @@ checkLast(node)
 local tag = tagOf(metaKey)
 local now = nowMs()
 -- If a key is of the wrong sort, the sweep reports it.
-local meta = redis.pcall('HMGET', metaKey, 'sweptAt', 'paused', 'kinds')
+local meta = redis.pcall('HMGET', metaKey, 'sweptAt', 'paused', 'kinds', 'moving')
 local isKnown = redis.pcall('HEXISTS', nodesKey, node) == 1
 local pools = redis.pcall('SMEMBERS', poolsKey)
 local first = redis.pcall('ZRANGE', timersKey, 0, 0, 'WITHSCORES')
 if meta.err or pools.err or first.err or not isKnown then return { 'sweep' } end -- guard: a node that rests and is not registered sweeps
-local isSetBack = (tonumber(meta[1] or '0') or 0) > now
+local isSetBack = (tonumber(meta[1] or '0') or 0) > now or meta[4]
 local dueIn = first[2] and tonumber(first[2]) - now
 if isSetBack or (dueIn and dueIn <= 0) then return { 'sweep' } end -- guard: a node that rests sweeps when the clock was set back, or a timer is due
 

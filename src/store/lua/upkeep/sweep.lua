@@ -20,17 +20,18 @@ ARGV[1] header    json:
     free           free slots
     workersPerWake   how many workers one slot is expected to take in a row; 0: unknown to this node
 ARGV[2] facts     of this node, json, shown by doctor
-Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved, kinds, healer}
+Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved, kinds, healer, more}
         healed: how many leases this call took away
         wakeups: "<pool> <wakeup>" each, only for this node
         damaged: workers whose records cannot be read, and which wait until somebody mends them
         left: how many workers still wait for a node of their kind, if this call took in others
         gone: 1 if this node is not in the register, where announce put it
         paused: "1" while all sessions are paused; then no wake-ups are added
-        setBack: by how many ms the clock was set back since the last sweep
-        moved: how many timers were moved by as much
+        setBack: by how many ms the clock was set back, once all timers have moved by as much; else 0
+        moved: how many these were
         kinds: the version of the register of kinds
         healer: 1 if no other sweep healed a moment ago: this one did, and its node does the other work that only one node is to do
+        more: 1 if the next sweep is to follow at once
 Builds  T:seen; T:timers; T:gates; T:endpoints:since; T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  worker.interrupted of each lease that was taken away. ]]
@@ -135,24 +136,6 @@ local function bringNear(set, aheadMs)
   for index = 1, #far do redis.call('ZADD', set, digits(now + aheadMs), far[index]) end
 end
 
--- Nobody can tell how far ahead a timer may be, or the time at which a gate opens. So those that were set before the clock was set back move by as
--- much: none waits longer than it should. Those that are due by the highest time that was seen were set since then, and stay.
-local function moveWithClock(set, highest)
-  local moved = 0
-  if not pcall(checkSort, 'zset', set) then return 0 end
-  local timers, pairsToAdd = redis.call('ZRANGEBYSCORE', set, '(' .. digits(highest), '+inf', 'WITHSCORES'), {} -- guard: timers set since the clock was set back stay
-  for index = 1, #timers, 2 do
-    pairsToAdd[#pairsToAdd + 1] = digits(tonumber(timers[index + 1]) - (highest - now))
-    pairsToAdd[#pairsToAdd + 1] = timers[index]
-    if #pairsToAdd == 2000 or index + 2 > #timers then
-      redis.call('ZADD', set, unpack(pairsToAdd))
-      pairsToAdd = {}
-    end
-    moved = moved + 1
-  end
-  return moved
-end
-
 -- Endpoints that listen since a time ahead of the clock listen from now on: else they would get nothing until the clock is there again.
 local function bringListenersNear(since)
   local ahead = redis.pcall('ZRANGEBYSCORE', since, '(' .. digits(now), '+inf')
@@ -166,20 +149,25 @@ end
 
 -- Heal: leases that ended, scores ahead of the clock, nodes not seen for long.
 local healed, woke, damaged, lost = 0, newWakes(), {}, {}
-local meta = redis.call('HMGET', metaKey, 'sweptAt', 'paused', 'kinds')
-local last, paused, kindsVersion = tonumber(meta[1] or '0') or 0, meta[2], meta[3] or ''
-local setBack, moved = 0, 0
-local isHealer = now - last >= everyMs / 2 or last > now or isLeaving -- guard: one of simultaneous sweeps heals
+local meta = redis.call('HMGET', metaKey, 'sweptAt', 'paused', 'kinds', 'moving')
+local last, paused, kindsVersion, moving = tonumber(meta[1] or '0') or 0, meta[2], meta[3] or '', meta[4]
+local setBack, moved, hasMore = 0, 0, false
+local isHealer = now - last >= everyMs / 2 or last > now or isLeaving or moving -- guard: one of simultaneous sweeps heals
 if isHealer then
   local expired = redis.call('ZRANGEBYSCORE', leasesKey, '-inf', digits(now), 'LIMIT', 0, batch)
-  -- After a full batch there may be more: the next sweep is not skipped.
-  redis.call('HSET', metaKey, 'sweptAt', digits(#expired < batch and now or now - everyMs))
+  -- After a full batch there may be more: the next sweep is not skipped. While timers move, the time of the sweep that noticed it stays, so that
+  -- another step back is seen.
+  hasMore = #expired == batch
+  if not moving then redis.call('HSET', metaKey, 'sweptAt', digits(hasMore and now - everyMs or now)) end -- guard: a step back of the clock while timers move is seen afterwards
   -- Clocks are corrected by smaller steps all the time.
-  if last - now > setBackLeast then -- guard: timers move when the clock was set back
-    setBack, moved = last - now, moveWithClock(tag .. ':timers', last)
-    moveWithClock(tag .. ':gates', last) -- guard: a gate opens in time after the clock was set back
+  if not moving and last - now > setBackLeast then -- guard: timers move when the clock was set back
+    moving = movingFrom(last - now, last)
     bringListenersNear(tag .. ':endpoints:since')
-    redis.call('HSET', metaKey, 'setBack', digits(now) .. ' ' .. digits(setBack))
+    redis.call('HSET', metaKey, 'setBack', digits(now) .. ' ' .. digits(last - now))
+  end
+  if moving then
+    setBack, moved = moveOn(tag, metaKey, moving)
+    hasMore = hasMore or setBack == 0
   end
   for index = 1, #expired do
     local id = expired[index]
@@ -265,7 +253,7 @@ if isHealer then
     end
   end
 end
-if isLeaving then return { healed, {}, {}, 0, 0, '0', setBack, moved, kindsVersion, isHealer and 1 or 0 } end
+if isLeaving then return { healed, {}, {}, 0, 0, '0', setBack, moved, kindsVersion, isHealer and 1 or 0, 0 } end
 
 -- Workers of kinds nobody hosted when they were created: this node takes those it hosts.
 local first, tookSome = windowOf(tag .. ':run:unhosted'), false
@@ -284,7 +272,7 @@ for index = 1, #homeless do
   end
 end
 local left = tookSome and redis.call('ZCARD', tag .. ':run:unhosted') or 0
-if paused then return { healed, {}, damaged, left, wasGone and 1 or 0, '1', setBack, moved, kindsVersion, isHealer and 1 or 0 } end -- guard: nodes learn that all sessions are paused
+if paused then return { healed, {}, damaged, left, wasGone and 1 or 0, '1', setBack, moved, kindsVersion, isHealer and 1 or 0, hasMore and 1 or 0 } end -- guard: nodes learn that all sessions are paused
 
 -- Is the kind hosted by a live node?
 local hosted = nil
@@ -393,4 +381,4 @@ for index = 1, #pools do
     end
   end
 end
-return { healed, added, damaged, left, wasGone and 1 or 0, '0', setBack, moved, kindsVersion, isHealer and 1 or 0 }
+return { healed, added, damaged, left, wasGone and 1 or 0, '0', setBack, moved, kindsVersion, isHealer and 1 or 0, hasMore and 1 or 0 }

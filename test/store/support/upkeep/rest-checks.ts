@@ -11,6 +11,11 @@ const works: readonly ((place: Place) => Promise<() => Promise<unknown>>)[] = [
   (place) => added(place, place.keys.run('gpu')),
   (place) => added(place, place.keys.run('unhosted')),
   (place) => added(place, gatesKey(place.keys.tag)),
+  // Timers that another node has begun to move.
+  async (place) => {
+    await place.redis.hset(place.keys.meta, 'moving', '1000 0 (1 (1')
+    return () => place.redis.hdel(place.keys.meta, 'moving')
+  },
   // A timer that is long due.
   (place) => added(place, place.keys.timers),
   async (place) => {

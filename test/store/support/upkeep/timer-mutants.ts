@@ -1,5 +1,5 @@
-/** Mutants of what fires timers. */
-import { fireScript } from '../../../../src/store/script/scripts.ts'
+/** Mutants of what fires and moves timers. */
+import { fireScript, sweepScript } from '../../../../src/store/script/scripts.ts'
 import type { Mutant } from '../mutant.ts'
 import * as checks from './timer-checks.ts'
 
@@ -15,5 +15,17 @@ export const timerMutants: readonly Mutant[] = [
     script: fireScript,
     takenOut: { condition: 'false' },
     check: checks.aFirePostsNoMoreBytesThanAScriptMay,
+  },
+  {
+    guard: 'a sweep moves no more timers than a script may',
+    script: sweepScript,
+    takenOut: { token: ["'LIMIT', 0, movesMost", "'LIMIT', 0, '-1'"] },
+    check: checks.timersMoveSomeAtATime,
+  },
+  {
+    guard: 'a step back of the clock while timers move is seen afterwards',
+    script: sweepScript,
+    takenOut: { condition: 'true' },
+    check: checks.anotherStepBackIsSeen,
   },
 ]
