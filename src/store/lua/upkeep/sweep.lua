@@ -67,7 +67,7 @@ if #names > 0 then redis.call('SADD', poolsKey, unpack(names)) end -- guard: poo
 if isLeaving then
   redis.call('HDEL', nodesKey, node)
   redis.call('HDEL', seenKey, node)
-  redis.call('DEL', tag .. ':claims:' .. node)
+  redis.call('UNLINK', tag .. ':claims:' .. node)
 else
   local line, known = ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts, redis.call('HGET', nodesKey, node)
   wasGone = not known -- guard: a sweep notices that its node was not registered
@@ -104,9 +104,26 @@ local function windowOf(line)
   return now % (math.max(0, redis.call('ZCARD', line) - batch) + 1)
 end
 
--- The first workers of a queue; none of a key that another program overwrote.
-local function firstIn(queueKey)
-  local ids = redis.pcall('ZRANGE', queueKey, 0, batch - 1)
+-- Pools, kinds with queues of their own, and workers in them that may have to go elsewhere: there may be any number, so one sweep looks at some.
+local looksLeft = 2 * batch
+local function looks(count)
+  local most = math.min(count, looksLeft) -- guard: a sweep looks at no more workers that may have to go than a script may
+  looksLeft = looksLeft - most
+  return most
+end
+
+-- It begins elsewhere each time, so that none stays behind the others.
+local function fromElsewhere(list, most)
+  local from, some = tonumber(redis.call('TIME')[2]), {}
+  for index = 1, math.min(#list, most) do some[index] = list[(from + index) % #list + 1] end -- guard: a sweep looks at no more pools than a script may
+  return some
+end
+
+-- Workers of a queue from this place on; none of a key that another program overwrote.
+local function someIn(queueKey, first)
+  local most = looks(batch)
+  local ids = most > 0 and redis.pcall('ZRANGE', queueKey, first, first + most - 1) or {}
+  looksLeft = looksLeft + most - #ids
   return ids.err and {} or ids
 end
 
@@ -217,33 +234,28 @@ if isHealer then
     elseif now - seen > header.forgottenMs then
       redis.call('HDEL', nodesKey, lines[index])
       redis.call('HDEL', seenKey, lines[index])
-      redis.call('DEL', tag .. ':claims:' .. lines[index])
+      redis.call('UNLINK', tag .. ':claims:' .. lines[index])
     end
     -- A node unseen for a lease has no slots to count on, long before it is forgotten.
     for name in string.gmatch(where or '', '[^,]+') do
       totals[name] = (totals[name] or 0) + ((now - seen <= leaseMs) and tonumber(count) or 0)
     end
   end
-  -- Nobody sweeps pools without a node.
-  local known = redis.call('SMEMBERS', poolsKey)
+  -- Nobody sweeps pools without a node; and clients go on putting wake-ups there.
+  local known, isDone = fromElsewhere(redis.call('SMEMBERS', poolsKey), 100), {}
   known[#known + 1] = 'default'
-  for index = 1, #known do
-    local name = known[index]
+  for index = 1, #names do known[#known + 1] = names[index] end
+  local function lookAt(name)
     if (totals[name] or 0) == 0 and pcall(checkSort, 'zset', tag .. ':run:' .. name) then -- guard: a sweep looks at pools without a node
-      local first = windowOf(tag .. ':run:' .. name)
-      local left = redis.call('ZRANGE', tag .. ':run:' .. name, first, first + batch - 1)
+      local left = someIn(tag .. ':run:' .. name, windowOf(tag .. ':run:' .. name))
       for index = 1, #left do writeMoved(name, left[index], kindOf(workerKey(tag, left[index]))) end
-      local kinds = queuedKinds(tag, name)
+      local kinds = fromElsewhere(queuedKinds(tag, name), looksLeft)
       for index = 1, #kinds do
-        local some = movedTo(name, kinds[index]) and firstIn(kindQueueKey(tag, name, kinds[index])) or {}
+        local some = looks(1) > 0 and movedTo(name, kinds[index]) and someIn(kindQueueKey(tag, name, kinds[index]), 0) or {}
         for number = 1, #some do writeMoved(name, some[number], kinds[index]) end -- guard: a sweep looks at queues of kinds in pools without a node
       end
     end
-    -- Clients go on putting wake-ups there.
-    totals[name] = totals[name] or 0
-  end
-  for name, total in pairs(totals) do
-    redis.call('SET', tag .. ':slots:' .. name, total)
+    redis.call('SET', tag .. ':slots:' .. name, totals[name] or 0)
     -- If keys of other pools are damaged, their own sweeps report that.
     if pcall(checkSort, 'zset', tag .. ':wakeups:' .. name, tag .. ':busy:' .. name) then
       redis.call('ZREMRANGEBYSCORE', tag .. ':wakeups:' .. name, '-inf', digits(now))
@@ -251,7 +263,9 @@ if isHealer then
       bringNear(tag .. ':wakeups:' .. name, wakeupMs) -- guard: scores that a clock left far ahead come near: wakeups
       bringNear(tag .. ':busy:' .. name, leaseMs) -- guard: scores that a clock left far ahead come near: busy
     end
+    isDone[name] = true
   end
+  for index = 1, #known do if not isDone[known[index]] then lookAt(known[index]) end end
 end
 if isLeaving then return { healed, {}, {}, 0, 0, '0', setBack, moved, kindsVersion, isHealer and 1 or 0, 0 } end
 
@@ -275,14 +289,15 @@ local left = tookSome and redis.call('ZCARD', tag .. ':run:unhosted') or 0
 if paused then return { healed, {}, damaged, left, wasGone and 1 or 0, '1', setBack, moved, kindsVersion, isHealer and 1 or 0, hasMore and 1 or 0 } end -- guard: nodes learn that all sessions are paused
 
 -- Is the kind hosted by a live node?
-local hosted = nil
+local hosted, wasRead = nil, {}
 local function isHosted(kind)
   if not hosted then
     hosted = {}
     local lines, seenAt = redis.call('HGETALL', nodesKey), readHash(seenKey)
     for index = 2, #lines, 2 do
       local kinds = string.match(lines[index], '^%d+ %d+ %S* (%S*)')
-      if kinds and now - seenOf(seenAt, lines[index - 1], lines[index]) <= leaseMs then
+      if kinds and not wasRead[kinds] and now - seenOf(seenAt, lines[index - 1], lines[index]) <= leaseMs then
+        wasRead[kinds] = true
         for kind in string.gmatch(kinds, '[^,]+') do hosted[kind] = true end
       end
     end
@@ -313,11 +328,11 @@ end
 
 -- Workers in queues of kinds that this node does not host: the nodes that hosted them may have left.
 local function healKindQueues(pool, hosted)
-  local queued = queuedKinds(tag, pool)
+  local queued = fromElsewhere(queuedKinds(tag, pool), math.huge)
   for index = 1, #queued do
     local kind = queued[index]
-    local mustGo = not hosted[kind] and (movedTo(pool, kind) or not isHosted(kind))
-    local some = mustGo and firstIn(kindQueueKey(tag, pool, kind)) or {}
+    local mustGo = not hosted[kind] and looks(1) > 0 and (movedTo(pool, kind) or not isHosted(kind))
+    local some = mustGo and someIn(kindQueueKey(tag, pool, kind), 0) or {}
     for number = 1, #some do
       if not writeMoved(pool, some[number], kind) then writeUnhosted(pool, some[number], kind) end -- guard: a worker leaves the queue of its kind when nobody hosts it
     end
@@ -335,6 +350,7 @@ local function hasKind(hosted, kind) return hosted[kind] end
 -- Wake-ups for this node's free slots, by the wake-up rule, counting only workers that it can run. Workers that no live node can run leave the run
 -- queue: claims look only so far, and would never get past them.
 local added = {}
+looksLeft = 2 * batch
 for index = 1, #pools do
   local pool = pools[index]
   if pool.workersPerWake > 1 then

@@ -229,3 +229,37 @@ export const anAssignmentHoldsFewBytes: Check = async (place) => {
     expect([turn.worker, turn.assignment.mail.inbox.length]).toEqual([root, fit])
   }
 }
+
+/** Workers of six kinds whose pool has no node any more; another pool hosts the kinds since. */
+export const aSweepMovesNoMoreWorkersThanItMay: Check = async (place) => {
+  Object.assign(place.policy, { sweepBatch: 10 })
+  const { keys, redis } = place
+  const kinds = ['a', 'b', 'c', 'd', 'e', 'f']
+  for (const kind of kinds) {
+    for (const id of ids(10)) {
+      await redis.hset(place.workerKeys(id).record, 'kind', kind, 'status', 'queued', 'pool', 'old')
+      await redis.zadd(keys.kindQueue('old', kind), 1, id)
+    }
+    await redis.hset(keys.kinds, kind, 'new {"description":""}')
+  }
+  await redis.sadd(keys.pools, 'old')
+  await redis.sadd(keys.kindQueues('old'), ...kinds)
+  const moved: number[] = []
+  for (let call = 0; call < 6; call++) {
+    await place.node({ kinds: { new: kinds } }).sweep({ free: 0 })
+    moved.push(await redis.zcard(keys.run('new')))
+  }
+  expect(moved[0]).toBeGreaterThan(0)
+  expect(moved[0]).toBeLessThanOrEqual(20)
+  expect(moved.at(-1)).toBe(60)
+}
+
+export const aSweepLooksAtNoMorePoolsThanItMay: Check = async (place) => {
+  const { keys, redis } = place
+  await redis.sadd(keys.pools, ...Array.from({ length: 300 }, (_, index) => `pool-${index}`))
+  await place.node().sweep({ free: 0 })
+  const counted = await redis.keys(keys.slots('pool-*').replace(/[{}]/g, '?'))
+  expect(counted.length).toBeGreaterThan(90)
+  expect(counted.length).toBeLessThanOrEqual(100)
+  expect(await redis.get(keys.slots(pool))).not.toBeNull()
+}

@@ -8,6 +8,7 @@ import {
   limitScript,
   lookScript,
   resumeScript,
+  sweepScript,
 } from '../../../../src/store/script/scripts.ts'
 import type { Mutant } from '../mutant.ts'
 import * as checks from './bound-checks.ts'
@@ -111,5 +112,17 @@ export const boundMutants: readonly Mutant[] = [
     script: lookScript,
     takenOut: 'line',
     check: checks.anAuditReadsFewBytesOfMails,
+  },
+  {
+    guard: 'a sweep looks at no more workers that may have to go than a script may',
+    script: sweepScript,
+    takenOut: { token: ['math.min(count, looksLeft)', 'count'] },
+    check: checks.aSweepMovesNoMoreWorkersThanItMay,
+  },
+  {
+    guard: 'a sweep looks at no more pools than a script may',
+    script: sweepScript,
+    takenOut: { token: ['math.min(#list, most)', '#list'] },
+    check: checks.aSweepLooksAtNoMorePoolsThanItMay,
   },
 ]
