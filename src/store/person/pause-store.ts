@@ -34,26 +34,26 @@ export class PauseStore {
     { kind: 'ok'; turns: number } | { kind: 'not_found' } | { kind: 'resumed' } | { kind: 'finished'; state: string }
   > {
     const { why, by } = note
-    const reply = await this.#caller.call(
-      pauseScript,
-      {
-        root: rootKey(this.#keys.tag, sessionId),
-        leases: this.#keys.leases,
-        events: this.#keys.events,
-        idem: this.#keys.idem(digest),
-      },
-      {
-        sessionId,
-        note: JSON.stringify(note),
-        channel: this.#keys.cancelNotices,
-        event: JSON.stringify([['session.paused', { why, by }]]),
-        idemMs: goesOn ? 0 : this.#policy.madeKeyMs,
-      },
-      { deadlineMs: this.#deadlineMs },
-    )
-    if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
-    if (reply[0] === 'ok') return { kind: 'ok', turns: Number(reply[1]) }
-    return reply[0] === 'resumed' ? { kind: 'resumed' } : { kind: 'not_found' }
+    const { tag, leases, events, idem, cancelNotices: channel } = this.#keys
+    const { workers } = sessionKeys(tag, sessionId)
+    const keys = { root: rootKey(tag, sessionId), leases, events, idem: idem(digest), workers }
+    const event = JSON.stringify([['session.paused', { why, by }]])
+    let turns = 0
+    // Each call looks at some of the workers. The first one pauses; the others only go on counting.
+    for (
+      let from = 0, goesFurther = true, idemMs: number = goesOn ? 0 : this.#policy.madeKeyMs;
+      goesFurther;
+      idemMs = 0
+    ) {
+      const args = { sessionId, note: JSON.stringify(note), channel, event, idemMs, from }
+      const reply = await this.#caller.call(pauseScript, keys, args, { deadlineMs: this.#deadlineMs })
+      if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
+      if (reply[0] !== 'ok') return reply[0] === 'resumed' ? { kind: 'resumed' } : { kind: 'not_found' }
+      turns += Number(reply[1])
+      goesFurther = reply[2] !== ''
+      from = Number(reply[2])
+    }
+    return { kind: 'ok', turns }
   }
 
   /** Pauses all sessions of the partition; null resumes them. The first pause stands. */

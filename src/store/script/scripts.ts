@@ -154,8 +154,9 @@ export const cancelScript = defineScript({
 
 export const pauseScript = defineScript({
   file: 'pause.lua',
-  keys: words('root leases events idem'),
-  args: words('sessionId note channel event idemMs'),
+  keys: words('root leases events idem workers'),
+  header: words('sessionId channel idemMs from'),
+  args: words('note event'),
 })
 
 export const resumeScript = defineScript({

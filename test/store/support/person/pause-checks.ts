@@ -1,5 +1,6 @@
 /** Checks of what may not happen in a pause; a mutant of each guard fails here. */
 import { expect } from 'vitest'
+import { newId } from '../../../../src/core/ids.ts'
 import type { HandTurn } from '../hand-node.ts'
 import type { Place } from '../place.ts'
 import { cancelledEnd, states } from '../turn/cancel-scenes.ts'
@@ -68,6 +69,17 @@ export const aPauseWaitsForTurnsThatWereNotTold: Check = async (place) => {
   expect(await place.sessions.pauses.pause(session.id, pauseNote)).toEqual({ kind: 'ok', turns: 1 })
   await node.turns.renew([renewalOf(root, true)])
   expect(await place.sessions.pauses.pause(session.id, pauseNote)).toEqual({ kind: 'ok', turns: 0 })
+}
+
+/** 1 000 workers stand in the list of its session in front of the children that run. */
+export const aPauseLooksAtSomeWorkersAtATime: Check = async (place) => {
+  const { session, node, spawns } = await withChildren(place)
+  for (const slot of spawns.keys()) await node.claim({ slot: String(slot + 1) })
+  const { workers } = place.sessionKeys(session.id)
+  await place.redis.lpush(workers, ...Array.from({ length: 1_000 }, () => newId(0)))
+  const before = place.wire.sent
+  expect(await place.sessions.pauses.pause(session.id, pauseNote)).toEqual({ kind: 'ok', turns: 4 })
+  expect(place.wire.sent).toBe(before + 3)
 }
 
 export const whoWaitsForAPauseEndsNoResume: Check = async (place) => {

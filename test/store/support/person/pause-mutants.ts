@@ -44,6 +44,12 @@ export const pauseMutants: readonly Mutant[] = [
     check: checks.aPauseWaitsForTurnsThatWereNotTold,
   },
   {
+    guard: 'a pause looks at no more workers than a script may',
+    script: pauseScript,
+    takenOut: { token: ['digits(from + looksMost - 1)', "'-1'"] },
+    check: checks.aPauseLooksAtSomeWorkersAtATime,
+  },
+  {
     guard: 'a pause counts the turns that are not quiet',
     script: pauseScript,
     takenOut: { token: ['== 0', '~= 2'] },
