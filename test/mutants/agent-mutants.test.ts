@@ -32,7 +32,7 @@ const mutants: readonly AgentMutant[] = [
   {
     guard: 'a once tool waits for the acknowledgement',
     file: localCalls,
-    from: 'await turn.pausing.beginning(turn.settled())',
+    from: 'await startRecorded(turn)',
     to: 'await turn.pausing.beginning(Promise.resolve())',
     check: 'aOnceToolIsRecordedAsStarted',
   },
@@ -130,7 +130,7 @@ const mutants: readonly AgentMutant[] = [
   {
     guard: 'a step of a recipe is recorded as started before it runs',
     file: 'src/runtime/agent/call/local/recipe-calls.ts',
-    from: 'await turn.pausing.beginning(turn.settled())',
+    from: 'await startRecorded(turn)',
     to: 'await turn.pausing.beginning(Promise.resolve())',
     check: 'aStepOfARecipeIsRecordedAsStarted',
   },
