@@ -5,10 +5,12 @@ import { defineWorker } from '../../../../../src/core/definition/define-worker.t
 import { defineTool } from '../../../../../src/core/definition/tool/define-tool.ts'
 import { call, say, together } from '../../../../../src/models/local/scripted-model.ts'
 import { openAsks } from '../../../../support/approvals.ts'
+import { notedSteers } from '../../../../support/noted-steers.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { runOnce, tool } from '../../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 import { waitUntil } from '../../../../support/wait-until.ts'
+import { isRunning, messageOf } from '../../support/steered-agent.ts'
 
 const seen: unknown[] = []
 const save = defineTool({
@@ -132,6 +134,21 @@ describe('a call with terminate: true', () => {
     await troupe.startNode(workers)
     const result = await session.result({ signal: AbortSignal.timeout(20_000) })
     expect([result.status, got]).toEqual(['completed', ['Ann', 'Ann']])
+  })
+
+  test('a call with terminate: true does not end a run that has a message to read since', async () => {
+    const gate = Promise.withResolvers<string>()
+    const wait = defineTool({ name: 'wait', description: 'Waits.', effect: 'idempotent', run: () => gate.promise })
+    const model = recordedModel('test/m', [call('wait', { terminate: true }), say('Then so.')])
+    const { noted, aroundTurns } = notedSteers()
+    const agent = defineWorker({ ...kind, model, tools: [wait] })
+    await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
+    const session = await troupe.create('agent', 'go')
+    await isRunning(session, 'ExecutingTools')
+    await messageOf(session, 'and count them', 'steer')
+    await noted
+    gate.resolve('waited')
+    expect(await session.result()).toMatchObject({ status: 'completed', run: 1, value: { text: 'Then so.' } })
   })
 
   test('a call with terminate: true is recorded, and the next run goes on behind it', async () => {
