@@ -1,4 +1,5 @@
 /** Duty: scenes of what concerns all of a namespace: gates, kinds, nodes, timers, and mail between partitions. */
+import { randomUUID } from 'node:crypto'
 import { connect, startNode } from 'troupe'
 import { workers } from './kinds.ts'
 import { type Scene, type Stage, until, wait } from './measure.ts'
@@ -7,6 +8,12 @@ const kindsOf = (letter: string, count: number) =>
   Object.fromEntries(
     Array.from({ length: count }, (_, index) => [`${letter}-${'kind'.repeat(3)}-${index}`, workers.sink]),
   )
+
+/** What the keys of the partition begin with. Those of BullMQ have more behind the brace. */
+async function tagOf(redis: Stage['redis']): Promise<string> {
+  const [meta] = await redis.keys('*}:meta')
+  return String(meta).replace(/:meta$/, '')
+}
 
 async function allEnd({ troupe }: Stage): Promise<void> {
   await until(async () => (await troupe.sessions.list({ state: 'active', limit: 1 })).length === 0)
@@ -51,8 +58,7 @@ export const fleetScenes: Readonly<Record<string, Scene>> = {
   former: {
     figure: '10 000 kinds that nobody hosts any more',
     async act({ redis }) {
-      const [meta] = await redis.keys('*:meta')
-      const tag = String(meta).replace(/:meta$/, '')
+      const tag = await tagOf(redis)
       const pipeline = redis.pipeline()
       for (let index = 0; index < 10_000; index++)
         pipeline.hset(`${tag}:kinds`, `gone-${index}`, 'default {"type":"handler"}')
@@ -64,6 +70,34 @@ export const fleetScenes: Readonly<Record<string, Scene>> = {
       const [forget = ''] = /troupe_[0-9a-f]+_forget_kinds/.exec(libraries) ?? []
       const keys = ['kinds', 'nodes', 'pools', 'meta', 'former'].map((key) => `${tag}:${key}`)
       for (let time = 0; time < 3; time++) await redis.fcall(forget, keys.length, ...keys, '1', '0', '10')
+    },
+  },
+  setBack: {
+    figure: '20 000 timers that wait when the clock is set back by an hour',
+    async act({ redis }) {
+      const tag = await tagOf(redis)
+      const hourMs = 3_600_000
+      const later = Date.now() + 2 * hourMs
+      const pipeline = redis.pipeline()
+      for (let index = 0; index < 20_000; index++) pipeline.zadd(`${tag}:timers`, later + index, `${randomUUID()}:t`)
+      await pipeline.hset(`${tag}:meta`, 'sweptAt', Date.now() + hourMs).exec()
+      await until(async () => (await redis.zcount(`${tag}:timers`, later, '+inf')) === 0)
+    },
+  },
+  movedKinds: {
+    figure: '200 kinds with 100 queued workers each, which another pool hosts since',
+    node: { workers: kindsOf('a', 200), concurrency: 16 },
+    async act({ redis }) {
+      const tag = await tagOf(redis)
+      const pipeline = redis.pipeline().sadd(`${tag}:pools`, 'old')
+      for (const kind of Object.keys(kindsOf('a', 200))) {
+        const ids = Array.from({ length: 100 }, () => randomUUID())
+        for (const id of ids) pipeline.hset(`${tag}:w:${id}`, 'kind', kind, 'status', 'idle', 'pool', 'old')
+        pipeline.zadd(`${tag}:kind-queues:old:${kind}`, ...ids.flatMap((id) => [1, id]))
+        pipeline.sadd(`${tag}:kind-queues:old`, kind)
+      }
+      await pipeline.exec()
+      await wait(5_000)
     },
   },
   outbox: {
