@@ -9,7 +9,7 @@ import type { TurnHost } from '../../../src/runtime/turn/turn-host.ts'
 import { MemoryBlobs } from '../../../src/testing/memory-blobs.ts'
 
 /** The spending of a session that says nothing about limits. */
-export const unspent: SessionSpending = { spent: null, allowed: defaultSpending }
+const unspent: SessionSpending = { spent: null, allowed: defaultSpending }
 
 export const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
 
