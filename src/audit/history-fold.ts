@@ -84,6 +84,8 @@ export class HistoryFold {
   lastEpoch = 0
   /** With how many messages the history began. These messages came from elsewhere: nobody sent or received them. */
   given = 0
+  /** The message of an order that was received and is still to be carried out. */
+  owedOrder: string | null = null
   #place = -1
   /** Inputs that steered a run and stand behind that place. */
   readonly #early = new Set<number>()
@@ -137,6 +139,8 @@ export class HistoryFold {
     else if (entry.type === 'step') this.open.steps++
     else if (entry.type === 'user' && !entry.nudge && !entry.pushed) this.#input(entry.from ?? null)
     else if (entry.type === 'ordered') this.#ordered(entry)
+    else if (entry.type === 'compacted') this.#orderEnds(entry.order)
+    else if (entry.type === 'orderRefused') this.#orderEnds(entry.message)
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
     else if (entry.type === 'asked') this.#asked(entry)
     else if (entry.type === 'askWithdrawn') this.#withdrawn(entry)
@@ -200,7 +204,12 @@ export class HistoryFold {
     this.#spawned(entry.spawned ?? [])
   }
 
+  #orderEnds(message: string | undefined): void {
+    if (message === this.owedOrder) this.owedOrder = null
+  }
+
   #cancelled({ dropped, onCancel }: CancelledEntry): void {
+    this.owedOrder = null
     if (dropped) this.#dropped(dropped)
     for (const to of onCancel?.sent ?? []) add(this.sent, this.#idOf(to))
   }
@@ -247,9 +256,10 @@ export class HistoryFold {
   }
 
   /** An order to run begins a run like an input; any other belongs to none. */
-  #ordered({ order }: OrderedEntry): void {
+  #ordered({ order, message }: OrderedEntry): void {
     if (order.do === 'run') this.#input(null)
     else {
+      if (order.do === 'compact') this.owedOrder = message
       this.orders++
       add(this.arrived, null)
     }

@@ -83,7 +83,7 @@ function wakeRules(seen: Seen): void {
     say('I7', 'asleep', `it is idle and ${lanes.inbox.length} inputs wait in its mailbox`)
   if (status === 'parked' && isThere(picture, wait))
     say('I7', 'asleep', `it is parked and what it waits for (${encodeWait(wait)}) is in its mailbox`)
-  if (status === 'queued' && !isCancelled(seen) && !hasWork(picture))
+  if (status === 'queued' && !isCancelled(seen) && !hasWork(seen))
     say('I1', 'nothing', 'it is queued and nothing is in its mailbox: what woke it is gone')
 }
 
@@ -98,9 +98,9 @@ function isThere(picture: WorkerPicture, wait: Wait): boolean {
   })
 }
 
-function hasWork(picture: WorkerPicture): boolean {
+function hasWork({ picture, fold }: Seen): boolean {
   const { record, lanes } = picture
-  if (!isOpen(picture)) return lanes.inbox.length > 0
+  if (!isOpen(picture)) return lanes.inbox.length > 0 || fold.owedOrder !== null
   if (isAgent(picture) || lanes.signals.length > 0 || !lanes.results.isWhole) return true
   const [next] = record.pendingCalls
   return lanes.results.heads.map(decodeHead).some((head) => head?.kind === 'result' && head.call === next)
