@@ -20,11 +20,10 @@ test('a worker whose node stops while it writes the summary that somebody ordere
     await session.root.send('more')
     await session.result({ run })
   }
-  const compacting = session.root.compact().catch(() => {})
+  // No node is left to carry it out.
+  session.root.compact().catch(() => {})
   await asked.promise
   await troupe.nodes[0]?.stop()
   expect(await troupe.redis.hget(`${troupe.tag}:w:${session.rootId}`, 'status')).toBe('queued')
   expect((await troupe.client.audit({ sessionId: session.id })).findings).toEqual([])
-  await session.cancel()
-  await compacting
 })

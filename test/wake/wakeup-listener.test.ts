@@ -257,7 +257,8 @@ describe('a job that comes to an unfit node', () => {
     await waitUntil('it was sent back', async () => (await stage.added(queue)) === 2)
     await stage.listen((id) => done(id, Promise.resolve(fit.push(id))))
     await waitUntil('it is answered', () => fit.length > 0)
-    expect([asked, fit]).toEqual([['a'], ['a']])
+    // BullMQ may still give it to the first node while that stops.
+    expect(fit).toEqual(['a'])
   })
 
   /** Which ids the node is asked for, by how it answers each of them, in any order. */
