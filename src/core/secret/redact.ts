@@ -50,7 +50,8 @@ const inData: readonly (readonly [RegExp, Replacement])[] = [
   passwordInAddress,
   [/\b([Bb]earer|[Bb]asic|BEARER)( +)(?=[\w.~+/-]*(?:\d|[a-z][A-Z]))[\w.~+/-]{8,}={0,2}/g, `$1$2${redacted}`],
   [new RegExp(String.raw`\b(?:${keyPrefixes})[-_][\w-]{16,}`, 'g'), (match) => (/\d/.test(match) ? redacted : match)],
-  [/\bAIza[\w-]{30,}/g, redacted],
+  // Such a key has 39 characters. In base64 the same letters stand by chance, and what is cut out of it makes all of it unreadable.
+  [/\bAIza[\w-]{35}(?![\w+/=-])/g, redacted],
   [/\beyJ[\w-]{8,}(?:\.[\w-]{8,}\.[\w-]+)?/g, (match) => (match.includes('.') ? redacted : match)],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, redacted],
   privateKey,

@@ -171,3 +171,16 @@ test.each([
 ])('the data %j keeps %j', (text, clean) => {
   expect(redactData(text)).toBe(clean)
 })
+
+test('a key of Google, which has 39 characters, is taken out of a result of a tool', () => {
+  const key = `AIzaSy${'D1x_-'.repeat(6)}abc`
+  expect(key).toHaveLength(39)
+  for (const text of [key, `key=${key}&a=1`, `"${key}"`, `Use ${key}.`])
+    expect(redactData(text)).toBe(text.replace(key, '[redacted]'))
+})
+
+test('base64 in which the first letters of such a key stand by chance is kept as it is', () => {
+  const run = 'AIza'.padEnd(39, 'b')
+  const texts = [`eT+${run}/RqQ`, `eT/${run}+RqQ`, `eT+${run}b/RqQ`, `eT+${run.slice(0, 37)}/RqQ`, `eT/${run}==`]
+  for (const text of texts) expect(redactData({ text })).toEqual({ text })
+})
