@@ -4,9 +4,10 @@
  * REFUSED-1 A process that dies forgets them: a job that ends its nodes is excused only for the times that another process saw.
  */
 
-/** Redis 6.2 wraps such an error of a script. The last words are those of a user who lost the right to write. */
-const takesNoWrites =
-  /(?:^|: -)(?:OOM|READONLY|LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MISCONF|NOREPLICAS|NOAUTH|NOPERM)\b|The user executing the script|ACL failure in script/
+import { notNowCodes, userCodes, userWords } from '../core/redis-refusals.ts'
+
+/** Redis 6.2 wraps such an error of a script. A user may have lost the right to write. */
+const takesNoWrites = new RegExp(String.raw`(?:^|: -)(?:${notNowCodes}|${userCodes})\b|${userWords}`)
 
 /** BullMQ's worker asks Redis more often than this: refusals that are further apart are of different times. */
 const apartMs = 20_000

@@ -3,19 +3,20 @@
  * the call is made again.
  */
 import { ConfigError, InvariantError, RuntimeError, TransientError } from '../../core/errors.ts'
+import { notNowCodes, userCodes, userWords } from '../../core/redis-refusals.ts'
 import { loginAdvice } from './no-connection.ts'
 
 /**
  * Errors that say "not now": nothing was written, the same call may succeed later. Redis 6.2 wraps such errors of a script. A server of a cluster
  * says `MOVED` and `ASK`, and for commands of a script that a key is not local, while a slot is being moved to another server.
  */
-const refusedNow =
-  /(?:^|: -)((OOM|READONLY|LOADING|TRYAGAIN|BUSY|MASTERDOWN|CLUSTERDOWN|MISCONF|NOREPLICAS|MOVED|ASK)\b.*)|(Script attempted to access a non local key\b.*)/s
+const refusedNow = new RegExp(
+  String.raw`(?:^|: -)((${notNowCodes}|MOVED|ASK)\b.*)|(Script attempted to access a non local key\b.*)`,
+  's',
+)
 /** What a script says of damage that it finds before its first write: the text behind the mark of lua/shared/record/checks.lua. */
 const damage = /\bDAMAGED (.*?)(?= script: |$)/s
-/** What Redis says to a user whom it does not know, or who may not do this. For scripts it has no error code before 7.0, and other words since 7.0. */
-const userRefused =
-  /(?:^|: -)((?:NOAUTH|WRONGPASS|NOPERM)\b.*)|((?:The user executing the script can't|ACL failure in script:) .*)/s
+const userRefused = new RegExp(String.raw`(?:^|: -)((?:${userCodes})\b.*)|((?:${userWords}) .*)`, 's')
 /** What a Redis says if its configuration took a command away. Scripts do not say which. */
 const commandMissing = /Unknown (?:Redis )?command called from \w+|\bunknown command [`']?\w+['`]?/i
 const connectionLost =
