@@ -53,7 +53,7 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
   const { turn, end, inbox, journal, parts } = agentTurn
   const waits = agentTurn.kind.definition.onCancel !== undefined
   turn.whenCancelled((position) => cancelled(agentTurn, position), { waits })
-  turn.doing.countBy(() => journal.used)
+  turn.doing.countBy(() => journal.takeUsed())
   // Without a schema an input may not fit, either: an empty text.
   turn.steers.judgeBy((mail) => readInput(agentTurn, mail).ok)
   if (turn.assignment.purpose === 'cancelled') return turn.cancel()

@@ -150,8 +150,8 @@ export class Journal {
     return (this.#spendings[0] as { readonly spending: Spending }).spending
   }
 
-  /** What was used since the last step, if that was a request: its reply may never come. */
-  get used(): Used | undefined {
+  /** What was used since the last step, if that was a request: its reply may never come. The step that gets it is to be the next one. */
+  takeUsed(): Used | undefined {
     if (this.#spendings.at(-1)?.spending.modelCalls === this.tally.modelCalls) return undefined
     return { stateJson: encodeTally(this.tally), costs: this.#takeCosts() }
   }

@@ -52,7 +52,7 @@ export class RunDoing {
   }
 
   /** For the commit that ends the turn. */
-  get used(): Used | undefined {
+  takeUsed(): Used | undefined {
     return this.#used()
   }
 

@@ -301,7 +301,7 @@ export class Turn {
       const { end } = this.#state
       const batch = this.#steps.take()
       const last = batch.length === 0 ? { ...end, isUncounted: true } : end
-      if (this.#steps.isEmpty) return this.#commit(this.#steps.withUsed(batch, this.doing.used), last)
+      if (this.#steps.isEmpty) return this.#commit(this.#steps.withUsed(batch, this.doing.takeUsed()), last)
       await this.#commit(batch)
     }
   }
