@@ -5,7 +5,7 @@ import type { Session } from '../../../../src/client/session/session.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { TransientError } from '../../../../src/core/errors.ts'
-import type { TurnStore } from '../../../../src/core/ports/ports.ts'
+import type { CommitRequest, TurnStore } from '../../../../src/core/ports/ports.ts'
 import { call, say, together } from '../../../../src/models/local/scripted-model.ts'
 import { RedisBlobStore } from '../../../../src/store/blob-store.ts'
 import { expectSound, isParked, openAsks, pay, resultOf, tools } from '../../../support/approvals.ts'
@@ -25,6 +25,14 @@ const child = defineWorker({
     message.kind === 'input' && message.value === 'quick' ? self.reply('here') : self.after(600_000, null),
 })
 const spawn = (input: string) => call('spawn_workers', { tasks: [{ kind: 'child', input }] })
+/** A message that interrupts comes while this commit is on its way. */
+const interruptingCommit = (session: Promise<Session>, is: (request: CommitRequest) => boolean) => (turns: TurnStore) =>
+  changedStore(turns, {
+    async commit(request) {
+      if (is(request)) await messageOf(await session, 'stop', 'interrupt')
+      return turns.commit(request)
+    },
+  })
 
 describe('a message that interrupts', () => {
   test('a message that interrupts ends the model call, and the model reads the message next [1.49]', async () => {
@@ -219,13 +227,7 @@ describe('a message that interrupts', () => {
     })
     const kind = { instructions, model, spawns: ['child'], input: z.object({ task: z.string() }) }
     const agent = defineWorker({ ...kind, tools: [look] })
-    const aroundTurns = (turns: TurnStore) =>
-      changedStore(turns, {
-        async commit(request) {
-          if (request.spawns.length > 0) await messageOf(await created.promise, 'stop', 'interrupt')
-          return turns.commit(request)
-        },
-      })
+    const aroundTurns = interruptingCommit(created.promise, ({ spawns }) => spawns.length > 0)
     await using troupe = await TestTroupe.start({ workers: { agent, child }, aroundTurns })
     const session = await troupe.create('agent', fitting, { keepOpen: true })
     created.resolve(session)
@@ -245,13 +247,7 @@ describe('a message that interrupts', () => {
     })
     const child = defineWorker({ receive: (_message, self) => self.reply('here') })
     const agent = defineWorker({ instructions, model, spawns: ['child'], asks: true })
-    const aroundTurns = (turns: TurnStore) =>
-      changedStore(turns, {
-        async commit(request) {
-          if (request.sends.length > 0) await messageOf(await created.promise, 'stop', 'interrupt')
-          return turns.commit(request)
-        },
-      })
+    const aroundTurns = interruptingCommit(created.promise, ({ sends }) => sends.length > 0)
     await using troupe = await TestTroupe.start({ workers: { agent, child }, aroundTurns })
     const session = await troupe.create('agent', 'go', { keepOpen: true })
     created.resolve(session)
