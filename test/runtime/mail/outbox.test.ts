@@ -121,6 +121,8 @@ test('a message that its recipient does not take becomes an event of its sender'
   const there = await createIn(1, 'collector')
   await there.result({ run: 1 })
   await there.cancel()
+  // Until its worker has ended, the refusal names the session.
+  await waitUntil('the recipient has ended', async () => (await there.summary()).state === 'cancelled')
   const here = await createIn(0, 'sender', { to: there.rootId, count: 1 })
   const events: unknown[] = []
   for await (const { type, details } of here.events({ after: '0-0', signal: AbortSignal.timeout(20_000) })) {
