@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { agentFaults } from '../support/fault/agent-audit.ts'
-import { HistoryWatch } from '../support/fault/history-watch.ts'
+import { HistoryWatch } from '../support/fault/follower/history-watch.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
 import { delegationResult } from '../support/provider/delegation-script.ts'
 import { FakeProvider } from '../support/provider/fake-provider.ts'

@@ -6,7 +6,7 @@ import type { CommitRequest } from '../../../src/core/ports/ports.ts'
 import { ScriptCaller } from '../../../src/store/script/script.ts'
 import { RedisTurnStore } from '../../../src/store/turn/turn-store.ts'
 import { BullWaker } from '../../../src/wake/bull-waker.ts'
-import { isArmed, isAt, passes } from '../../support/fault/crash-moment.ts'
+import { isArmed, isAt, passes } from '../../support/fault/harm/crash-moment.ts'
 
 if (isArmed) {
   aroundScripts()

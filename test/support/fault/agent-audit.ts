@@ -3,7 +3,7 @@ import { toolCallsOf } from '../../../src/core/history/chat/chat-message.ts'
 import { decodeEntry, type Entry } from '../../../src/core/history/entry.ts'
 import type { EffectNote } from '../../programs/node/agent-kinds.ts'
 import { type JournalLine, wireFaults } from '../provider/provider-journal.ts'
-import type { WatchedHistory } from './history-watch.ts'
+import type { WatchedHistory } from './follower/history-watch.ts'
 import type { LedgerLine } from './ledger.ts'
 
 export interface Evidence {

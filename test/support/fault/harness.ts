@@ -37,7 +37,7 @@ export interface NodeSettings {
   /** What to start; default: programs/node/node.ts. */
   readonly program?: URL
   readonly providerUrl?: string
-  /** `<point>:<nth>`: the process dies when it passes this point for the nth time (support/fault/crash-points.ts). */
+  /** `<point>:<nth>`: the process dies when it passes this point for the nth time (harm/crash-points.ts). */
   readonly crashAt?: string
   /** Before every ending commit a message is posted to the worker, up to this number of each (programs/node/node.ts). */
   readonly lateMessages?: number

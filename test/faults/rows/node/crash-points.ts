@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Session } from '../../../../src/client/session/session.ts'
 import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
-import { type CrashPoint, crashPoints } from '../../../support/fault/crash-points.ts'
+import { type CrashPoint, crashPoints } from '../../../support/fault/harm/crash-points.ts'
 import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { waitUntil } from '../../../support/wait-until.ts'

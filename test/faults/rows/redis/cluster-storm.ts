@@ -1,7 +1,7 @@
 /** F50: nodes die and stand still under load in a Redis Cluster whose slots move, and whose primaries die, stand still and hand over meanwhile. */
 import { Cluster } from 'ioredis'
 import { ClusterTrouble } from '../../../support/cluster-trouble.ts'
-import { storm, tagsOf } from '../../../support/fault/storm.ts'
+import { storm, tagsOf } from '../../../support/fault/storm/storm.ts'
 import { RedisCluster } from '../../../support/redis/redis-cluster.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import type { Row, Stage } from '../../row.ts'

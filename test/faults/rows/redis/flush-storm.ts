@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { Random } from '../../../support/fault/fault-settings.ts'
-import { storm } from '../../../support/fault/storm.ts'
-import { noLosses } from '../../../support/fault/storm-verdict.ts'
+import { storm } from '../../../support/fault/storm/storm.ts'
+import { noLosses } from '../../../support/fault/storm/storm-verdict.ts'
 import type { Row, Stage } from '../../row.ts'
 
 const partitions = 2

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type Api, startApi } from '../../../../src/api/api.ts'
 import type { Session } from '../../../../src/client/session/session.ts'
-import { type Cut, CutFollower, type StoredEvent } from '../../../support/fault/cut-follower.ts'
 import type { Random } from '../../../support/fault/fault-settings.ts'
+import { type Cut, CutFollower, type StoredEvent } from '../../../support/fault/follower/cut-follower.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import type { Row, Stage } from '../../row.ts'
 

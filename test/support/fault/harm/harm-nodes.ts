@@ -1,7 +1,7 @@
 /** Nodes that die, stand still or are told to stop, one now and then. Another takes the place of one that has ended. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Random } from './fault-settings.ts'
-import type { NodeProcess } from './harness.ts'
+import type { Random } from '../fault-settings.ts'
+import type { NodeProcess } from '../harness.ts'
 
 export type Way = 'kill' | 'freeze' | 'drain'
 

@@ -1,8 +1,8 @@
 /** What people do to sessions and workers, and how often they do each of it beside the others. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Ask } from '../../../src/client/person/asks.ts'
-import { chat } from '../../../src/index.ts'
-import { chanceAgents } from '../../programs/node/chance-tools.ts'
+import type { Ask } from '../../../../src/client/person/asks.ts'
+import { chat } from '../../../../src/index.ts'
+import { chanceAgents } from '../../../programs/node/chance-tools.ts'
 import type { People } from './people.ts'
 
 export type Act = (people: People) => Promise<unknown>

@@ -3,11 +3,11 @@
  * workers of other partitions. Each remembers when it was acknowledged.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Session } from '../../../src/client/session/session.ts'
-import { NotFoundError, TransientError } from '../../../src/core/errors.ts'
-import type { TreeInput } from '../../programs/node/fault-kinds.ts'
-import type { Random } from './fault-settings.ts'
-import type { Harness } from './harness.ts'
+import type { Session } from '../../../../src/client/session/session.ts'
+import { NotFoundError, TransientError } from '../../../../src/core/errors.ts'
+import type { TreeInput } from '../../../programs/node/fault-kinds.ts'
+import type { Random } from '../fault-settings.ts'
+import type { Harness } from '../harness.ts'
 
 const triedMsMax = 120_000
 

@@ -1,12 +1,12 @@
 /** Somebody who follows the stored events of all sessions from the first one on, stops now and then, and goes on from the last position. */
 import assert from 'node:assert/strict'
-import type { Troupe } from '../../../src/client/client.ts'
-import { partitionOf } from '../../../src/core/ids.ts'
-import { readEvents } from '../../../src/store/event/event-pages.ts'
-import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
-import { waitUntil } from '../wait-until.ts'
-import type { Random } from './fault-settings.ts'
-import type { Harness } from './harness.ts'
+import type { Troupe } from '../../../../src/client/client.ts'
+import { partitionOf } from '../../../../src/core/ids.ts'
+import { readEvents } from '../../../../src/store/event/event-pages.ts'
+import { partitionKeys, tagOf } from '../../../../src/store/keys.ts'
+import { waitUntil } from '../../wait-until.ts'
+import type { Random } from '../fault-settings.ts'
+import type { Harness } from '../harness.ts'
 
 /** What is on its way when all rests has come by then. */
 const comesMsMax = 30_000

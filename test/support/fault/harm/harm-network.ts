@@ -1,8 +1,8 @@
 /** The network between programs and their Redis, which fails now and then for a moment; and a Redis that is killed and comes back. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { TcpProxy } from '../redis/tcp-proxy.ts'
-import type { Random } from './fault-settings.ts'
-import type { Harness } from './harness.ts'
+import type { TcpProxy } from '../../redis/tcp-proxy.ts'
+import type { Random } from '../fault-settings.ts'
+import type { Harness } from '../harness.ts'
 
 interface HarmedNetwork {
   readonly harness: Harness

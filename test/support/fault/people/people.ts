@@ -3,18 +3,18 @@
  * they ask for may be refused with a sentence. Any other error, or a call that does not come back, is kept as a complaint.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Troupe } from '../../../src/client/client.ts'
-import type { Session } from '../../../src/client/session/session.ts'
-import type { CreateSession } from '../../../src/client/submission/submission.ts'
-import type { Worker } from '../../../src/client/worker.ts'
-import { ConflictError, InputError, LimitError, NotFoundError } from '../../../src/core/errors.ts'
-import type { RunResult } from '../../../src/core/history/entry.ts'
-import { chanceAgents, chanceHandlers, picture } from '../../programs/node/chance-tools.ts'
-import type { Random } from './fault-settings.ts'
-import { Follower } from './follower.ts'
+import type { Troupe } from '../../../../src/client/client.ts'
+import type { Session } from '../../../../src/client/session/session.ts'
+import type { CreateSession } from '../../../../src/client/submission/submission.ts'
+import type { Worker } from '../../../../src/client/worker.ts'
+import { ConflictError, InputError, LimitError, NotFoundError } from '../../../../src/core/errors.ts'
+import type { RunResult } from '../../../../src/core/history/entry.ts'
+import { chanceAgents, chanceHandlers, picture } from '../../../programs/node/chance-tools.ts'
+import type { Random } from '../fault-settings.ts'
+import { Follower } from '../follower/follower.ts'
+import { unlessPruned } from '../unless-pruned.ts'
 import { type Act, acts } from './people-acts.ts'
 import type { PeopleEndpoints } from './people-endpoints.ts'
-import { unlessPruned } from './unless-pruned.ts'
 
 /** How many sessions and workers people have in mind, and how often they choose one of the newest. */
 const [sessionsMost, workersMost, newestPart] = [150, 400, 0.7]

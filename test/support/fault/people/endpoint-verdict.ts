@@ -1,10 +1,10 @@
 /** What holds for endpoints at rest: each was told of all that it listens for, as the same message, signed; and of nothing while it was off. */
-import type { Session } from '../../../src/client/session/session.ts'
-import { waitUntil } from '../wait-until.ts'
+import type { Session } from '../../../../src/client/session/session.ts'
+import { waitUntil } from '../../wait-until.ts'
+import type { Harness } from '../harness.ts'
+import { unlessPruned } from '../unless-pruned.ts'
 import { isSigned, type Request } from './endpoint-receiver.ts'
-import type { Harness } from './harness.ts'
 import type { KnownEndpoint, PeopleEndpoints } from './people-endpoints.ts'
-import { unlessPruned } from './unless-pruned.ts'
 
 type SessionSummary = Awaited<ReturnType<Session['summary']>>
 

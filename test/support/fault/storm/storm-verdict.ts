@@ -3,10 +3,10 @@
  * part that did not arrive fails the verdict, unless it may be lost.
  */
 import assert from 'node:assert/strict'
-import { NotFoundError } from '../../../src/core/errors.ts'
-import { partitionOf } from '../../../src/core/ids.ts'
-import { type TreeInput, treeResult } from '../../programs/node/fault-kinds.ts'
-import type { Harness } from './harness.ts'
+import { NotFoundError } from '../../../../src/core/errors.ts'
+import { partitionOf } from '../../../../src/core/ids.ts'
+import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
+import type { Harness } from '../harness.ts'
 import type { Talk, Tree } from './storm-load.ts'
 
 /** Whether what was acknowledged in one of these partitions in this time may be lost; and for whoever reads of a violation, why it may not. */

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { sessionKeys, workerKeys } from '../../../src/store/keys.ts'
+import { sessionKeys, workerKeys } from '../../../../src/store/keys.ts'
 
 export interface WatchedHistory {
   readonly texts: readonly string[]

@@ -1,5 +1,5 @@
 /** Endpoints that people register, change and remove, and what is known of each: since when it must be told, and when it must not. */
-import type { NoticeType, Webhook } from '../../../src/client/webhook/webhook.ts'
+import type { NoticeType, Webhook } from '../../../../src/client/webhook/webhook.ts'
 import type { EndpointReceiver } from './endpoint-receiver.ts'
 import type { People } from './people.ts'
 

@@ -1,7 +1,7 @@
 /** Somebody who follows the stored events of a session, stops now and then, and goes on behind the last event. */
 import assert from 'node:assert/strict'
-import type { Session } from '../../../src/client/session/session.ts'
-import type { Random } from './fault-settings.ts'
+import type { Session } from '../../../../src/client/session/session.ts'
+import type { Random } from '../fault-settings.ts'
 
 export class Follower {
   readonly session: Session

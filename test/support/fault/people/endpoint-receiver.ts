@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Random } from './fault-settings.ts'
+import type { Random } from '../fault-settings.ts'
 
 export interface Request {
   /** By the clock of this process, which is that of Redis. */
