@@ -7,10 +7,10 @@ import { type ConnectOptions, connectRules } from '../client/connect-options.ts'
 import { checkOptions, type Rules, wholeNumberRule, yesOrNo } from '../core/check/check-options.ts'
 import { ConfigError } from '../core/errors.ts'
 import type { LoggerLike } from '../log.ts'
-import { buildApp } from './app.ts'
+import { buildApp } from './app/app.ts'
+import { builtPage } from './app/page.ts'
 import { isLoopback, KnownHosts } from './guard/origin.ts'
 import { checkEntries, type TokenEntry, Tokens } from './guard/tokens.ts'
-import { builtPage } from './page.ts'
 import { Server } from './server.ts'
 
 export interface StartApiOptions {

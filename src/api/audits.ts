@@ -4,8 +4,8 @@
  */
 import type { AuditProgress, AuditReport } from '../audit/audit.ts'
 import type { Troupe } from '../client/client.ts'
+import { ofThrown } from './app/refusal.ts'
 import type { Problem } from './problem.ts'
-import { ofThrown } from './refusal.ts'
 
 export interface AuditView {
   readonly state: 'none' | 'running' | 'done' | 'failed'

@@ -1,11 +1,11 @@
 /** Tokens that ask for no more than their ceiling. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApi } from '../../src/api/api.ts'
-import type { AppSettings } from '../../src/api/app-settings.ts'
+import type { AppSettings } from '../../src/api/app/app-settings.ts'
+import { optionsOf } from '../../src/api/app/route-options.ts'
 import { type Ceiling, underCeiling } from '../../src/api/guard/ceiling.ts'
 import { entryOf } from '../../src/api/guard/tokens.ts'
 import type { Route } from '../../src/api/route.ts'
-import { optionsOf } from '../../src/api/route-options.ts'
 import { routes } from '../../src/api/routes.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TestApi } from './support/test-api.ts'

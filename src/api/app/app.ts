@@ -14,21 +14,21 @@ import {
   fastify,
   type RouteOptions,
 } from 'fastify'
-import type { WorkerLog } from '../core/definition/worker-log.ts'
-import { InvariantError } from '../core/errors.ts'
+import type { WorkerLog } from '../../core/definition/worker-log.ts'
+import { InvariantError } from '../../core/errors.ts'
+import { callerOf, nobody } from '../guard/access.ts'
+import { replyHeaders } from '../guard/headers.ts'
+import { bodyBytesMax, readJsonAlone } from '../guard/json-body.ts'
+import { checkOrigin } from '../guard/origin.ts'
+import type { Caller, Right } from '../guard/rights.ts'
+import { openApiDocument } from '../openapi.ts'
+import { ApiError, type HttpCode, problem } from '../problem.ts'
+import { routes as allRoutes } from '../routes.ts'
 import type { AppSettings } from './app-settings.ts'
-import { callerOf, nobody } from './guard/access.ts'
-import { replyHeaders } from './guard/headers.ts'
-import { bodyBytesMax, readJsonAlone } from './guard/json-body.ts'
-import { checkOrigin } from './guard/origin.ts'
-import type { Caller, Right } from './guard/rights.ts'
-import { openApiDocument } from './openapi.ts'
 import { addPage } from './page.ts'
-import { ApiError, type HttpCode, problem } from './problem.ts'
 import { ofThrown } from './refusal.ts'
 import { checkRequestPart } from './request-schema.ts'
 import { optionsOf } from './route-options.ts'
-import { routes as allRoutes } from './routes.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,6 +1,6 @@
 /** Duty: turn what fastify and its schemas throw into what a caller is told, beside the errors of troupe (problem.ts). */
-import type { FieldProblem, HttpCode, ThrownProblem } from './problem.ts'
-import { problem, problemOf } from './problem.ts'
+import type { FieldProblem, HttpCode, ThrownProblem } from '../problem.ts'
+import { problem, problemOf } from '../problem.ts'
 import { WrongRequest } from './request-schema.ts'
 
 interface FastifyError {

@@ -1,9 +1,9 @@
 /** Duty: the settings with which the server, without its port, is made. */
-import type { WorkerLog } from '../core/definition/worker-log.ts'
-import type { KnownHosts } from './guard/origin.ts'
-import type { Tokens } from './guard/tokens.ts'
-import type { Route } from './route.ts'
-import type { Server } from './server.ts'
+import type { WorkerLog } from '../../core/definition/worker-log.ts'
+import type { KnownHosts } from '../guard/origin.ts'
+import type { Tokens } from '../guard/tokens.ts'
+import type { Route } from '../route.ts'
+import type { Server } from '../server.ts'
 
 export interface AppSettings {
   readonly server: Server

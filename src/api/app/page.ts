@@ -6,11 +6,11 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ApiError } from './problem.ts'
+import { ApiError } from '../problem.ts'
 
 /** The folder that the build writes. */
 export function builtPage(): string | null {
-  const folder = fileURLToPath(new URL('../../dist/page/', import.meta.url))
+  const folder = fileURLToPath(new URL('../../../dist/page/', import.meta.url))
   return existsSync(`${folder}index.html`) ? folder : null
 }
 

@@ -1,12 +1,12 @@
 /** Duty: make a route of fastify from a record (route.ts): its schemas, its right, and the call that its handler gets. */
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { z } from 'zod'
-import type { Troupe } from '../client/client.ts'
-import { CancelledError, InvariantError, NotFoundError } from '../core/errors.ts'
+import type { Troupe } from '../../client/client.ts'
+import { CancelledError, InvariantError, NotFoundError } from '../../core/errors.ts'
+import { ApiError } from '../problem.ts'
+import { Answer, type Call, type Route } from '../route.ts'
+import type { Server } from '../server.ts'
 import type { AppSettings } from './app-settings.ts'
-import { ApiError } from './problem.ts'
-import { Answer, type Call, type Route } from './route.ts'
-import type { Server } from './server.ts'
 
 const nothing = z.strictObject({})
 
