@@ -72,6 +72,16 @@ export const fleetScenes: Readonly<Record<string, Scene>> = {
       for (let time = 0; time < 3; time++) await redis.fcall(forget, keys.length, ...keys, '1', '0', '10')
     },
   },
+  pools: {
+    figure: 'a node that rests beside 20 000 pools',
+    async act({ redis }) {
+      const tag = await tagOf(redis)
+      const names = Array.from({ length: 20_000 }, (_, index) => `pool-${'name'.repeat(3)}-${index}`)
+      for (let from = 0; from < names.length; from += 1_000)
+        await redis.sadd(`${tag}:pools`, ...names.slice(from, from + 1_000))
+      await wait(5_000)
+    },
+  },
   setBack: {
     figure: '20 000 timers that wait when the clock is set back by an hour',
     async act({ redis }) {

@@ -88,13 +88,15 @@ local function mayGo(sort, name)
   -- Whoever queues a worker registers its pool anew.
   return not hasKinds(name) and redis.call('EXISTS', tag .. ':run:' .. name, tag .. ':kind-queues:' .. name, tag .. ':wakeups:' .. name, tag .. ':busy:' .. name) == 0 -- guard: a pool stays while it has kinds or work
 end
--- Those that waited longest come first; those of the same time are always in the same order.
+-- Those that waited longest come first; those of the same time are always in the same order. What stays goes behind all others that are due.
 local due, gone = redis.call('ZRANGEBYSCORE', formerKey, '-inf', digits(now - forgottenMs), 'LIMIT', 0, most), {} -- guard: a kind is remembered for long after its last node
 for index = 1, #due do
   local sort, name = string.match(due[index], '^(%a*) ?(.*)$')
   if mayGo(sort, name) then
     local names = sort == 'kind' and goneKinds or gonePools
     names[#names + 1], gone[#gone + 1] = name, due[index]
+  else
+    redis.call('ZADD', formerKey, digits(now - forgottenMs), due[index]) -- guard: kinds that stay hold up no others
   end
 end
 

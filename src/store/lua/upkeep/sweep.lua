@@ -115,7 +115,7 @@ end
 -- It begins elsewhere each time, so that none stays behind the others.
 local function fromElsewhere(list, most)
   local from, some = tonumber(redis.call('TIME')[2]), {}
-  for index = 1, math.min(#list, most) do some[index] = list[(from + index) % #list + 1] end -- guard: a sweep looks at no more pools than a script may
+  for index = 1, math.min(#list, most) do some[index] = list[(from + index) % #list + 1] end
   return some
 end
 
@@ -242,7 +242,7 @@ if isHealer then
     end
   end
   -- Nobody sweeps pools without a node; and clients go on putting wake-ups there.
-  local known, isDone = fromElsewhere(redis.call('SMEMBERS', poolsKey), 100), {}
+  local known, isDone = redis.call('SRANDMEMBER', poolsKey, 100), {} -- guard: a sweep looks at no more pools than a script may
   known[#known + 1] = 'default'
   for index = 1, #names do known[#known + 1] = names[index] end
   local function lookAt(name)

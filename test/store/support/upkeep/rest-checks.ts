@@ -60,6 +60,17 @@ export async function aNodeRestsOnlyWithoutWork(place: Place): Promise<void> {
   expect(await upkeep.rest()).toBeNull()
 }
 
+/** Of thousands of pools it looks at some, and at its own in any case. */
+export async function aNodeRestsAmongThousandsOfPools(place: Place): Promise<void> {
+  const { redis, keys } = place
+  const { upkeep } = place.node()
+  await upkeep.announce(1, [{ kind: 'echo', pool: 'gpu', description: '' }])
+  await redis.sadd(keys.pools, ...Array.from({ length: 5_000 }, (_, index) => `pool-${index}`))
+  expect(await upkeep.rest()).not.toBeNull()
+  await redis.zadd(keys.run('gpu'), 1, 'one')
+  for (let time = 0; time < 5; time++) expect(await upkeep.rest()).toBeNull()
+}
+
 /** The line of a node of a thousand kinds is long: a sweep leaves it as it is, and says in a few bytes that the node lives. */
 export async function aSweepSaysBrieflyThatItsNodeLives(place: Place): Promise<void> {
   const node = place.node()
@@ -176,6 +187,24 @@ export async function aKindStaysWhileWorkOfItWaits(place: Place): Promise<void> 
   expect((await upkeep.forgetKinds()).kinds).toEqual([])
   await redis.del(keys.run('gpu'))
   expect((await upkeep.forgetKinds()).kinds).toEqual(['old'])
+}
+
+/** One call looks at ten kinds. Work of the ten that come first waits. */
+export async function kindsThatStayHoldUpNoOthers(place: Place): Promise<void> {
+  const upkeep = await formerKinds(place)
+  const { redis, keys } = place
+  const busy = Array.from({ length: 10 }, (_, index) => `busy-${index}`)
+  for (const kind of busy) {
+    await redis.hset(keys.kinds, kind, 'gpu {"description":""}')
+    await redis.zadd(keys.kindQueue('gpu', kind), 1, 'somebody')
+  }
+  await upkeep.forgetKinds()
+  await longAgo(place)
+  for (const kind of busy) await redis.zincrby(formerKey(keys.tag), -long, `kind ${kind}`)
+  expect(await upkeep.forgetKinds()).toEqual({ kinds: [], pools: [] })
+  expect(await upkeep.forgetKinds()).toEqual({ kinds: ['old', 'older'], pools: [] })
+  await redis.del(keys.kindQueue('gpu', 'busy-7'))
+  expect((await upkeep.forgetKinds()).kinds).toEqual(['busy-7'])
 }
 
 export async function aPoolStaysWhileItHasKindsOrWork(place: Place): Promise<void> {

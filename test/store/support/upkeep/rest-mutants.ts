@@ -13,12 +13,14 @@ import {
   aKindIsRememberedForLong,
   aKindStaysWhileWorkOfItWaits,
   aKindThatIsHostedAgainIsRememberedAnew,
+  aNodeRestsAmongThousandsOfPools,
   aNodeRestsOnlyWithoutWork,
   aPoolStaysAmongVeryManyKinds,
   aPoolStaysWhileItHasKindsOrWork,
   aRegisteredKindIsNoticed,
   aSweepSaysBrieflyThatItsNodeLives,
   eventsAreBoundedByBytes,
+  kindsThatStayHoldUpNoOthers,
   nodesLearnThatAKindWasForgotten,
   oneNodeLooksAtFormerKinds,
 } from './rest-checks.ts'
@@ -39,6 +41,18 @@ export const restMutants: readonly Mutant[] = [
   },
   { guard: 'a node that rests sweeps while workers are queued in any pool', takenOut: 'line', ...rest },
   { guard: 'a node that rests says that it lives', takenOut: 'line', ...rest },
+  {
+    guard: 'a node that rests looks at no more pools than a script may',
+    script: restScript,
+    takenOut: { token: [', 500', ', 0'] },
+    check: aNodeRestsOnlyWithoutWork,
+  },
+  {
+    guard: 'a node that rests sweeps while workers are queued in its pools',
+    script: restScript,
+    takenOut: 'line',
+    check: aNodeRestsAmongThousandsOfPools,
+  },
   {
     guard: 'a sweep says that its node lives',
     script: sweepScript,
@@ -74,6 +88,12 @@ export const restMutants: readonly Mutant[] = [
     script: forgetKindsScript,
     takenOut: 'line',
     check: aKindThatIsHostedAgainIsRememberedAnew,
+  },
+  {
+    guard: 'kinds that stay hold up no others',
+    script: forgetKindsScript,
+    takenOut: 'line',
+    check: kindsThatStayHoldUpNoOthers,
   },
   {
     guard: 'a kind stays while work of it waits',
