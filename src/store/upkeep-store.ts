@@ -93,15 +93,20 @@ export class RedisUpkeepStore implements UpkeepStore {
     })
   }
 
-  async sweep(slots: number, poolLoads: readonly PoolLoad[], leaving: boolean): Promise<SweepAnswer> {
-    const { keys, policy, nodeId } = this.#o
+  async sweep(
+    slots: number,
+    poolLoads: readonly PoolLoad[],
+    leaving: boolean,
+    turnsLeft: number | null = null,
+  ): Promise<SweepAnswer> {
+    const { keys, policy, nodeId, nodeFacts } = this.#o
     const reply = await this.#o.caller.call(
       sweepScript,
       { meta: keys.meta, leases: keys.leases, nodes: keys.nodes, events: keys.events, pools: keys.pools },
       {
         node: nodeId,
         slots,
-        facts: JSON.stringify(this.#o.nodeFacts),
+        facts: JSON.stringify(turnsLeft === null ? nodeFacts : { ...nodeFacts, draining: turnsLeft }),
         leaseMs: policy.leaseMs,
         wakeupMs: policy.wakeupMs,
         batch: policy.sweepBatch,

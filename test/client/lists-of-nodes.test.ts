@@ -30,6 +30,29 @@ test('a node in a list says how long ago it was last seen', async () => {
   expect(node?.lastSeenMs).toBeLessThan(15_000)
 })
 
+test('a node that drains says so in a list, and how many turns it still has', async () => {
+  const ends = Array.from({ length: 2 }, () => Promise.withResolvers<void>())
+  const held = defineWorker({
+    async receive({ value }, self) {
+      await ends[Number(value)]?.promise
+      self.reply(value)
+    },
+  })
+  await using troupe = await TestTroupe.connect()
+  const node = await troupe.startNode({ held }, { policy: { sweepEveryMs: 100 } })
+  expect((await troupe.client.nodes())[0]).not.toHaveProperty('draining')
+  await Promise.all([troupe.create('held', 0), troupe.create('held', 1)])
+  await waitUntil('both turns run', () => node.busy === 2)
+  const stopped = node.stop()
+  const turnsLeft = async () => (await troupe.client.nodes())[0]?.draining
+  expect(await waitUntil('the list says that it drains', turnsLeft)).toBe(2)
+  expect(await troupe.client.node(node.id).report()).toMatchObject({ draining: 2 })
+  ends[0]?.resolve()
+  await waitUntil('the list says that one turn is left', async () => (await turnsLeft()) === 1)
+  ends[1]?.resolve()
+  await stopped
+})
+
 test('a node registers its kinds again after a while, because Redis may have lost them', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo }, policy: { pruneEveryMs: 50 } })
   await troupe.redis.del(partitionKeys(troupe.tag).kinds)

@@ -21,6 +21,10 @@ const nodeFields = {
   pid: z.number().nullable(),
   host: z.string().nullable(),
   stalled: z.literal(true).exactOptional().describe('It was not seen for the time of a lease.'),
+  draining: z
+    .number()
+    .exactOptional()
+    .describe('It drains, so it takes up no work, and it ends when these turns have ended. Absent: it does not drain.'),
 }
 
 export const node = schemaOf<NodeSummary>()('Node', z.object(nodeFields))

@@ -12,7 +12,7 @@ export async function nodeSummaries(store: InspectStore): Promise<Record<'live' 
 }
 
 function nodeSummary(row: NodeRow, now: number): NodeSummary {
-  const { pid, host } = row.facts as { pid?: number; host?: string }
+  const { pid, host, draining } = row.facts as { pid?: number; host?: string; draining?: unknown }
   return {
     id: row.id,
     lastSeenMs: Math.max(0, now - row.lastSeen),
@@ -21,5 +21,6 @@ function nodeSummary(row: NodeRow, now: number): NodeSummary {
     kinds: row.kinds,
     pid: pid ?? null,
     host: host ?? null,
+    ...(typeof draining === 'number' && { draining }),
   }
 }

@@ -340,7 +340,8 @@ export interface UpkeepStore {
   readonly partition: number
   /** Registers the node and everything that it hosts at once: nobody may learn before that the node is ready. */
   announce(slots: number, kinds: readonly HostedKind[]): Promise<void>
-  sweep(slots: number, poolLoads: readonly PoolLoad[], leaving: boolean): Promise<SweepAnswer>
+  /** `turnsLeft`: how many turns the node still runs while it drains, for those who look; null, the default, if it does not drain. */
+  sweep(slots: number, loads: readonly PoolLoad[], leaving: boolean, turnsLeft?: number | null): Promise<SweepAnswer>
   /**
    * Null: there is something to do, so that a sweep is due. Otherwise there is nothing to do, and the node is known to live. `kinds`: as in the
    * answer of `sweep`.

@@ -103,6 +103,7 @@ export class RuntimeNode {
       sweeper: new Sweeper(stores.upkeep, policy, {
         log,
         slots: this.#slots.total,
+        turnsLeft: () => (this.#draining ? this.turnsRunning : null),
         poolLoads: () => this.#poolLoads(times),
         answer: (wakeup) => void this.wake(number, wakeup),
         wake,
@@ -280,6 +281,7 @@ export class RuntimeNode {
     this.#slots.tellAll()
     const drained = Promise.allSettled(this.#awake)
     for (const turn of this.#turns()) turn.drain()
+    for (const { sweeper } of this.#partitions) sweeper.tellOfSlots()
     const { drainMs, goodbyeMs } = this.#o.policy
     const release = () => {
       const why = options.force ? 'this node is to stop at once' : `the drain time of ${drainMs / 1_000} s is over`

@@ -22,6 +22,8 @@ import { workerOfNotice } from '../../core/webhook/notice.ts'
 export interface SweeperHost {
   readonly log: WorkerLog
   readonly slots: number
+  /** How many turns the node still runs while it drains; null if it does not drain. */
+  turnsLeft(): number | null
   poolLoads(): PoolLoad[]
   answer(wakeup: Wakeup): void
   wake(wakeups: readonly Wakeup[]): void
@@ -177,7 +179,8 @@ export class Sweeper {
 
   /** Asks whether there is nothing to do (SWEEP-5). */
   async #rested(): Promise<boolean> {
-    if (!this.#isIdle || this.#hasToTell || this.#told.length > 0 || performance.now() >= this.#fullBy) return false
+    const hasToTell = this.#hasToTell || this.#host.turnsLeft() !== null
+    if (!this.#isIdle || hasToTell || this.#told.length > 0 || performance.now() >= this.#fullBy) return false
     const rest = await this.#store.rest()
     if (rest === null) return false
     this.#host.learnPause(rest.isPaused)
@@ -199,7 +202,7 @@ export class Sweeper {
     let isIdle = true
     let isHealer = false
     for (let more = true, leftBefore = Number.POSITIVE_INFINITY; more; ) {
-      const swept = await this.#store.sweep(this.#host.slots, this.#host.poolLoads(), false)
+      const swept = await this.#store.sweep(this.#host.slots, this.#host.poolLoads(), false, this.#host.turnsLeft())
       isHealer ||= swept.isHealer
       this.#host.learnPause(swept.isPaused)
       if (swept.healed > 0) this.#host.noteHealed(swept.healed)

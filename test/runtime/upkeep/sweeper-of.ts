@@ -11,6 +11,7 @@ export function sweeperOf(store: UpkeepStore, place: Place, more: Partial<Sweepe
     carry() {},
     wakeIn() {},
     openGates() {},
+    turnsLeft: () => null,
     learnPause() {},
     learnKinds() {},
     noteHealed() {},

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { NodeSummary } from '../../../client/summaries.ts'
 import { listing } from '../../view/answer.ts'
 import { formatDuration } from '../../view/duration.ts'
+import { nodeState } from '../../view/node-state.ts'
 import type { Column } from '../../view/table.ts'
 import { addVerb } from '../verb.ts'
 
@@ -15,7 +16,8 @@ export function addNodeListCommand(node: Command): void {
       ['troupe node list --json | jq -r .host', 'hosts for a script'],
     ],
     details: `stalled: a node that nobody has seen for 15 s. It stands still, or it died without
-a word; its turns go on elsewhere. It is forgotten after a minute.`,
+a word; its turns go on elsewhere. It is forgotten after a minute.
+draining: a node that was told to stop. It takes up no work, and ends with its turns.`,
     purpose: 'look',
     answer: async (troupe, { namespace }) =>
       listing(await troupe.nodes({ stalled: true }), {
@@ -29,7 +31,7 @@ const columns: Column<NodeSummary>[] = [
   { header: 'id', value: ({ id }) => id },
   { header: 'host', value: ({ host }) => host, shrinksTo: 8 },
   { header: 'pid', value: ({ pid }) => pid, align: 'right' },
-  { header: 'state', value: ({ stalled }) => (stalled ? 'stalled' : 'live') },
+  { header: 'state', value: nodeState },
   { header: 'seen', value: ({ lastSeenMs }) => formatDuration(lastSeenMs), align: 'right' },
   { header: 'slots', value: ({ slots }) => slots, align: 'right' },
   { header: 'pools', value: ({ pools }) => pools.join(', '), shrinksTo: 8 },

@@ -4,6 +4,7 @@ import type { NodeReport, ReleasedNode } from '../../../client/fleet/node-handle
 import { count } from '../../view/amounts.ts'
 import { factLines, sentence } from '../../view/answer.ts'
 import { formatDuration } from '../../view/duration.ts'
+import { nodeState } from '../../view/node-state.ts'
 import { withWorkerIds } from '../../view/objects.ts'
 import { tableLines } from '../../view/table.ts'
 import { waitsColumn, workerColumns } from '../../view/worker-columns.ts'
@@ -34,12 +35,13 @@ export function addNodeShowCommand(node: Command): void {
   })
 }
 
-function factsOf({ id, host, pid, stalled, lastSeenMs, slots, pools, kinds }: NodeReport) {
+function factsOf(report: NodeReport) {
+  const { id, host, pid, lastSeenMs, slots, pools, kinds } = report
   return [
     ['node', id],
     ['host', host],
     ['process', pid === null ? null : String(pid)],
-    ['state', stalled ? 'stalled' : 'live'],
+    ['state', nodeState(report)],
     ['seen', `${formatDuration(lastSeenMs)} ago`],
     ['slots', String(slots)],
     ['pools', pools.join(', ')],

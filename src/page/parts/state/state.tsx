@@ -1,8 +1,10 @@
 /** Duty: what a worker or a session does, and how an endpoint or a delivery stands, as a form, a colour and a word. */
 import type { ReactNode } from 'react'
+import { nodeState } from '../../../cli/view/node-state.ts'
 import type { Holdup } from '../../../client/holdup.ts'
 import type { WorkerReport } from '../../../client/report.ts'
 import type { ListedState } from '../../../client/session/session-state.ts'
+import type { NodeSummary } from '../../../client/summaries.ts'
 import type { DeliveryState, Webhook } from '../../../client/webhook/webhook.ts'
 import type { Activity } from '../../../core/worker/run/activity.ts'
 
@@ -67,14 +69,15 @@ export function SessionState({
 
 /** Silent: the node has not reported lately. Stalled: it has not reported for so long that its leases have ended. */
 export function NodeState({
+  node,
   isSilent,
-  isStalled,
 }: {
+  readonly node: Pick<NodeSummary, 'stalled' | 'draining'>
   readonly isSilent: boolean
-  readonly isStalled: boolean
 }): ReactNode {
-  if (isStalled) return <State look="bad" word="stalled" />
-  return isSilent ? <State look="needs" word="silent" /> : <State look="good" word="live" />
+  if (node.stalled) return <State look="bad" word={nodeState(node)} />
+  if (isSilent) return <State look="needs" word="silent" />
+  return <State look={node.draining === undefined ? 'good' : 'waiting'} word={nodeState(node)} />
 }
 
 const lookOfEndpoint: Readonly<Record<Webhook['state'], Look>> = { enabled: 'good', failing: 'bad', disabled: 'off' }

@@ -48,7 +48,7 @@ export function FleetScreen(): ReactNode {
 }
 
 const nodeColumns: readonly Column<NodeSummary>[] = [
-  { head: 'State', cell: (node) => <NodeState isSilent={isSilent(node)} isStalled={node.stalled === true} /> },
+  { head: 'State', cell: (node) => <NodeState node={node} isSilent={isSilent(node)} /> },
   { head: 'Node', cell: ({ id }) => <Line text={id} className="mono" />, className: 'wide' },
   {
     head: 'Host',
