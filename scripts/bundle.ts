@@ -29,7 +29,7 @@ export const packageEntries: readonly string[] = [
   'src/cli/host/child/program.ts',
   'src/dev/guard.ts',
   'src/runtime/tool/thread/thread-main.ts',
-  'src/testing/crash/program.ts',
+  'src/testing/crash/node/program.ts',
   'src/watchdog/thread-main.ts',
 ]
 

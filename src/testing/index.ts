@@ -9,7 +9,7 @@ export {
 } from '../models/local/scripted-model.ts'
 export type { UserCode } from './crash/journal.ts'
 export { crashMatrix } from './crash/matrix.ts'
-export type { Replies } from './crash/node-order.ts'
+export type { Replies } from './crash/node/node-order.ts'
 export type { Progress } from './crash/progress.ts'
 export { CrashMatrixError, type CrashReport, type Violation } from './crash/report.ts'
 export type { CodeRun, Outcome, RunPlace, Scenario, WorkerHistory } from './crash/scenario.ts'

@@ -2,7 +2,7 @@
 import type { ModelSource } from '../core/definition/model.ts'
 import { TerminalError } from '../core/errors.ts'
 import { scriptedModel } from '../models/local/scripted-model.ts'
-import type { Replies } from './crash/node-order.ts'
+import type { Replies } from './crash/node/node-order.ts'
 
 /** A model that gives the replies of this kind in order, in any process. The request shows how many replies were given before. */
 export function scriptedReplies(kind: string, replies: Replies): ModelSource | null {

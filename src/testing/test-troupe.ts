@@ -9,7 +9,7 @@ import { ConfigError } from '../core/errors.ts'
 import type { RunResult } from '../core/history/entry.ts'
 import type { DeepReadonly } from '../core/read-only.ts'
 import { findOrStartRedis } from '../dev/redis.ts'
-import type { Replies } from './crash/node-order.ts'
+import type { Replies } from './crash/node/node-order.ts'
 import { removeKeys } from './crash/remove-keys.ts'
 import { scriptedReplies } from './scripted-replies.ts'
 

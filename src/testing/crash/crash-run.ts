@@ -14,8 +14,8 @@ import type { Policy } from '../../core/policy.ts'
 import { type CrashPoint, pointName } from './crash-point.ts'
 import { brokenInvariants } from './invariants.ts'
 import { type JournalLine, readJournal } from './journal.ts'
-import type { NodeOrder } from './node-order.ts'
-import { NodeProcess } from './node-process.ts'
+import type { NodeOrder } from './node/node-order.ts'
+import { NodeProcess } from './node/node-process.ts'
 import type { CodeRun, Outcome, Plan, RunPlace, WorkerHistory } from './scenario.ts'
 
 export interface RunOrder {

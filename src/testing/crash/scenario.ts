@@ -10,7 +10,7 @@ import type { Entry, RunResult } from '../../core/history/entry.ts'
 import { parseKind } from '../../core/ids.ts'
 import { checkRedisUrl } from '../../core/redis-url.ts'
 import type { UserCode } from './journal.ts'
-import type { Replies } from './node-order.ts'
+import type { Replies } from './node/node-order.ts'
 import { type Progress, progressTo } from './progress.ts'
 
 /** The place of one run of the scenario. */

@@ -3,21 +3,21 @@
  * that tools in threads are watched too.
  */
 
-import type { Self } from '../../core/definition/define-worker.ts'
+import type { Self } from '../../../core/definition/define-worker.ts'
 import {
   type HandlerDefinition,
   isAgentDefinition,
   type WorkerDefinition,
-} from '../../core/definition/define-worker.ts'
-import type { Model, ModelSource } from '../../core/definition/model.ts'
-import type { AgentCancelSelf } from '../../core/definition/on-cancel.ts'
-import { noTelemetry } from '../../core/ports/telemetry.ts'
-import type { Message } from '../../core/worker/message/message.ts'
-import { HistoryCache } from '../../runtime/agent/history-cache.ts'
-import type { Kind } from '../../runtime/node/kind.ts'
-import { agentKind, handlerKind } from '../../runtime/node/kind-maker.ts'
-import { ToolExecutor, type ToolOutcome, type ToolRun } from '../../runtime/tool/executor.ts'
-import { ThreadPool } from '../../runtime/tool/thread/thread-pool.ts'
+} from '../../../core/definition/define-worker.ts'
+import type { Model, ModelSource } from '../../../core/definition/model.ts'
+import type { AgentCancelSelf } from '../../../core/definition/on-cancel.ts'
+import { noTelemetry } from '../../../core/ports/telemetry.ts'
+import type { Message } from '../../../core/worker/message/message.ts'
+import { HistoryCache } from '../../../runtime/agent/history-cache.ts'
+import type { Kind } from '../../../runtime/node/kind.ts'
+import { agentKind, handlerKind } from '../../../runtime/node/kind-maker.ts'
+import { ToolExecutor, type ToolOutcome, type ToolRun } from '../../../runtime/tool/executor.ts'
+import { ThreadPool } from '../../../runtime/tool/thread/thread-pool.ts'
 import type { Watch } from './watch.ts'
 
 export class WatchedKinds {

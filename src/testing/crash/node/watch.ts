@@ -2,8 +2,8 @@
  * Duty: wrap the calls of a node: record each call, and kill the node at one chosen moment.
  * WATCH-1 The node kills itself with SIGKILL, at once. No code of the node runs after it.
  */
-import type { CrashPoint, Side } from './crash-point.ts'
-import type { JournalWriter, UserCode } from './journal.ts'
+import type { CrashPoint, Side } from '../crash-point.ts'
+import type { JournalWriter, UserCode } from '../journal.ts'
 
 export class Watch {
   readonly #journal: JournalWriter

@@ -1,6 +1,6 @@
 /** Duty: start, watch and stop one node process of a test. */
 import { type ChildProcess, fork } from 'node:child_process'
-import { ConfigError } from '../../core/errors.ts'
+import { ConfigError } from '../../../core/errors.ts'
 import type { NodeNews, NodeOrder, NodeWord } from './node-order.ts'
 
 const startMsMax = 180_000

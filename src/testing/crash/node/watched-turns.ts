@@ -7,7 +7,7 @@ import type {
   NextClaim,
   RenewRequest,
   TurnStore,
-} from '../../core/ports/ports.ts'
+} from '../../../core/ports/ports.ts'
 import type { Watch } from './watch.ts'
 
 export class WatchedTurns implements TurnStore {

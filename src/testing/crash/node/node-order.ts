@@ -1,9 +1,9 @@
 /** Duty: the messages between a test and its node processes. They use a channel, because other users can read command lines. */
 
-import type { ModelSettings } from '../../core/definition/model.ts'
-import type { Policy } from '../../core/policy.ts'
-import type { ScriptedReply } from '../../models/local/scripted-model.ts'
-import type { CrashPoint } from './crash-point.ts'
+import type { ModelSettings } from '../../../core/definition/model.ts'
+import type { Policy } from '../../../core/policy.ts'
+import type { ScriptedReply } from '../../../models/local/scripted-model.ts'
+import type { CrashPoint } from '../crash-point.ts'
 
 /** The replies for agents of a kind, in the order in which they ask. */
 export type Replies = Readonly<Record<string, readonly ScriptedReply[]>>
