@@ -5,7 +5,7 @@ import { defaultNamespace, defaultRedisUrl, rememberSecretsOfEnvironment } from 
 import { checkOptions } from '../core/check/check-options.ts'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import { ConfigError, InputError } from '../core/errors.ts'
-import { parseId, partitionOf } from '../core/ids.ts'
+import { newCreator, parseId, partitionOf } from '../core/ids.ts'
 import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
 import type { Waker } from '../core/ports/wake.ts'
 import { partitionNotFound } from '../core/worker/refusal.ts'
@@ -142,8 +142,10 @@ export class Troupe implements AsyncDisposable {
     this.#inspect = readers.inspect
     this.#audits = readers.audits
     this.#index = new SessionIndex(this.#inspect, (id) => this.#inspectOf(id, 'session'))
+    const creator = newCreator()
     this.#hub = new EventHub({
       namespace: this.#namespace,
+      creator,
       open: (tag) => connections.another(tag),
       deadlineMs,
       commands: (tag) => connections.at(tag),
@@ -152,7 +154,7 @@ export class Troupe implements AsyncDisposable {
     this.#fleet = new FleetEvents((tag) => connections.at(tag), places.all, deadlineMs, learn)
     const caller = { learn, deadlineMs, actor: options.actor }
     const policy = { ...defaultPolicy, ...options.policy }
-    this.#submission = new Submission({ places, namespace: this.#namespace, waker, policy, ...caller })
+    this.#submission = new Submission({ places, namespace: this.#namespace, creator, waker, policy, ...caller })
     const { stores } = this.#submission
     const [namespace, look, { actor }] = [this.#namespace, this.#look, options]
     this.asks = new Asks(asksOf(places, stores, deadlineMs), { waker, namespace, actor, look })

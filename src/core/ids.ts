@@ -4,6 +4,8 @@
  * ID-2 Ids of sessions have version 7 and grow within a process. Ids of workers have version 8. The id of a root differs from that of its session
  *      only in the version. The id of a child is a digest of parent, run and call, so that a repeated spawn gives the same child.
  * ID-3 Every id is checked before it becomes part of a key.
+ * ID-4 The ids of the jobs that one client creates have seven hex digits in common, the creator, in front of the partition. So the script that ends a
+ *      job finds the channel on which its client listens, and the client listens on one channel for all of its jobs.
  */
 import { hash } from 'node:crypto'
 import { v7 } from 'uuid'
@@ -23,8 +25,23 @@ export const kindRule =
 const kindPattern = /^[a-z0-9][A-Za-z0-9_-]*(?:\/[a-z0-9][A-Za-z0-9_-]*)*$/
 const namespacePattern = /^[A-Za-z0-9_-]{1,64}$/
 
-export function newId(partition: number): string {
-  return withPartition(v7(), partition)
+/** `creator`: see ID-4. Without one the digits are random: nobody listens there. */
+export function newId(partition: number, creator?: string): string {
+  const id = v7()
+  return withPartition(creator === undefined ? id : id.slice(0, creatorFrom) + creator + id.slice(creatorTo), partition)
+}
+
+/** Behind the time and the number by which ids of one process differ. */
+const [creatorFrom, creatorTo] = [26, 33]
+
+/** What stands for a client in the ids of its jobs. */
+export function newCreator(): string {
+  return newId(0).slice(creatorFrom, creatorTo)
+}
+
+/** The client that created a job, by the id of its session. Of any other session: digits that no client has. */
+export function creatorOf(sessionId: string): string {
+  return sessionId.slice(creatorFrom, creatorTo)
 }
 
 /** The id of the root worker of a session, so that neither id is stored with the other. Given the id of a worker, it returns an id that nobody has. */

@@ -4,7 +4,7 @@
  * All keys of a partition share one hash tag, so that every script is atomic in a Redis Cluster too.
  * docs/reference/redis-keys.md is generated from the comments: type; what it holds; when it goes.
  */
-import { rootIdOf } from '../core/ids.ts'
+import { creatorOf, rootIdOf } from '../core/ids.ts'
 
 /** The hash tag of a partition: `{<namespace>.<partition>}`. */
 export function tagOf(namespace: string, partition: number): string {
@@ -207,8 +207,10 @@ export function sessionChannels(tag: string, session: string) {
   return {
     /** pub/sub channel, sharded from Redis 7.0 on; what a script reports of the session: the id of its entry in `T:events`, and for each commit of it three lines: its number there, the worker if it is not the root, the notes; messages may be lost. */
     events: `${tag}:events:${session}`,
-    /** pub/sub channel, sharded from Redis 7.0 on; of these messages what may tell that a run of the root has ended, for those who wait for a result; messages may be lost. */
+    /** pub/sub channel, sharded from Redis 7.0 on; of these messages what may tell that a run of the root has ended, for those who wait for a result, with the session in place of the worker; messages may be lost. */
     ends: `${tag}:events:${session}:ends`,
+    /** pub/sub channel, sharded from Redis 7.0 on; the same for the client that created the session: of all its jobs; messages may be lost. */
+    created: `${tag}:events:${creatorOf(session)}:created`,
     /** pub/sub channel; `{ worker, notes }` as workers change their state, text streams and tools progress: for followers that listen now, never stored. */
     live: `${tag}:live:${session}`,
   }

@@ -1,15 +1,17 @@
-/** The promises of ids (ID-1, ID-2, ID-3 of src/core/ids.ts) for any input. */
+/** The promises of ids (ID-1 to ID-4 of src/core/ids.ts) for any input. */
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { InputError } from '../../src/core/errors.ts'
 import {
   childId,
+  creatorOf,
   digestKey,
   isId,
   isKind,
   isNamespace,
   isPool,
   isWorkerId,
+  newCreator,
   newId,
   parseId,
   parseKind,
@@ -64,6 +66,18 @@ describe('a new id', () => {
     clock.mockRestore()
     expect(ids.toSorted()).toEqual(ids)
     expect(new Set(ids.map((id) => id.slice(24))).size).toBe(ids.length)
+  })
+
+  test('tells the client that created the session, and differs from all others that the same client created (ID-4)', () => {
+    const [creator, other] = [newCreator(), newCreator()]
+    expect(other).not.toBe(creator)
+    const ids = Array.from({ length: 20_000 }, (_, index) => newId(index % partitionsMax, creator))
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids.toSorted()).toEqual(ids)
+    expect(ids.every(isId)).toBe(true)
+    expect(new Set(ids.map(creatorOf))).toEqual(new Set([creator]))
+    expect(new Set(ids.map(partitionOf)).size).toBe(partitionsMax)
+    expect(creatorOf(newId(0))).not.toBe(creator)
   })
 
   test('sorts after every earlier id of this process, in any partition (ID-2)', () => {

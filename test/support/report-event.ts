@@ -17,9 +17,10 @@ export async function reportEvent(
 ): Promise<string> {
   const keys = partitionKeys(tagOf(namespace, partition))
   const id = (await redis.xadd(keys.events, '*', about, notes)) as string
-  const { events, ends } = sessionChannels(keys.tag, about)
-  const message = `${id}\n0\n\n${notes}`
-  for (const channel of isLost ? [] : [events, ends]) {
+  const { events, ends, created } = sessionChannels(keys.tag, about)
+  const messages = { [events]: `${id}\n0\n\n${notes}`, [ends]: `${id}\n0\n${about}\n${notes}` }
+  const all = { ...messages, [created]: messages[ends] as string }
+  for (const [channel, message] of isLost ? [] : Object.entries(all)) {
     // Redis before 7.0 has no sharded channels.
     await redis.spublish(channel, message).catch(() => redis.publish(channel, message))
   }

@@ -7,8 +7,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Ended, isEventBefore, type RawEvent, streamIdOf } from '../../core/event/event.ts'
 import { endIn, mayEndRun, saysRetried, sessionIn } from '../../core/event/event-notes.ts'
-import { partitionOf, rootIdOf } from '../../core/ids.ts'
-import { EventChannels } from '../../store/event/event-channels.ts'
+import { creatorOf, partitionOf, rootIdOf } from '../../core/ids.ts'
+import { EventChannels, type Subject } from '../../store/event/event-channels.ts'
 import { announceFollower } from '../../store/event/followed-sessions.ts'
 import { type LiveListener, LiveTail } from '../../store/event/live-channel.ts'
 import { partitionKeys, sessionChannels, tagOf } from '../../store/keys.ts'
@@ -34,6 +34,8 @@ interface Watched {
 
 export interface EventHubOptions {
   readonly namespace: string
+  /** This client in the ids of the jobs that it creates; absent: it creates none. */
+  readonly creator?: string | undefined
   /** Opens a new connection to the server that has the keys with this tag; the connection then only subscribes. */
   readonly open: (tag: string) => Redis
   /** How long a subscription may take. */
@@ -91,10 +93,8 @@ export class EventHub {
         open: () => open(tag),
         deadlineMs,
         channelOf: (sessionId, subject) => sessionChannels(this.#tagOf(sessionId), sessionId)[subject],
-        onEvents: (sessionId, subject, id, entries) => {
-          if (subject === 'ends') for (const entry of entries) this.#tellEnd(sessionId, entry)
-          else this.#feed(partitionOf(sessionId)).receive({ id, entries })
-        },
+        onEvents: (sessionId, id, entries) => this.#feed(partitionOf(sessionId)).receive({ id, entries }),
+        onEnd: (sessionId, notes) => this.#tellEnd(sessionId, notes),
         onGap: () => this.#fillGap(),
       })
       this.#channels.set(redis, channels)
@@ -146,7 +146,8 @@ export class EventHub {
     const watched = this.#watch(sessionId)
     watched.wakers.push(wake)
     try {
-      if (!this.#isStopped && !isFinal(watched.ended)) await this.#channelsOf(sessionId).listen(sessionId, 'ends')
+      if (!this.#isStopped && !isFinal(watched.ended))
+        await this.#channelsOf(sessionId).listen(sessionId, this.#endsOf(sessionId))
     } catch (error) {
       this.stopWaking(sessionId, wake)
       throw error
@@ -177,21 +178,27 @@ export class EventHub {
   }
 
   /**
-   * Remembers how a session ends that is about to be created. The caller waits for the promise, and creates it then: no event is missed. A client
-   * that never waited for anything, or whose connection is lost, does not begin to remember.
+   * Remembers how a session ends that is about to be created. If there is a promise, the caller waits for it, and creates the session then: no event is
+   * missed. A client that never waited for anything, or whose connection is lost, does not begin to remember.
    */
   track(sessionId: string): Promise<void> | undefined {
-    if (this.#isStopped || !this.#channelsOf(sessionId).isReady) return undefined
+    const channels = this.#channelsOf(sessionId)
+    if (this.#isStopped || !channels.isReady) return undefined
     const watched = this.#watch(sessionId)
     if (watched.ended !== undefined) return undefined
     this.#trackedCount++
     watched.ended = null
     while (this.#trackedCount > trackedMax) this.#forgetOldest()
-    return this.#listenToEnd(sessionId)
+    return channels.hears(sessionId, this.#endsOf(sessionId)) ? undefined : this.#listenToEnd(sessionId)
+  }
+
+  /** All jobs that this client created have one channel for their ends. */
+  #endsOf(sessionId: string): Subject {
+    return creatorOf(sessionId) === this.#o.creator ? 'created' : 'ends'
   }
 
   async #listenToEnd(sessionId: string): Promise<void> {
-    const listening = this.#channelsOf(sessionId).listen(sessionId, 'ends')
+    const listening = this.#channelsOf(sessionId).listen(sessionId, this.#endsOf(sessionId))
     const listens = await withDeadline(listening, subscribeMsMax).catch(() => false)
     if (!listens) this.forget(sessionId)
   }
@@ -231,7 +238,7 @@ export class EventHub {
 
   #dropIfIdle(sessionId: string, { ended, listeners, wakers }: Watched): void {
     if (ended !== undefined || wakers.length > 0) return
-    this.#channelsOf(sessionId).unlisten(sessionId, 'ends')
+    this.#leaveEnds(sessionId)
     if (listeners.length === 0) this.#watched.delete(sessionId)
   }
 
@@ -264,7 +271,11 @@ export class EventHub {
     for (const entry of entries) this.#tellEntry(entry)
   }
 
-  #tellEnd(sessionId: string, { notes }: EventEntry): void {
+  #leaveEnds(sessionId: string): void {
+    if (this.#endsOf(sessionId) === 'ends') this.#channelsOf(sessionId).unlisten(sessionId, 'ends')
+  }
+
+  #tellEnd(sessionId: string, notes: string): void {
     const watched = this.#watched.get(sessionId)
     if (watched === undefined) return
     // This comes first: callers that wait for an end read the record even if the notes cannot be decoded.
@@ -272,7 +283,7 @@ export class EventHub {
     if (watched.ended === null) watched.ended = endOrNull(notes)
     else if (watched.ended?.status === 'failed' && saysRetried(notes)) watched.ended = null
     // The end stays here until somebody asks for it, which may be never.
-    if (isFinal(watched.ended)) this.#channelsOf(sessionId).unlisten(sessionId, 'ends')
+    if (isFinal(watched.ended)) this.#leaveEnds(sessionId)
   }
 
   #tellEntry(entry: EventEntry): void {

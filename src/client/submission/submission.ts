@@ -100,6 +100,8 @@ export interface SubmissionContext {
   /** Looks whether there are more partitions by now. Default: nobody does. */
   readonly learn?: (() => Promise<unknown>) | undefined
   readonly namespace: string
+  /** The client in the ids of the jobs that it creates; absent: it listens to none of their ends. */
+  readonly creator?: string | undefined
   readonly waker: Waker
   readonly policy: Policy
   readonly deadlineMs?: number
@@ -247,7 +249,7 @@ export class Submission {
     const mail = inputJson === null ? null : encodeInput(null, inputJson)
     const mode = request.keepOpen ? 'conversation' : 'job'
     // Ids are made in the order of the requests, whichever pool is known first.
-    const sessionId = newId(store.partition)
+    const sessionId = newId(store.partition, mode === 'job' ? this.#context.creator : undefined)
     const pool = await store.poolOf(kind)
     const event = encodeEvents([
       [

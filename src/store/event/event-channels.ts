@@ -2,7 +2,7 @@
  * Duty: what scripts report of the sessions that somebody in this process follows or waits for, as they publish it: over one connection, opened
  * for the first of them.
  * EVENT-CHANNEL-1 A process receives only what is reported of its own sessions, whatever else goes on in their partitions; of sessions whose results
- *    it waits for only the ends.
+ *    it waits for, or that it created, only the ends.
  * EVENT-CHANNEL-2 Messages may be lost: with a connection, or where the user may not subscribe. `onGap` says so when messages come again; who must
  *    know the events reads the stream then (event-pages.ts).
  * EVENT-CHANNEL-3 A message that arrives between a lost connection and `onGap` is not passed on: whoever got it would take the lost ones before it
@@ -13,8 +13,11 @@ import { guarded } from '../redis/guarded.ts'
 import { closeRedis, type Redis } from '../redis/redis.ts'
 import type { EventEntry } from '../script/replies.ts'
 
-/** events: all that is reported of a session. ends: what may tell that a run of its root has ended. */
-export type Subject = 'events' | 'ends'
+/**
+ * events: all that is reported of a session. ends: what may tell that a run of its root has ended. created: the same of all jobs that the client of
+ * this session created; that channel is never left.
+ */
+export type Subject = 'events' | 'ends' | 'created'
 
 export interface EventChannelsOptions {
   /** Opens a new connection, which then only subscribes. */
@@ -23,7 +26,9 @@ export interface EventChannelsOptions {
   /** How long a subscription may take. */
   readonly deadlineMs: number
   /** What one script reported of one session. Must not throw. */
-  readonly onEvents: (sessionId: string, subject: Subject, id: string, entries: readonly EventEntry[]) => void
+  readonly onEvents: (sessionId: string, id: string, entries: readonly EventEntry[]) => void
+  /** What may tell that a run of the root of this session has ended. Must not throw. */
+  readonly onEnd: (sessionId: string, notes: string) => void
   /** Called when messages arrive again after some may have been lost. */
   readonly onGap: () => void
 }
@@ -34,13 +39,18 @@ const leaveMost = 64
 
 const unknownCommand = /unknown command/i
 
+interface Listened {
+  readonly sessionId: string
+  readonly subject: Subject
+  readonly listening: Promise<boolean>
+  /** It listens. */
+  hears: boolean
+}
+
 export class EventChannels {
   readonly #o: EventChannelsOptions
-  /** By channel, the session, what of it, and the subscription. */
-  readonly #listened = new Map<
-    string,
-    { readonly sessionId: string; readonly subject: Subject; readonly listening: Promise<boolean> }
-  >()
+  /** By channel. */
+  readonly #listened = new Map<string, Listened>()
   /** The channels that are subscribed to together when this pass of the event loop ends. */
   #joining: { readonly channels: string[]; readonly joined: Promise<boolean> } | undefined
   #leaving: string[] = []
@@ -61,9 +71,14 @@ export class EventChannels {
     return this.#wasReady
   }
 
-  /** True while that connection is ready: whoever begins to listen needs one round trip. */
+  /** True while messages arrive over that connection: whoever begins to listen needs one round trip. */
   get isReady(): boolean {
-    return this.#redis?.status === 'ready'
+    return this.#redis?.status === 'ready' && !this.#hasGap
+  }
+
+  /** True if this process listens to the session already. */
+  hears(sessionId: string, subject: Subject): boolean {
+    return this.#listened.get(this.#o.channelOf(sessionId, subject))?.hears ?? false
   }
 
   /**
@@ -74,8 +89,13 @@ export class EventChannels {
     const channel = this.#o.channelOf(sessionId, subject)
     const listened = this.#listened.get(channel)
     if (listened) return listened.listening
-    const listening = this.#begin(channel, () => this.#listened.get(channel)?.listening === listening)
-    this.#listened.set(channel, { sessionId, subject, listening })
+    const listening = this.#begin(channel, () => this.#listened.get(channel) === begun)
+    const begun: Listened = { sessionId, subject, listening, hears: false }
+    this.#listened.set(channel, begun)
+    const heard = (hears: boolean) => {
+      begun.hears = hears
+    }
+    listening.then(heard, () => {})
     return listening
   }
 
@@ -188,13 +208,13 @@ export class EventChannels {
     const [id = '', ...lines] = text.split('\n')
     const entries: EventEntry[] = []
     for (let line = 0; line + 2 < lines.length; line += 3) {
-      const [part, worker, notes] = lines.slice(line, line + 3) as [string, string, string]
-      const about = worker === '' ? sessionId : `${sessionId} ${worker}`
+      const [part, who, notes] = lines.slice(line, line + 3) as [string, string, string]
       // Anybody may write to a channel.
-      if (worker !== '' && !isId(worker)) return
-      entries.push({ id, part: Number(part), about, notes })
+      if (who !== '' && !isId(who)) return
+      if (subject !== 'events') this.#o.onEnd(who, notes)
+      else entries.push({ id, part: Number(part), about: who === '' ? sessionId : `${sessionId} ${who}`, notes })
     }
-    this.#o.onEvents(sessionId, subject, id, entries)
+    if (subject === 'events') this.#o.onEvents(sessionId, id, entries)
   }
 
   #close(): void {

@@ -5,9 +5,9 @@ import { connectInternal } from '../../../src/client/client.ts'
 import { EventHub, type EventHubOptions } from '../../../src/client/event/event-hub.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { RawEvent } from '../../../src/core/event/event.ts'
-import { newId } from '../../../src/core/ids.ts'
+import { newCreator, newId } from '../../../src/core/ids.ts'
 import { partitionKeys, sessionChannels, tagOf } from '../../../src/store/keys.ts'
-import { openRedis } from '../../../src/store/redis/redis.ts'
+import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { trimEvents } from '../../support/redis/trim-events.ts'
@@ -51,6 +51,15 @@ test('a client that is closed while it begins to listen to events leaves neither
   proxy.mend()
   await waitUntil('none is open', () => proxy.connections === 0)
 })
+
+/** How many listen on each channel of a session. */
+async function heardOf(redis: Redis, namespace: string, session: string) {
+  const channels = sessionChannels(tagOf(namespace, 0), session)
+  const { events, ends, created } = channels
+  const count = inject('hasFunctions') ? 'SHARDNUMSUB' : 'NUMSUB'
+  const counted = (await redis.call('PUBSUB', count, events, ends, created)) as unknown[]
+  return { events: counted[1], ends: counted[3], created: counted[5] }
+}
 
 /** Makes a hub of a namespace, and the connection of its client. */
 function hubFor(namespace: string, redisUrl = inject('redisUrl'), more: Partial<EventHubOptions> = {}) {
@@ -125,6 +134,31 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
+  test('a hub listens once for the ends of all jobs that its client created, and goes on when one of them has ended (ID-4)', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { redis, namespace } = troupe
+    const creator = newCreator()
+    const hub = hubFor(namespace, undefined, { creator })
+    await hub.listen(newId(0), () => {})
+    const [one, other, foreign] = [newId(0, creator), newId(0, creator), newId(0, newCreator())]
+    await hub.track(one)
+    expect(hub.track(other)).toBeUndefined()
+    const notes = '[["run.completed",{"run":1,"value":"said"}],["session.completed",4]]'
+    let woken = 0
+    await hub.wakeAtEnds(one, () => woken++)
+    await hub.track(foreign)
+    for (const about of [one, foreign, other]) await reportEvent(redis, { namespace, about, notes })
+    await waitUntil('all have ended', () => [one, foreign, other].every((id) => hub.ended(id)?.status === 'completed'))
+    expect(woken).toBe(1)
+    hub.forget(one)
+    const later = newId(0, creator)
+    expect(hub.track(later)).toBeUndefined()
+    await reportEvent(redis, { namespace, about: later, notes })
+    await waitUntil('the last has ended', () => hub.ended(later)?.status === 'completed')
+    expect(await heardOf(redis, namespace, later)).toEqual({ events: 0, ends: 0, created: 1 })
+    await hub.stop()
+  })
+
   test('a session whose result somebody waits for is heard of by its ends alone (EVENT-CHANNEL-1)', async () => {
     await using troupe = await TestTroupe.connect()
     const { redis, namespace } = troupe
@@ -132,18 +166,8 @@ describe('a session that is watched', () => {
     const [waited, followed] = [newId(0), newId(0)]
     await hub.wakeAtEnds(waited, () => {})
     await hub.listen(followed, () => {})
-    const listeners = async (id: string) => {
-      const { events, ends } = sessionChannels(tagOf(namespace, 0), id)
-      const counted = (await redis.call(
-        'PUBSUB',
-        inject('hasFunctions') ? 'SHARDNUMSUB' : 'NUMSUB',
-        events,
-        ends,
-      )) as unknown[]
-      return { events: counted[1], ends: counted[3] }
-    }
-    expect(await listeners(waited)).toEqual({ events: 0, ends: 1 })
-    expect(await listeners(followed)).toEqual({ events: 1, ends: 0 })
+    expect(await heardOf(redis, namespace, waited)).toEqual({ events: 0, ends: 1, created: 0 })
+    expect(await heardOf(redis, namespace, followed)).toEqual({ events: 1, ends: 0, created: 0 })
     await hub.stop()
   })
 

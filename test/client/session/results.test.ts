@@ -92,6 +92,17 @@ describe('session.result', () => {
     expect(asked.filter(({ name }) => name === 'hmget' || name === 'lindex')).toEqual([])
   })
 
+  test('a client that has waited for one job subscribes to nothing more for its next jobs (ID-4)', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    await (await troupe.create('echo', 'first')).result()
+    const asked = await commandsNaming(troupe.redis, `${troupe.tag}:events:`, async () => {
+      for (let wave = 0; wave < 3; wave++)
+        await Promise.all(Array.from({ length: 5 }, () => troupe.run('echo', 'said')))
+    })
+    expect(new Set(asked.map(({ name }) => name)).size).toBeGreaterThan(0)
+    expect(asked.filter(({ name }) => name.includes('subscribe'))).toEqual([])
+  })
+
   test.each(['create', 'createMany'] as const)(
     'session.result misses no end, because %s waits until the client listens',
     async (way) => {

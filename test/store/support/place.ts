@@ -48,6 +48,8 @@ export interface PlaceOptions {
 export interface CreateOptions {
   /** The session is called `<label>`, its root `<label.root>`. */
   readonly label?: string
+  /** The client in the id of the session. */
+  readonly creator?: string
   readonly kind?: string
   readonly pool?: string
   readonly mode?: 'job' | 'conversation'
@@ -159,7 +161,7 @@ export class Place implements AsyncDisposable {
 
   #order(options: CreateOptions): SessionOrder {
     const { label = 'one', key } = options
-    const sessionId = this.label(newId(this.partition), label)
+    const sessionId = this.label(newId(this.partition, options.creator), label)
     this.label(rootIdOf(sessionId), `${label}.root`)
     return {
       sessionId,

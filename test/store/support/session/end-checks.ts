@@ -1,6 +1,8 @@
 /** Like checks.ts, of the index of ends: whatever begins, ends or revives a session moves it there. */
 import { expect } from 'vitest'
+import { newCreator } from '../../../../src/core/ids.ts'
 import { sessionChannels } from '../../../../src/store/keys.ts'
+import { together } from '../calls/batch-calls.ts'
 import { completion } from '../hand-node.ts'
 import type { Place } from '../place.ts'
 import type { Check } from '../turn/checks.ts'
@@ -39,15 +41,24 @@ export const aSessionThatCompletesHasEnded: Check = async (place) => {
   expect(await standing(place, id)).toBe('ended')
 }
 
-/** What those are told who wait for ends of the sessions to which `act` listens. */
-async function toldOfEnds(place: Place, act: (listen: (session: string) => Promise<void>) => Promise<void>) {
-  const told: string[] = []
+/** What those are told who listen, as `act` does, for the ends of sessions, or for those that one client created. */
+async function toldOfEnds(
+  place: Place,
+  act: (listen: (session: string, to?: 'ends' | 'created') => Promise<void>) => Promise<void>,
+) {
+  const told: { readonly session: string | undefined; readonly notes: string | undefined }[] = []
   const listener = place.redis.duplicate()
   for (const name of ['smessage', 'message'])
-    listener.on(name, (_channel: string, message: string) => told.push(message.split('\n').at(-1) ?? ''))
+    listener.on(name, (_channel: string, message: string) => {
+      const lines = message.split('\n').slice(1)
+      while (lines.length > 0) {
+        const [, session, notes] = lines.splice(0, 3)
+        told.push({ session, notes })
+      }
+    })
   try {
-    await act(async (session) => {
-      const channel = sessionChannels(place.keys.tag, session).ends
+    await act(async (session, to = 'ends') => {
+      const channel = sessionChannels(place.keys.tag, session)[to]
       // Redis before 7.0 has no sharded channels.
       await listener.ssubscribe(channel).catch(() => listener.subscribe(channel))
     })
@@ -72,7 +83,23 @@ export const whoWaitsForAnEndIsToldOfItAlone: Check = async (place) => {
     await listen((await waiting(place)).id)
     await (await place.node().claim()).complete()
   })
-  expect(told).toEqual([...ends, expect.stringContaining('["session.completed"')])
+  const last = expect.stringContaining('["session.completed"')
+  expect(told).toEqual([...ends, last].map((notes) => ({ session: id, notes })))
+}
+
+export const aClientIsToldOfTheEndsOfItsJobs: Check = async (place) => {
+  const creator = newCreator()
+  const [one, other] = [await place.create({ creator }), await place.create({ creator })]
+  await place.create()
+  const told = await toldOfEnds(place, async (listen) => {
+    await listen(one.id, 'created')
+    const node = place.node()
+    const turns = [await node.claim(), await node.claim({ slot: '1' })]
+    const requests = turns.map((turn) => turn.request({ event: '[["run.completed"]]' }))
+    await together(node, requests)
+    await (await node.claim({ slot: '2' })).record({ event: '[["run.completed"]]' })
+  })
+  expect(told).toEqual([one, other].map(({ id }) => ({ session: id, notes: '[["run.completed"]]' })))
 }
 
 export const whoWaitsForARunThatASweepEndsIsToldOfIt: Check = async (place) => {
@@ -84,7 +111,7 @@ export const whoWaitsForARunThatASweepEndsIsToldOfIt: Check = async (place) => {
     await place.sessions.cancelWorker(root, 'run', 'enough')
     await turn.node.upkeep.finishCancelled()
   })
-  expect(told).toEqual(['[["worker.cancelled"]]'])
+  expect(told).toEqual([{ session: id, notes: '[["worker.cancelled"]]' }])
 }
 
 export const aClosedSessionHasEnded: Check = async (place) => {

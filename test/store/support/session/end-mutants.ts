@@ -18,6 +18,7 @@ const rows = [
   ['a copy goes on', forkScript, checks.aCopyGoesOn],
   ['a session that ends with a commit has ended', commitScript, checks.aSessionThatCompletesHasEnded],
   ['who waits for an end is told of it', commitScript, checks.whoWaitsForAnEndIsToldOfItAlone],
+  ['a client is told of the ends of its jobs', commitScript, checks.aClientIsToldOfTheEndsOfItsJobs],
   ['a session that is closed has ended', closeScript, checks.aClosedSessionHasEnded],
   ['a retried session goes on', retryScript, checks.aRetriedSessionGoesOn],
   ['a session that was cancelled has ended', finishScript, checks.aCancelledSessionHasEnded],

@@ -16,19 +16,24 @@ local function subjectOf(session, worker)
 end
 
 -- `events`: subjects and notes in turn. They may be missed (docs/protocol.md), so nothing here fails. The message of a session is the id of the
--- entry, and for each commit of it three lines: its number within the entry, the worker if that is not the root, and the notes. Ends have a channel of
--- their own, so that a process which waits for a result is told once, however many steps its session makes.
+-- entry, and for each commit of it three lines: its number within the entry, the worker if that is not the root, and the notes. Ends have channels of
+-- their own, so that a process which waits for a result is told once, however many steps its session makes: one of the session, and one of the client
+-- that created it (ID-4), which so needs no subscription for each of its jobs. Their second line is the session.
 local function writeEvents(eventsKey, events)
   local id = redis.pcall('XADD', eventsKey, '*', unpack(events))
   if type(id) ~= 'string' then return end
-  local messages, ends = {}, {}
+  local messages, ends, created = {}, {}, {}
   for index = 1, #events, 2 do
     local subject, notes = events[index], events[index + 1]
     local session = string.sub(subject, 1, 36)
-    local lines = '\n' .. digits((index - 1) / 2) .. '\n' .. string.sub(subject, 38) .. '\n' .. notes
-    messages[session] = (messages[session] or id) .. lines
-    if subject == session and mayTellEnd(notes) then ends[session] = (ends[session] or id) .. lines end -- guard: who waits for an end is told of it
+    local number = '\n' .. digits((index - 1) / 2) .. '\n'
+    messages[session] = (messages[session] or id) .. number .. string.sub(subject, 38) .. '\n' .. notes
+    local isEnd, creator = subject == session and mayTellEnd(notes), string.sub(session, 27, 33)
+    local lines = isEnd and number .. session .. '\n' .. notes
+    if isEnd then ends[session] = (ends[session] or id) .. lines end -- guard: who waits for an end is told of it
+    if isEnd then created[creator] = (created[creator] or id) .. lines end -- guard: a client is told of the ends of its jobs
   end
   for session, message in pairs(messages) do redis.pcall(publishCommand, eventsKey .. ':' .. session, message) end
   for session, message in pairs(ends) do redis.pcall(publishCommand, eventsKey .. ':' .. session .. ':ends', message) end
+  for creator, message in pairs(created) do redis.pcall(publishCommand, eventsKey .. ':' .. creator .. ':created', message) end
 end
