@@ -104,8 +104,8 @@ export class AgentEnd {
   }
 
   /**
-   * Makes the step that ends the stored history of a cancelled run. Entries that were added and not committed are dropped. What a started call
-   * reported in this turn is kept as its result.
+   * Makes the step that ends the stored history of a cancelled run. Entries that were added and not committed are dropped. What a call reported
+   * in this turn is kept as its result.
    */
   cancelledStep(position: RunPosition, said: Pick<CancelledEntry, 'onCancel'> = {}): Step {
     const { turn, tally } = this.#journal

@@ -49,13 +49,13 @@ export class Retries {
   }
 
   /**
-   * Records the failed attempt and returns the wait until the next one. Returns null, and records nothing, if there is no next one. `failed`: which
-   * calls of once tools may run again, and the wait that their tools say.
+   * Records the failed attempt and returns the wait until the next one. Returns null, and records nothing, if there is no next one. `failed`: the wait
+   * that the tools say, and whether an entry tells of the attempt already.
    */
   tryAgain(
     error: RuntimeError,
     origin: 'model' | 'tool',
-    failed: { readonly toolCallIds: readonly string[]; readonly retryMs: number } | null = null,
+    failed: { readonly isRecorded: boolean; readonly retryMs: number } | null = null,
   ): { readonly for: Wait; readonly retryMs: number } | null {
     const { machine, position } = this.#journal
     const attempt = this.failed(origin) + 1
@@ -69,9 +69,8 @@ export class Retries {
       origin === 'model' ? 'a model call failed and will be made again' : 'tools failed and will be run again'
     this.#journal.log.warn(what, { attempt, of: this.#most(), retryMs, code: failure.code, ...logged })
     machine.apply(origin === 'model' ? 'replyFailed' : 'toolFailed')
-    const toolCallIds = failed?.toolCallIds ?? []
-    const calls = toolCallIds.length > 0 ? { toolCallIds } : {}
-    this.#journal.add([this.#journal.entry('attemptFailed', { failure, retryMs, ...calls })], {
+    const entries = failed?.isRecorded ? [] : [this.#journal.entry('attemptFailed', { failure, retryMs })]
+    this.#journal.add(entries, {
       failure,
       position: { attempt, retrying: this.#key(origin) },
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],

@@ -231,7 +231,7 @@ describe('a cancel', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('a cancel that arrives before the refusal of a message is recorded answers the open call (JOURNAL-2)', async () => {
+  test('a cancel that arrives before the refusal of a message is recorded answers the open call with it (JOURNAL-2)', async () => {
     const model = recordedModel('test/sender', [call('send_message', { to: newId(0), text: 'hi' }), say('no')])
     const sender = defineWorker({ instructions, model, spawns: ['talker'] })
     const late = (turns: TurnStore) =>
@@ -246,7 +246,7 @@ describe('a cancel', () => {
     const session = await troupe.create('sender')
     await troupe.startNode({ talker, sender }, { aroundTurns: late })
     await cancelled(session)
-    expect(await results(troupe, session)).toEqual(['sender: cancelled'])
+    expect(await results(troupe, session)).toEqual(['sender: error'])
   })
 
   test('a cancel that arrives after a `once` tool reported a passing error records that error as the result', async () => {

@@ -123,7 +123,7 @@ export interface CallOutcome {
   readonly facts?: Readonly<Record<string, Json>>
 }
 
-/** The result of a call that nothing else will answer. `reported`: what the tool of a started call reported, if it did. */
+/** The result of a call that nothing else will answer. `reported`: how it ended, if that is known. */
 export function lastResult(
   { toolCallId, toolName, isStarted }: OpenCall,
   id: string,
@@ -131,7 +131,7 @@ export function lastResult(
   text = cancelledText,
 ) {
   const head = { id, toolCallId, toolName }
-  if (isStarted && reported !== undefined) return { ...head, ...reported }
+  if (reported !== undefined) return { ...head, ...reported }
   const [status, value] = isStarted
     ? (['unknown', unknownOutcomeText(toolName)] as const)
     : (['cancelled', text] as const)

@@ -55,8 +55,8 @@ export interface Retry {
   readonly error: RuntimeError
   /** The longest wait that the tools of these calls ask for. */
   readonly retryMs: number
-  /** Calls of `once` tools that were started and reported that nothing took effect. */
-  readonly toolCallIds: readonly string[]
+  /** The failed attempt is recorded. */
+  readonly isRecorded: boolean
 }
 
 /** One retry for all of these: after the longest wait. */
@@ -65,7 +65,7 @@ export function asOneRetry(first: Retry, retries: readonly Retry[]): Retry {
     kind: 'retry',
     error: first.error,
     retryMs: Math.max(...retries.map(({ retryMs }) => retryMs)),
-    toolCallIds: retries.flatMap(({ toolCallIds }) => toolCallIds),
+    isRecorded: retries.some(({ isRecorded }) => isRecorded),
   }
 }
 
@@ -168,6 +168,26 @@ export function ownInput({ call, input, isLost }: LocalCall | LostCall, tool: To
 /** The failure is recorded with the result, so that a node that takes over fails the run too. */
 export function failureOf({ failedAttempts }: CallsHost, error: RuntimeError): Failure {
   return toFailure(error, 'tool', failedAttempts + 1, Date.now())
+}
+
+/**
+ * This call, or step of a recipe, is tried again. An error of a `once` tool means that nothing took effect. That is recorded before anything else: if the
+ * turn ends before the calls beside it do, nobody would know it.
+ */
+export function retryOf(
+  host: CallsHost,
+  { toolCallId }: ToolCallBlock,
+  tool: Tool,
+  error: RuntimeError,
+  retryMs: number,
+): Retry {
+  const { journal } = host
+  const isRecorded = tool.effect === 'once'
+  if (isRecorded) {
+    const failure = failureOf(host, error)
+    journal.add([journal.entry('attemptFailed', { failure, retryMs, toolCallIds: [toolCallId] })])
+  }
+  return { kind: 'retry', error, retryMs, isRecorded }
 }
 
 /** What the tool threw, for its author: the model gets the message alone. */

@@ -125,12 +125,13 @@ describe('openCallsIn', () => {
   })
 })
 
-test('the result of a started call is what its tool reported; a call that was not started is cancelled (OPEN-CALLS-3)', () => {
+test('the result of a call is what its tool reported, or else unknown if it was started, and cancelled if not (OPEN-CALLS-3)', () => {
   const word = { status: 'ok', output: { type: 'text', value: 'done' }, facts: { a: 1 } } as const
   const call = { toolCallId: 'a', toolName: 'look' }
   expect(lastResult({ ...call, isStarted: true }, 'm1', word)).toEqual({ id: 'm1', ...call, ...word })
   expect(lastResult({ ...call, isStarted: true }, 'm1')).toMatchObject({ status: 'unknown' })
-  expect(lastResult(call, 'm1', word)).toMatchObject({ status: 'cancelled' })
+  expect(lastResult(call, 'm1', word)).toEqual({ id: 'm1', ...call, ...word })
+  expect(lastResult(call, 'm1')).toMatchObject({ status: 'cancelled' })
 })
 
 test('an agent that reads its history after the answering entries finds no open call', () => {

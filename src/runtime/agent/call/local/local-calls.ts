@@ -25,6 +25,7 @@ import {
   partsOf,
   type Retry,
   recordResult,
+  retryOf,
   startRecorded,
   unknownFailure,
 } from '../call-host.ts'
@@ -161,13 +162,10 @@ async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, m
     }
     case 'transient': {
       const { error } = outcome
-      // An error of a `once` tool means, like any other error it throws, that nothing took effect.
       const retryMs = host.retryMs(local.tool, error)
       if (retryMs !== null) {
-        const { toolCallId } = local.call
-        const toolCallIds = local.tool.effect === 'once' ? [toolCallId] : []
-        journal.noteReported(toolCallId, { status: 'error', output: errorOutput(error.message) })
-        return { kind: 'retry', error, retryMs, toolCallIds }
+        journal.noteReported(local.call.toolCallId, { status: 'error', output: errorOutput(error.message) })
+        return retryOf(host, local.call, local.tool, error, retryMs)
       }
       const text = `${error.message} (tried ${failedAttempts + 1} times)`
       recordResult(journal, local, 'error', errorOutput(text), 'tool.failed', { ms, thrown: error })

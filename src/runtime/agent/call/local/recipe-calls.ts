@@ -44,6 +44,7 @@ import {
   partsOf,
   type Retry,
   recordResult,
+  retryOf,
   startRecorded,
   unknownFailure,
 } from '../call-host.ts'
@@ -257,9 +258,8 @@ async function settle(
     }
     case 'transient': {
       const { error } = outcome
-      const toolCallIds = tool.effect === 'once' ? [call.toolCallId] : []
       const retryMs = running.host.retryMs(tool, error)
-      if (retryMs !== null) return { kind: 'retry', error, retryMs, toolCallIds }
+      if (retryMs !== null) return retryOf(running.host, call, tool, error, retryMs)
       const text = `${error.message} (tried ${failedAttempts + 1} times)`
       return endStep(running, step, tool, 'error', errorOutput(text), { ms })
     }
