@@ -103,6 +103,8 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     const answered = await askModel(turn, kind.model, request, number, kind.definition.limits, parts.telemetry)
     reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
   } catch (thrown) {
+    // A message that does not fit the kind interrupted nothing.
+    await turn.steers.judge()
     if (agentTurn.isOver || turn.steers.interrupts) return null
     // A turn that drains begins no summary: another node asks again, and has one written.
     if (request && isOverflow(thrown) && (turn.isDraining || (await compactor.afterOverflow(request)))) return null
