@@ -106,8 +106,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     // A message that does not fit the kind interrupted nothing.
     await turn.steers.judge()
     if (agentTurn.isOver || turn.steers.interrupts) return null
-    // A turn that drains begins no summary: another node asks again, and has one written.
-    if (request && isOverflow(thrown) && (turn.isDraining || (await compactor.afterOverflow(request)))) return null
+    if (request && isOverflow(thrown) && (await compactor.afterOverflow(request))) return null
     if (agentTurn.isOver || answerTimeout(agentTurn, toRuntimeError(thrown))) return null
     return modelFailed(agentTurn, thrown)
   }

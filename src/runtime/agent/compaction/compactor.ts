@@ -179,7 +179,10 @@ export class Compactor {
     return this.#writing !== null || this.#written !== null
   }
 
-  /** The provider says that the prompt of this request is too long. Returns true if it is shorter now, or if the session may make no further request. */
+  /**
+   * The provider says that the prompt of this request is too long. Returns true if it is shorter now, if the session may make no further request, or if
+   * another node has to make it shorter.
+   */
   async afterOverflow(request: SentPrompt): Promise<boolean> {
     if (this.#compaction === null || ++this.#overflows > overflowsMost) return false
     // What no provider has counted yet may be the longer part: instructions, tools, files of the context.
@@ -187,6 +190,8 @@ export class Compactor {
     if (!this.isPending && this.#clears(this.#compaction)) return true
     // The next request is refused then, with words that name the limit.
     if (!this.isPending && this.#isSpent) return true
+    // A turn that drains begins no summary: another node asks again, and has one written.
+    if (this.#host.turn.isDraining) return true
     if (!this.isPending && !this.#hasFailed) this.#begin(this.#compaction)
     return this.finish()
   }

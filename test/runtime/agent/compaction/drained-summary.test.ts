@@ -1,8 +1,11 @@
-/** What becomes of the summary of a conversation when its node drains in the middle of a run (COMPACT-1). */
+/** What becomes of the summary of a conversation, or of a prompt that is too long, when its node drains in the middle of a run (COMPACT-1). */
 import { expect, test } from 'vitest'
+import type { CompactionSettings } from '../../../../src/core/definition/agent/compaction-settings.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import type { Model, ModelRequest } from '../../../../src/core/definition/model.ts'
+import { TerminalError } from '../../../../src/core/errors.ts'
 import { call, say, scriptedModel } from '../../../../src/models/local/scripted-model.ts'
+import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { tool } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -66,4 +69,39 @@ test('a summary that is being written when its node drains is broken off, and co
   await expect(brokenOff).rejects.toThrow('aborted')
   expect(types.filter((type) => type === 'compacted')).toEqual([])
   expect((await session.report()).session.usage).toMatchObject({ modelCalls: 4, failedModelCalls: 1 })
+})
+
+/** A run whose provider refuses its third request as too long while its node drains. */
+async function refused(compaction: CompactionSettings | false) {
+  const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const model = recordedModel('test/m', async (request, number) => {
+    if (number < 3) return call('read')
+    if (JSON.stringify(request.messages).length < 9_000) return say('Done.')
+    asked.resolve()
+    await gate.promise
+    return new TerminalError('prompt is too long', { code: 'context_overflow' })
+  })
+  const agent = defineWorker({ instructions: 'x', model, tools: [tool('read', () => 'a'.repeat(8_000))], compaction })
+  const troupe = await TestTroupe.start({ workers: { agent } })
+  const session = await troupe.create('agent', 'go')
+  await asked.promise
+  const stopping = troupe.nodes[0]?.stop()
+  gate.resolve()
+  await stopping
+  await troupe.startNode({ agent })
+  return { troupe, result: await session.result(), requests: model.requests }
+}
+
+test('a prompt that is too long when its node drains fails its run at once if its kind does not compact', async () => {
+  const { troupe, result, requests } = await refused(false)
+  await using _ = troupe
+  expect(result).toMatchObject({ status: 'failed', failure: { code: 'context_overflow' } })
+  expect(requests).toHaveLength(3)
+})
+
+test('a prompt that is too long when its node drains is made shorter by that node if old results can be cleared', async () => {
+  const { troupe, result, requests } = await refused({ keep: 1 })
+  await using _ = troupe
+  expect(result).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+  expect(requests).toHaveLength(4)
 })
