@@ -1,12 +1,12 @@
 /** `troupe session import <file>`: a conversation that another program kept goes on here. */
 import type { Command } from 'commander'
-import { parseKind } from '../../../core/ids.ts'
-import { readConversationText } from '../../conversation-file.ts'
-import { withTroupe } from '../../host/connection.ts'
-import { unhostedWarning } from '../../host/unhosted-notice.ts'
-import { addSessionOptions, type ConnectionFlags, type SessionFlags, sessionRequest } from '../../options.ts'
-import { safe, tell } from '../../terminal/output.ts'
-import { addCommand, printAnswer } from '../verb.ts'
+import { parseKind } from '../../../../core/ids.ts'
+import { withTroupe } from '../../../host/connection.ts'
+import { unhostedWarning } from '../../../host/unhosted-notice.ts'
+import { addSessionOptions, type ConnectionFlags, type SessionFlags, sessionRequest } from '../../../options.ts'
+import { safe, tell } from '../../../terminal/output.ts'
+import { addCommand, printAnswer } from '../../verb.ts'
+import { readConversationText } from './conversation-file.ts'
 
 interface ImportFlags extends ConnectionFlags, SessionFlags {
   readonly kind: string
@@ -41,7 +41,7 @@ export function addImportCommand(group: Command): void {
 
 async function importConversation(file: string, flags: ImportFlags): Promise<void> {
   parseKind(flags.kind)
-  const { readConversation } = await import('../../../formats/formats.ts')
+  const { readConversation } = await import('../../../../formats/formats.ts')
   const read = readConversation(await readConversationText(file, flags, process.stdin), flags)
   for (const warning of read.warnings) tell(`troupe: ${safe(warning)}`)
   await withTroupe(flags, 'create', async (troupe) => {

@@ -1,8 +1,8 @@
 /** Duty: read the conversation of another program from a file or from stdin, as text; from a database, only its row. */
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { InputError, LimitError } from '../core/errors.ts'
-import { policy } from '../core/policy.ts'
+import { InputError, LimitError } from '../../../../core/errors.ts'
+import { policy } from '../../../../core/policy.ts'
 
 export async function readConversationText(
   file: string,
@@ -11,7 +11,7 @@ export async function readConversationText(
 ): Promise<string> {
   const what = file === '-' ? 'the conversation from stdin' : `the file ${file}`
   if (file !== '-' && (await beginsAsDatabase(file))) {
-    const { readRowOf } = await import('../formats/programs/q-database.ts')
+    const { readRowOf } = await import('../../../../formats/programs/q-database.ts')
     return readRowOf(file, { conversation, folder: process.cwd() })
   }
   const bytes = await collect(file === '-' ? stdin : createReadStream(file), what)
@@ -24,7 +24,7 @@ export async function readConversationText(
 
 /** A file that cannot be opened is none: reading it says why. */
 async function beginsAsDatabase(file: string): Promise<boolean> {
-  const { isDatabase } = await import('../formats/programs/q-database.ts')
+  const { isDatabase } = await import('../../../../formats/programs/q-database.ts')
   try {
     await using handle = await open(file)
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0)

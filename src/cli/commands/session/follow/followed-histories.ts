@@ -5,15 +5,15 @@
  *             and those of different workers about as they were written.
  */
 
-import type { Troupe } from '../../../client/client.ts'
-import type { Roster } from '../../../client/event/activity.ts'
-import { TransientError } from '../../../core/errors.ts'
-import type { RawEvent } from '../../../core/event/event.ts'
-import { toComplaint } from '../../exit-code.ts'
-import { printJson, safe } from '../../terminal/output.ts'
-import type { SessionView } from '../../terminal/session-view.ts'
-import { entryLine } from '../../view/lines/entry-line.ts'
-import { escapeLine } from '../../view/text/escape.ts'
+import type { Troupe } from '../../../../client/client.ts'
+import type { Roster } from '../../../../client/event/activity.ts'
+import { TransientError } from '../../../../core/errors.ts'
+import type { RawEvent } from '../../../../core/event/event.ts'
+import { toComplaint } from '../../../exit-code.ts'
+import { printJson, safe } from '../../../terminal/output.ts'
+import type { SessionView } from '../../../terminal/session-view.ts'
+import { entryLine } from '../../../view/lines/entry-line.ts'
+import { escapeLine } from '../../../view/text/escape.ts'
 
 const pageSize = 500
 

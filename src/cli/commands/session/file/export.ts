@@ -1,15 +1,15 @@
 /** `troupe session export <session>`: the conversation of a worker, in the format of another program. */
 import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import type { Worker } from '../../../client/worker.ts'
-import { InputError } from '../../../core/errors.ts'
-import type { ChatMessage } from '../../../core/history/chat/chat-message.ts'
-import type { Entry } from '../../../core/history/entry.ts'
-import { withTroupe } from '../../host/connection.ts'
-import type { ConnectionFlags } from '../../options.ts'
-import { print, safe, tell } from '../../terminal/output.ts'
-import { escapeJson } from '../../view/text/escape.ts'
-import { addCommand, eitherId, printAnswer } from '../verb.ts'
+import type { Worker } from '../../../../client/worker.ts'
+import { InputError } from '../../../../core/errors.ts'
+import type { ChatMessage } from '../../../../core/history/chat/chat-message.ts'
+import type { Entry } from '../../../../core/history/entry.ts'
+import { withTroupe } from '../../../host/connection.ts'
+import type { ConnectionFlags } from '../../../options.ts'
+import { print, safe, tell } from '../../../terminal/output.ts'
+import { escapeJson } from '../../../view/text/escape.ts'
+import { addCommand, eitherId, printAnswer } from '../../verb.ts'
 
 const pageSize = 1_000
 
@@ -40,7 +40,7 @@ export function addExportCommand(group: Command): void {
 }
 
 async function exportConversation(text: string, flags: ExportFlags): Promise<void> {
-  const { formatOf, writeConversation } = await import('../../../formats/formats.ts')
+  const { formatOf, writeConversation } = await import('../../../../formats/formats.ts')
   const { name } = formatOf(flags.format)
   await withTroupe(flags, 'look', async (troupe) => {
     const worker = troupe.workers.get(await eitherId(troupe, text, 'worker'))
@@ -72,7 +72,7 @@ async function exportConversation(text: string, flags: ExportFlags): Promise<voi
 
 async function messagesOf(worker: Worker): Promise<ChatMessage[]> {
   const entries: Entry[] = []
-  const { saidIn } = await import('../../../core/history/said-in.ts')
+  const { saidIn } = await import('../../../../core/history/said-in.ts')
   for (let after = -1; ; ) {
     const page = await worker.history({ after, limit: pageSize })
     entries.push(...page.map(({ entry }) => entry))
@@ -87,7 +87,7 @@ async function writeTo(file: string, format: string, text: string, isForced: boo
   if (database.test(file)) {
     if (!format.endsWith('-row'))
       throw new InputError(`a database takes a row: write ${file} with --format amazon-q-row or kiro-row.`)
-    const { writeRowTo } = await import('../../../formats/programs/q-database.ts')
+    const { writeRowTo } = await import('../../../../formats/programs/q-database.ts')
     await writeRowTo(file, text, isForced)
     return
   }
