@@ -1,5 +1,9 @@
-/** Duty: short notes at the edge of the page: what came of a change, with a button that takes it back if that is possible. */
-import type { ReactNode } from 'react'
+/**
+ * Duty: short notes at the edge of the page: what came of a change, with a button that takes it back if that is possible.
+ * NOTES-1 They lie over nothing that is pressed or written next: not over the composer, nor over what can be done with picked rows.
+ */
+import { type ReactNode, useLayoutEffect, useRef } from 'react'
+import { useNow } from '../../app/clock.ts'
 import { newStore, useStore } from '../../store.ts'
 import { Text } from '../text/text.tsx'
 
@@ -54,13 +58,27 @@ export function messageOf(error: unknown): string {
 }
 
 export function Notes(): ReactNode {
+  const shown = useStore(notes)
+  const box = useRef<HTMLDivElement>(null)
+  const now = useNow()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with time, what must stay free moves, or another screen is shown
+  useLayoutEffect(() => {
+    if (box.current !== null && shown.length > 0) box.current.style.marginBottom = `${heightToKeepFree()}px`
+  }, [shown, now])
   return (
-    <div className="notes" role="status">
-      {useStore(notes).map((note) => (
+    <div ref={box} className="notes" role="status">
+      {shown.map((note) => (
         <NoteBox key={note.id} note={note} />
       ))}
     </div>
   )
+}
+
+/** How far what must stay free (NOTES-1) reaches above the lower edge of the screen. */
+function heightToKeepFree(): number {
+  const edge = document.querySelector('.screen')?.getBoundingClientRect().bottom ?? 0
+  const tops = [...document.querySelectorAll('.composer, .pick-bar')].map((one) => one.getBoundingClientRect().top)
+  return Math.max(0, edge - Math.min(edge, ...tops))
 }
 
 function NoteBox({ note }: { readonly note: Shown }): ReactNode {

@@ -1,0 +1,45 @@
+/** What stands where on the page: nothing lies over what is pressed next, and nothing is cut off for want of a place. */
+import type { Locator } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { PageRig } from './support/page-rig.ts'
+
+const rig = new PageRig()
+const inBrowser = rig.inBrowser.bind(rig)
+const create = rig.create.bind(rig)
+
+async function boxOf(one: Locator) {
+  const box = await one.boundingBox()
+  if (box === null) throw new Error('it is not in the page')
+  return { ...box, right: box.x + box.width, bottom: box.y + box.height }
+}
+
+test(
+  'a note lies neither over the composer nor over what can be done with picked rows',
+  inBrowser(async (page) => {
+    const open = await create('resting', { keepOpen: true, name: 'hearth' })
+    await page.goto(rig.url(`sessions/${open}`))
+    for (const [width, height] of [
+      [1280, 800],
+      [400, 800],
+    ] as const) {
+      await page.setViewportSize({ width, height })
+      await page.getByLabel('Message').fill('more wood')
+      await page.getByLabel('Message').press('Enter')
+      const note = page.locator('.note').last()
+      await note.waitFor()
+      expect((await boxOf(note)).bottom).toBeLessThanOrEqual((await boxOf(page.locator('.composer'))).y)
+      await note.getByRole('button', { name: 'Close this note' }).click()
+    }
+    await page.goto(rig.url('sessions?name=hearth'))
+    await page.route('**/pause', (route) => route.fulfill({ status: 409, json: { detail: 'it has ended.' } }))
+    await page.getByLabel('Pick hearth').check()
+    await page.getByRole('button', { name: 'Pause 1' }).click()
+    const note = page.locator('.note')
+    await note.waitFor()
+    await page.getByLabel('Pick hearth').check()
+    await page.waitForFunction(() => {
+      const [bar, note] = ['.pick-bar', '.note'].map((one) => document.querySelector(one)?.getBoundingClientRect())
+      return bar !== undefined && note !== undefined && note.bottom <= bar.top
+    })
+  }),
+)
