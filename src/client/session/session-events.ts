@@ -9,11 +9,12 @@
  *    is gone, for example after FLUSHALL, it fails.
  * EVENTS-5 A follower that stops, by its signal or with its client, gets nothing more, even if past events are left. It does not wait for a
  *    read that is under way.
+ * EVENTS-6 What nodes published before the end of the session was stored comes before the events of the end, though it arrives on a connection of its own.
  */
 import { setImmediate } from 'node:timers/promises'
 import { type Rules, signalRule, yesOrNo } from '../../core/check/check-options.ts'
 import { RuntimeError } from '../../core/errors.ts'
-import { isEventBefore, isEventId, type RawEvent } from '../../core/event/event.ts'
+import { isEventBefore, isEventId, type RawEvent, streamIdOf } from '../../core/event/event.ts'
 import { rootIdOf } from '../../core/ids.ts'
 import { readEvents } from '../../store/event/event-pages.ts'
 import type { LiveListener } from '../../store/event/live-channel.ts'
@@ -143,6 +144,9 @@ async function* storedAndLive(
           seen = past?.seen ?? after
           continue
         }
+        if (inbox.isOfEnd(arrival))
+          for (const word of await inbox.lastWords())
+            yield* transientEvents({ ...word, notes: filter.pass(word, word.at) }, seen)
         seen = arrival.id
         yield arrival
         if (arrival.ended) return
@@ -231,8 +235,11 @@ class Inbox {
   #gap: Gap | undefined
   /** Stored events are dropped until the follower comes to this. */
   #behind: Behind | undefined
+  /** The stream id of the events of the end that wait. */
+  #end: string | undefined
   #wake = () => {}
   #close = () => {}
+  #settle = async () => {}
   #readTo: string | undefined
 
   /** Resolves once both sorts of events arrive, with the id of the last stored event before them. */
@@ -246,6 +253,8 @@ class Inbox {
       hub.unlisten(sessionId, onEvent)
       if (withTransient) hub.unlistenLive(sessionId, onWord)
     }
+    // Whoever subscribes again is answered behind all that was published before.
+    if (withTransient) this.#settle = () => hub.listenLive(sessionId, onWord)
     const [listeningFrom] = await Promise.all([
       hub.listen(sessionId, onEvent),
       withTransient ? hub.listenLive(sessionId, onWord) : undefined,
@@ -281,6 +290,20 @@ class Inbox {
     return 'notes' in arrival ? this.#transient : undefined
   }
 
+  /** True for the first event that was stored with the end of the session. */
+  isOfEnd({ id }: RawEvent): boolean {
+    return this.#end === streamIdOf(id)
+  }
+
+  /** Takes out what nodes published before the end, also what is still on its way (EVENTS-6). */
+  async lastWords(): Promise<ReceivedNote[]> {
+    this.#end = undefined
+    await this.#settle()
+    const words = this.#waiting.flatMap(({ arrival }) => ('notes' in arrival ? [arrival] : []))
+    this.#waiting = this.#waiting.filter(({ arrival }) => !('notes' in arrival))
+    return words
+  }
+
   nextWake(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve
@@ -309,6 +332,7 @@ class Inbox {
   }
 
   #push(arrival: Arrival, length: number): void {
+    if ('id' in arrival && arrival.ended) this.#end = streamIdOf(arrival.id)
     this.#loadOf(arrival)?.add(length)
     this.#waiting.push({ arrival, length })
     this.#wake()

@@ -229,6 +229,31 @@ test('a follower gets what a worker logs on another node, without secrets, and b
   await session.close()
 })
 
+test('what a worker logs right before the end of its session reaches a follower before that end (EVENTS-6)', async () => {
+  const { gate, open } = closedGate()
+  const worker = defineWorker({
+    async receive(message, self) {
+      await gate
+      self.log.info('the last line')
+      self.reply(message.value)
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { worker } })
+  const sessions = await Promise.all(Array.from({ length: 20 }, () => troupe.create('worker', 1)))
+  const followers = sessions.map((session) => follow(session))
+  await waitUntil('all are followed', () => followers.every(({ states }) => states().length > 0))
+  open()
+  await Promise.all(followers.map(({ done }) => done))
+  for (const { events } of followers)
+    expect(events.map(({ type }) => type).filter((type) => type !== 'worker.stateChanged')).toEqual([
+      'session.created',
+      'worker.logged',
+      'run.started',
+      'run.completed',
+      'session.completed',
+    ])
+})
+
 function circle(): Record<string, unknown> {
   const own: Record<string, unknown> = {}
   own.own = own
