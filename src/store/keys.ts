@@ -82,6 +82,11 @@ export function partitionKeys(tag: string) {
   }
 }
 
+/** Zset: dead letter that nobody has redriven or dismissed by its time, until somebody does, or until it is trimmed. */
+export function openLettersKey(tag: string): string {
+  return `${tag}:open-letters`
+}
+
 /** What a partition sends to others, and has from them. */
 export function outboxKeys(tag: string) {
   return {

@@ -44,9 +44,11 @@ export class DeadLetters {
   async list(limit: number, which: Which = {}): Promise<DeadLetter[]> {
     const found = await Promise.all(
       this.#places.map(async ({ letters, inspect }) => {
-        // Once all open letters are found, thousands that were dealt with need not be read.
-        const most = which.open ? Math.min(limit, await inspect.openLetters()) : limit
-        return Array.fromAsync(newestLetters(letters, most, which))
+        if (!which.open) return Array.fromAsync(newestLetters(letters, limit, which))
+        const [open, ids] = await Promise.all([inspect.openLetters(), letters.openLetterIds()])
+        if (ids.length === open) return Array.fromAsync(lettersWith(ids, letters, limit, which))
+        // Letters of an earlier version are in no index. Once as many as are open are found, thousands that were dealt with need not be read.
+        return Array.fromAsync(newestLetters(letters, Math.min(limit, open), which))
       }),
     )
     return found
@@ -188,6 +190,23 @@ async function* newestLetters(
     if (page.length < most) return
     left -= wanted.length
     before = page.at(-1)?.id
+  }
+}
+
+/** Those of the letters with these ids that are open. */
+async function* lettersWith(
+  ids: readonly string[],
+  store: LetterStore,
+  limit: number,
+  { workerId }: Which,
+): AsyncGenerator<DeadLetter> {
+  const most = workerId === undefined ? Math.min(pageMost, limit) : pageMost
+  for (let from = 0, left = limit; from < ids.length && left > 0; from += most) {
+    const rows = await Promise.all(ids.slice(from, from + most).map((id) => store.letter(id)))
+    const own = rows.filter((row) => row !== undefined && isOf(workerId, row)) as DeadRow[]
+    const wanted = own.map(toLetter).filter(isOpen).slice(0, left)
+    yield* wanted
+    left -= wanted.length
   }
 }
 

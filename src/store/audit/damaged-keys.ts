@@ -1,6 +1,6 @@
 /** Duty: look at the sort of each key that a whole partition has. It never writes. */
 
-import { formerKey, gateKeys, gatesKey, outboxKeys, type PartitionKeys } from '../keys.ts'
+import { formerKey, gateKeys, gatesKey, openLettersKey, outboxKeys, type PartitionKeys } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
 import { orElse } from '../script/replies.ts'
 import { isGate } from '../worker/gate-facts.ts'
@@ -45,6 +45,7 @@ export async function damagedKeys(redis: Redis, keys: PartitionKeys, pools: read
       sessions,
       ends,
       redriven,
+      openLettersKey(keys.tag),
       asks,
       formerKey(keys.tag),
       clocks,

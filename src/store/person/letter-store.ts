@@ -1,5 +1,5 @@
 /** Duty: read the dead letters of one partition, each with its disposition (`T:redriven`): put back, dismissed, or neither. It never writes. */
-import type { PartitionKeys } from '../keys.ts'
+import { openLettersKey, type PartitionKeys } from '../keys.ts'
 import { type LetterRow, ReadStore } from '../read-store.ts'
 import type { Redis } from '../redis/redis.ts'
 
@@ -33,6 +33,11 @@ export class LetterStore {
   async letter(id: string): Promise<DeadRow | undefined> {
     const found = await this.#read.letter(id)
     return found && (await this.#withDispositions([found]))[0]
+  }
+
+  /** The index of open letters, newest first. It lacks those that an earlier version wrote. */
+  openLetterIds(): Promise<string[]> {
+    return this.#redis.zrange(openLettersKey(this.#keys.tag), 0, '-1', 'REV')
   }
 
   /** A disposition is `<letter> <position in the mailbox> <wakeups>`, or `<letter> dismissed` (lua/shared/mail/letters.lua). */

@@ -1,5 +1,6 @@
 /** Dead letters as programs see them: what killed the node, the evidence, the one failure that the parent gets, and the way back. */
 import { describe, expect, test } from 'vitest'
+import type { DeadLetter } from '../../../src/client/summaries.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'
@@ -99,6 +100,31 @@ describe('many messages that were put aside', () => {
     })
     // None is open, so no message is read.
     expect(asked.filter(({ name }) => name === 'xrevrange')).toEqual([])
+  })
+
+  test('a message that somebody must still deal with is found without a read of those that were dealt with', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { rootId } = await troupe.create('echo', 'hello', { keepOpen: true })
+    await blame(troupe, rootId)
+    await troupe.startNode({ echo })
+    const [letter] = await waitUntil('it is put aside', async () => {
+      const letters = await troupe.client.deadLetters()
+      return letters.length > 0 && letters
+    })
+    const { session, dead } = await manyLetters(troupe, 60)
+    expect(await troupe.client.deadLetters({ open: true })).toHaveLength(61)
+    await troupe.client.dismiss({ workerId: session.rootId })
+    const asked = await commandsNaming(troupe.redis, dead, async () => {
+      for (const which of [{}, { limit: 1 }, { workerId: rootId }])
+        expect(await troupe.client.deadLetters({ open: true, ...which })).toEqual([letter])
+      expect(await troupe.client.deadLetters({ open: true, workerId: session.rootId })).toEqual([])
+    })
+    const { id } = letter as DeadLetter
+    const bodies = asked.filter(({ name, args }) => name !== 'xlen' && args.at(-1) !== '1')
+    expect(bodies).toHaveLength(4)
+    for (const read of bodies) expect(read).toEqual({ name: 'xrange', args: [dead, id, id] })
+    await troupe.client.redrive({ letter: id })
+    expect(await troupe.client.deadLetters({ open: true })).toEqual([])
   })
 
   test('one named message that was put aside goes back without a read of the others', async () => {

@@ -41,6 +41,7 @@ describe('a redrive', () => {
       'wakeups:default': [expect.stringContaining('now+20s')],
       events: [['message.redriven <one.root>']],
       redriven: [expect.stringMatching(/^<letter> 1 w\*-default-1 now/)],
+      'open-letters': null,
     })
     expect(await place.letters.newestLetters(9)).toMatchObject([{ redriven: 1, fields: { mail: 'i\t-\t"first"' } }])
   })
@@ -117,7 +118,7 @@ describe('a dismissal', () => {
     await using place = await Place.open()
     const { dismiss } = await quarantined(place)
     const changed = await place.changed(async () => expect(await dismiss()).toEqual({ kind: 'ok' }))
-    expect(changed).toEqual({ redriven: [expect.stringMatching(/^<letter> dismissed now/)] })
+    expect(changed).toEqual({ redriven: [expect.stringMatching(/^<letter> dismissed now/)], 'open-letters': null })
     expect(await place.letters.newestLetters(9)).toMatchObject([{ redriven: null, isDismissed: true }])
     expect(await place.changed(async () => expect(await dismiss()).toEqual({ kind: 'again' }))).toEqual({})
   })

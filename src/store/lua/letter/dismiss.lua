@@ -3,6 +3,7 @@ Why a script   a letter that is put back at the same moment must be reported as 
 KEYS[1] dead      stream                 KEYS[2] redriven  zset
 ARGV[1] worker        ARGV[2] letter       its id in the stream
 Returns {"ok"} | {"again"}: it was dismissed before | {"redriven", position}: it was put back | {"no_letter"}: no letter of this worker has that id
+Builds  T:open-letters.
 Events  none: it is bookkeeping of who looks after a system. Writes nothing unless it returns "ok". ]]
 local deadKey, redrivenKey = KEYS[1], KEYS[2]
 local worker, letter = ARGV[1], ARGV[2]

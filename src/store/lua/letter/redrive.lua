@@ -6,7 +6,7 @@ ARGV[1] worker        ARGV[2] letter       its id in the stream          ARGV[3]
 ARGV[5] event
 Returns {"ok", position, wakeups} | {"again", position, wakeups} | {"no_letter"}: no letter of this worker has that id
         | {"no_message"}: the letter holds only evidence | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
-Builds  T:w:<root>; T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the worker's pool; T:nodes, T:pools.
+Builds  T:w:<root>; T:open-letters; T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the worker's pool; T:nodes, T:pools.
 Events  message.redriven. A letter that was put back gets the first answer again, as "again"; one that was dismissed goes back all the same.
         Writes nothing unless it returns "ok". ]]
 local recordKey, deadKey, redrivenKey = KEYS[1], KEYS[3], KEYS[4]

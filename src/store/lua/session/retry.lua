@@ -27,7 +27,7 @@ Returns {"ok", wakeups}: the run goes on, by this call or an earlier try of it
         | {"not_found"} | {"not_failed", state}: its last run did not fail, or the session is cancelled
         | {"moved"}: the record is not as the caller read it | {"ending"}: some children of the failed run are not cancelled yet
         | {"no_letter"}: the letter holds no message of this worker, or was put back before
-Builds  T:w:<root>; T:sessions, T:ends; T:s:<session>:cancelled; T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the root's pool; T:nodes, T:pools.
+Builds  T:w:<root>; T:open-letters; T:sessions, T:ends; T:s:<session>:cancelled; T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the root's pool; T:nodes, T:pools.
 Events  session.retried. Writes nothing unless it returns "ok". ]]
 local rootKey, logKey, signalsKey, inboxKey, failureKey, resultsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local deadKey, redrivenKey, eventsKey = KEYS[7], KEYS[8], KEYS[10]

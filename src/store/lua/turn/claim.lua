@@ -28,7 +28,7 @@ Returns {"assigned", worker, purpose, token, suspect, record, state, signals, re
         large: positions among the results of those that are complete large results; of other large results there are only the heads
 Builds  T:kind-lists of the digest; T:w:<id> and its keys, T:w:<root> and the keys of T:s:<session> of the candidates, those of their parents, T:run:unhosted, T:clocks, T:kind-queues;
         T:s:<session>:held of those that are paused;
-        T:events, T:dead, T:timers, T:asks, T:ends, T:cancelling, T:gates, T:gate:<gate> and its in, waiting and begun, of which only the type is checked.
+        T:events, T:dead, T:open-letters, T:timers, T:asks, T:ends, T:cancelling, T:gates, T:gate:<gate> and its in, waiting and begun, of which only the type is checked.
 Events  none. Unless it returns "assigned" it writes only that the wake-up is answered, removes workers that should not be in the
         run queue, and keeps those of paused sessions for their resume. ]]
 local runKey = KEYS[1]

@@ -99,7 +99,7 @@ Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, clai
         assigned: the ids of children that slots took
         opens: the run has ended, and somebody waits at a gate for its place
 Builds  T:w:<id> and its keys of these workers, of recipients, children, parents, roots and the next workers; the keys of
-        T:s:<session>; T:ends; T:usage:<day>; T:dead; T:cancelling; T:timers; T:endpoints:since; T:sent, T:out; T:asks and T:ask:<id>; T:gates, T:gate:<gate> and its in and waiting; T:per-wake, T:nodes, T:pools, T:wake; tells T:cancel-notices of what steers; for claims T:kind-lists, T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:claims.
+        T:s:<session>; T:ends; T:usage:<day>; T:dead, T:open-letters; T:cancelling; T:timers; T:endpoints:since; T:sent, T:out; T:asks and T:ask:<id>; T:gates, T:gate:<gate> and its in and waiting; T:per-wake, T:nodes, T:pools, T:wake; tells T:cancel-notices of what steers; for claims T:kind-lists, T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:claims.
 Events  those that the node sends, then session.completed and the like. Nothing is written for a turn whose answer is not "ok". ]]
 local leasesKey = KEYS[1]
 local header = readHeader(ARGV[1])

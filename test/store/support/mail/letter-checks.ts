@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { digestKey, newId } from '../../../../src/core/ids.ts'
 import { defaultSessionLimits } from '../../../../src/core/policy.ts'
 import { encodeInput } from '../../../../src/core/worker/message/message.ts'
-import { gateKeys } from '../../../../src/store/keys.ts'
+import { gateKeys, openLettersKey } from '../../../../src/store/keys.ts'
 import { completion } from '../hand-node.ts'
 import type { Place } from '../place.ts'
 import type { Check } from '../turn/checks.ts'
@@ -98,6 +98,27 @@ export const aLetterIsDismissedByItsOwnWorker: Check = async (place) => {
   expect(await place.sessions.dismiss('', '1-1')).toEqual({ kind: 'no_letter' })
 }
 
+export const aDeadLetterIsListedAsOpen: Check = async (place) => {
+  const { dismiss } = await withLetter(place)
+  const [letter] = await place.letters.newestLetters(1)
+  expect(await place.letters.openLetterIds()).toEqual([letter?.id])
+  await dismiss()
+  expect(await place.letters.openLetterIds()).toEqual([])
+}
+
+export const aTrimmedLetterIsNotListedAsOpen: Check = async (place) => {
+  await place.redis.zadd(openLettersKey(place.keys.tag), 5, '5-0')
+  await withLetter(place)
+  expect(await place.letters.openLetterIds()).toEqual([expect.not.stringContaining('5-0')])
+}
+
+export const aLetterIsDealtWithAsAWhole: Check = async (place) => {
+  const { redrive } = await withLetter(place)
+  await place.redis.del(openLettersKey(place.keys.tag))
+  await place.redis.set(openLettersKey(place.keys.tag), 'x')
+  expect(await place.changed(() => redrive().catch(() => {}))).toEqual({})
+}
+
 export const aFinishedSessionTakesNoLetter: Check = async (place) => {
   const { id, redrive } = await withLetter(place)
   await place.sessions.close(id)
@@ -138,6 +159,9 @@ export const noneOfAnUnlistedSessionIsStartedAgain = notStartedAgain(async (plac
 })
 export const noneWhoseAsksCannotBeWrittenIsStartedAgain = notStartedAgain((place) =>
   place.redis.set(place.keys.asks, 'x'),
+)
+export const noneWhoseLetterCannotBeListedIsStartedAgain = notStartedAgain((place) =>
+  place.redis.set(openLettersKey(place.keys.tag), 'x'),
 )
 export const noneIsStartedAgainWhoseEndCannotBeWritten: Check = async (place) => {
   const { root } = await place.create()

@@ -81,6 +81,30 @@ export const letterMutants: readonly Mutant[] = [
     check: checks.aLetterIsDismissedByItsOwnWorker,
   },
   {
+    guard: 'a dead letter is listed as open',
+    script: commitScript,
+    takenOut: 'line',
+    check: checks.aDeadLetterIsListedAsOpen,
+  },
+  {
+    guard: 'a letter that was trimmed is not listed as open',
+    script: commitScript,
+    takenOut: 'line',
+    check: checks.aTrimmedLetterIsNotListedAsOpen,
+  },
+  {
+    guard: 'a letter that was dealt with is not listed as open',
+    script: dismissScript,
+    takenOut: 'line',
+    check: checks.aDeadLetterIsListedAsOpen,
+  },
+  {
+    guard: 'a letter is dealt with as a whole',
+    script: redriveScript,
+    takenOut: 'line',
+    check: checks.aLetterIsDealtWithAsAWhole,
+  },
+  {
     guard: 'a finished session takes no input',
     script: redriveScript,
     takenOut: 'line',
@@ -103,6 +127,12 @@ export const letterMutants: readonly Mutant[] = [
     script: claimScript,
     takenOut: 'line',
     check: checks.noneOfAnUnlistedSessionIsStartedAgain,
+  },
+  {
+    guard: 'a worker that could not commit is checked first: the index of open letters',
+    script: claimScript,
+    takenOut: 'line',
+    check: checks.noneWhoseLetterCannotBeListedIsStartedAgain,
   },
   {
     guard: 'a worker that could not commit is checked first: the keys of its asks',

@@ -1,8 +1,13 @@
---[[ letters – dead letters, and the dispositions of those that were dealt with: `<letter> <position in the mailbox> <wake-ups>`, or
-`<letter> dismissed`. ]]
+--[[ letters – dead letters, the index of those that nobody has dealt with, and the dispositions of the others: `<letter> <position in the mailbox>
+<wake-ups>`, or `<letter> dismissed`. ]]
 
--- What was done with a letter; nil where nothing was.
+local function openLettersKeyOf(tag)
+  return tag .. ':open-letters'
+end
+
+-- What was done with a letter; nil where nothing was. Looks at the index as well, before anything is written.
 local function dispositionOf(redrivenKey, letter, at)
+  checkSort('zset', openLettersKeyOf(tagOf(redrivenKey))) -- guard: a letter is dealt with as a whole
   local dispositions = redis.call('ZRANGEBYSCORE', redrivenKey, at, at)
   for index = 1, #dispositions do
     local id, disposition = string.match(dispositions[index], '^(%S+) (.*)$')
@@ -18,9 +23,24 @@ local function readLetter(deadKey, letter)
   return fields
 end
 
--- Writes a disposition. It goes when its letter was trimmed, and every other letter of that millisecond.
+-- Takes out of a set by time what belongs to letters that were trimmed. It goes with every letter of its millisecond.
+local function forgetTrimmed(deadKey, key)
+  local oldest = redis.call('XRANGE', deadKey, '-', '+', 'COUNT', 1)[1]
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', '(' .. string.match(oldest[1], '^%d+'))
+end
+
+-- Writes a dead letter with these fields, and that it is open. Returns its id.
+local function writeLetter(tag, fields, kept)
+  local deadKey, openKey = tag .. ':dead', openLettersKeyOf(tag)
+  local id = redis.call('XADD', deadKey, 'MAXLEN', '~', digits(kept), '*', unpack(fields))
+  redis.call('ZADD', openKey, string.match(id, '^%d+'), id) -- guard: a dead letter is listed as open
+  forgetTrimmed(deadKey, openKey) -- guard: a letter that was trimmed is not listed as open
+  return id
+end
+
+-- Writes a disposition, with which the letter is no longer open.
 local function writeDisposition(redrivenKey, deadKey, letter, at, disposition)
   redis.call('ZADD', redrivenKey, at, letter .. ' ' .. disposition)
-  local oldest = redis.call('XRANGE', deadKey, '-', '+', 'COUNT', 1)[1]
-  redis.call('ZREMRANGEBYSCORE', redrivenKey, '-inf', '(' .. string.match(oldest[1], '^%d+'))
+  redis.call('ZREM', openLettersKeyOf(tagOf(deadKey)), letter) -- guard: a letter that was dealt with is not listed as open
+  forgetTrimmed(deadKey, redrivenKey)
 end

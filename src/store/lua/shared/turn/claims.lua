@@ -138,6 +138,7 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   checkSort('list', recordKey .. ':log', recordKey .. laneKeys.signals, recordKey .. laneKeys.results, recordKey .. laneKeys.inbox)
   checkSort('hash', recordKey .. ':timers', largeKeyOf(recordKey), base .. ':results')
   checkSort('stream', tag .. ':events', tag .. ':dead')
+  checkSort('zset', openLettersKeyOf(tag)) -- guard: a worker that could not commit is checked first: the index of open letters
   if not record.parent then checkSort('zset', endsKeyOf(tag)) end -- guard: a worker that could not commit is checked first: the index of ends
   checkAskKeys(tag, recordKey, session) -- guard: a worker that could not commit is checked first: the keys of its asks
   if not childless then -- guard: a worker that spawns nothing is started again whatever is damaged that only children need

@@ -73,7 +73,7 @@ local function writeTaken(tag, turn, batch)
     -- Without such an input the letter holds the evidence alone: a recorded step, and no message, was being worked on.
     local letter = { 'session', turn.session, 'worker', commit.worker, 'evidence', commit.dead }
     if inputsConsumed > 0 then letter[7], letter[8] = 'mail', redis.call('LINDEX', inboxKey, 0) or '' end
-    local id = redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', digits(commit.deadKept), '*', unpack(letter))
+    local id = writeLetter(tag, letter, commit.deadKept)
     if hasEndpoints(tag) then writeNotice(tag, commit.worker .. ':notify:' .. id, timeOf(batch)) end -- guard: endpoints get a dead letter
   end
   if turn.record.steered then writeInputsTaken(turn, inputsConsumed) elseif inputsConsumed > 0 then redis.call('LTRIM', inboxKey, digits(inputsConsumed), '-1') end

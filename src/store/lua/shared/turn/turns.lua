@@ -203,7 +203,7 @@ local function planTurn(tag, turn, batch)
   if #commit.steersTaken > 0 then checkPlaces(turn.inboxKey, tonumber(record.inbox or atStart.inbox), commit.steersTaken) end
   if commit.dead then
     checkSort('stream', tag .. ':dead')
-    checkSort('zset', tag .. ':timers')
+    checkSort('zset', tag .. ':timers', openLettersKeyOf(tag))
   end
   if outcome and record.gates then checkGatesOf(tag, record) end
   if #commit.timers > 0 or wait == 'retry' or (outcome and (hadSignals or (record.attempt or atStart.attempt) ~= '0')) then
