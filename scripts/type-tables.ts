@@ -88,6 +88,7 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     ['src/client/queries.ts', 'NodesQuery'],
     ['src/client/fleet/node-handle.ts', 'NodeHandle'],
     ['src/client/fleet/pools.ts', 'Pools'],
+    ['src/client/queries.ts', 'PoolsQuery'],
     ['src/client/fleet/partition-list.ts', 'Partitions'],
     ['src/client/event/fleet-events.ts', 'FleetQuery'],
     ['src/client/event/fleet-events.ts', 'FleetEvent'],

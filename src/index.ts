@@ -26,6 +26,7 @@ export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
 export type { ContextUpdate, MessageUpdate } from './client/event/context-updates.ts'
 export type { FleetEvent, FleetQuery } from './client/event/fleet-events.ts'
+export type { OnAway } from './client/fleet/each-partition.ts'
 export type { NodeHandle, NodeReport, ReleasedNode } from './client/fleet/node-handle.ts'
 export type { Partitions } from './client/fleet/partition-list.ts'
 export type { Pools } from './client/fleet/pools.ts'
@@ -56,6 +57,7 @@ export type {
   LettersQuery,
   MailboxQuery,
   NodesQuery,
+  PoolsQuery,
   PruneQuery,
   RedriveQuery,
   ResultQuery,

@@ -11,6 +11,7 @@ import {
   yesOrNo,
 } from '../core/check/check-options.ts'
 import { type AskSort, type AskState, askSorts, askStates } from '../core/worker/ask/ask.ts'
+import type { OnAway } from './fleet/each-partition.ts'
 import { type ListedState, listedStates } from './session/session-state.ts'
 import type { Dismissed, Redriven } from './summaries.ts'
 
@@ -23,12 +24,16 @@ export interface SessionsQuery {
   readonly limit?: number | undefined
   /** The id of the last session of the page before. */
   readonly before?: string | undefined
+  /** Called for each partition of a cluster that is away: the list is of the others then. Default: the call throws. */
+  readonly onAway?: OnAway | undefined
 }
 
 export interface WorkersQuery {
   readonly sessionId?: string | undefined
   /** Default 200. */
   readonly limit?: number | undefined
+  /** Called for each partition of a cluster that is away: the list is of the others then. Default: the call throws. */
+  readonly onAway?: OnAway | undefined
 }
 
 export interface AsksQuery {
@@ -46,6 +51,11 @@ export interface AsksQuery {
   readonly after?: string | undefined
   /** Default 50. */
   readonly limit?: number | undefined
+}
+
+export interface PoolsQuery {
+  /** Called for each partition of a cluster that is away: the list is of the others then. Default: the call throws. */
+  readonly onAway?: OnAway | undefined
 }
 
 export interface NodesQuery {
@@ -132,8 +142,10 @@ export const sessionsRules: Rules<SessionsQuery> = {
   name: keyRule,
   limit: count,
   before: id,
+  onAway: callback,
 }
-export const workersRules: Rules<WorkersQuery> = { sessionId: id, limit: count }
+export const workersRules: Rules<WorkersQuery> = { sessionId: id, limit: count, onAway: callback }
+export const poolsRules: Rules<PoolsQuery> = { onAway: callback }
 export const asksRules: Rules<AsksQuery> = {
   sessionId: id,
   kind: oneOfRule(askSorts),

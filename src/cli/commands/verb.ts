@@ -74,13 +74,12 @@ export function addVerb<Flags extends object = object>(parent: Command, verb: Ve
   })
 }
 
-export function printAnswer({ objects, lines, note }: Answer, { json }: JsonFlag): void {
-  if (json) {
-    for (const object of objects) printJson(object)
-    return
-  }
-  for (const line of lines(pageOf())) print(line)
-  if (note !== undefined) tell(note)
+export function printAnswer({ objects, lines, note, failure }: Answer, { json }: JsonFlag): void {
+  if (json) for (const object of objects) printJson(object)
+  else for (const line of lines(pageOf())) print(line)
+  // The note may say that there is nothing, and nobody knows that.
+  if (failure !== undefined) throw failure
+  if (!json && note !== undefined) tell(note)
 }
 
 export function addLimitOption(command: Command, most: number, what = 'at most so many'): Command {

@@ -3,6 +3,7 @@
  * ANSWER-1 An answer is pure data. commands/verb.ts decides which of the two forms is printed, and how wide it may be.
  * ANSWER-2 The note is for people only: that there is nothing, or that there is more. It never mixes with the data.
  */
+import type { RuntimeError } from '../../core/errors.ts'
 import type { Page } from './page.ts'
 import { type Column, tableLines } from './table.ts'
 
@@ -11,6 +12,8 @@ export interface Answer {
   readonly objects: readonly unknown[]
   readonly lines: (page: Page) => readonly string[]
   readonly note?: string | undefined
+  /** Why the answer is not whole: the command shows it, and fails with this. */
+  readonly failure?: RuntimeError | undefined
 }
 
 /** An answer of one line for people, and one object. */

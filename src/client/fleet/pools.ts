@@ -2,9 +2,13 @@
  * Duty: `troupe.pools`: how much work each pool has, and how many nodes that work needs.
  * POOLS-1 A list costs the same however many workers wait. An autoscaler may ask for it every few seconds.
  */
+import { checkOptions } from '../../core/check/check-options.ts'
+import { InputError } from '../../core/errors.ts'
 import { policy } from '../../core/policy.ts'
 import { type PoolStore, type PoolWork, sumOf } from '../../store/pool-store.ts'
+import { type PoolsQuery, poolsRules } from '../queries.ts'
 import type { NodeSummary, PoolSummary } from '../summaries.ts'
+import { ofEach } from './each-partition.ts'
 
 /** A timer that is due within this time needs a node by then. */
 const dueMs = 60_000
@@ -25,11 +29,12 @@ export class Pools {
   }
 
   /** Every pool that ever had a node or a queued worker, by name. */
-  list = async (): Promise<PoolSummary[]> => {
+  list = async (query: PoolsQuery = {}): Promise<PoolSummary[]> => {
+    checkOptions('pools.list', query, poolsRules, InputError)
     const now = await (this.#stores[0] as PoolStore).now()
     const [nodes, work] = await Promise.all([
       this.#nodes(),
-      Promise.all(this.#stores.map((store) => store.work(now, now + dueMs))),
+      ofEach(this.#stores, (store) => store.work(now, now + dueMs), query.onAway),
     ])
     const byPool = Map.groupBy(work.flat(), ({ pool }) => pool)
     const names = new Set([...byPool.keys(), ...nodes.flatMap(({ pools }) => pools)])

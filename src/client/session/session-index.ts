@@ -12,6 +12,7 @@ import { isId, isWorkerId, parseId, parseKind, partitionOf, rootIdOf, timeOf } f
 import { sessionNotFound } from '../../core/worker/refusal.ts'
 import type { InspectStore, SessionPlace } from '../../store/audit/inspect-store.ts'
 import type { ReadSession } from '../../store/record/session-record.ts'
+import { ofEach } from '../fleet/each-partition.ts'
 import type { SessionsQuery, WorkersQuery } from '../queries.ts'
 import { type WorkerReport, workerReport } from '../report.ts'
 import type { ListedSession, SessionsPage } from '../summaries.ts'
@@ -55,10 +56,10 @@ export class SessionIndex {
     return this.#list(query, lookMost)
   }
 
-  async #list({ limit = 50, before, ...wanted }: SessionsQuery, most: number): Promise<SessionsPage> {
+  async #list({ limit = 50, before, onAway, ...wanted }: SessionsQuery, most: number): Promise<SessionsPage> {
     if (wanted.kind !== undefined) parseKind(wanted.kind)
     const from = before === undefined ? undefined : await this.#placeOf(before)
-    const lists = await Promise.all(this.#stores.map((store) => listOf(store, limit, wanted, from, most)))
+    const lists = await ofEach(this.#stores, (store) => listOf(store, limit, wanted, from, most), onAway)
     // A session that is older than the place where one partition stopped may have others of that partition before it.
     const stops = lists.flatMap(({ stoppedAt }) => stoppedAt ?? [])
     const [stop] = stops.sort(byAge)
@@ -85,11 +86,11 @@ export class SessionIndex {
   }
 
   /** The workers of one session, or of the newest sessions. The root of each comes first. */
-  async workers({ sessionId, limit = 200 }: WorkersQuery): Promise<WorkerReport[]> {
+  async workers({ sessionId, limit = 200, onAway }: WorkersQuery): Promise<WorkerReport[]> {
     if (sessionId !== undefined) return this.#workersOf(sessionIdOf(sessionId), limit)
     // It asks for no more sessions than it needs, by the numbers of workers that they say they have.
     let expected = 0
-    const sessions = (await this.list({ limit })).filter(({ workers }) => {
+    const sessions = (await this.list({ limit, onAway })).filter(({ workers }) => {
       const isWanted = expected < limit
       expected += workers
       return isWanted

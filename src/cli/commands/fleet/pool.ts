@@ -5,6 +5,7 @@ import { addGroup } from '../../group.ts'
 import { listing } from '../../view/answer.ts'
 import { formatDuration } from '../../view/duration.ts'
 import type { Column } from '../../view/table.ts'
+import { AwayPartitions } from '../away-partitions.ts'
 import { addVerb } from '../verb.ts'
 
 export function addPoolCommands(program: Command): void {
@@ -22,11 +23,14 @@ export function addPoolCommands(program: Command): void {
 busy: turns that last. expected: nodes with a slot for each of these, with as many
 slots as the nodes of the pool have on average, or 50 where there is none.`,
     purpose: 'look',
-    answer: async (troupe, { namespace }) =>
-      listing(await troupe.pools.list(), {
+    answer: async (troupe, { namespace }) => {
+      const away = new AwayPartitions()
+      const list = listing(await troupe.pools.list({ onAway: away.note }), {
         columns,
         empty: `There are no pools in namespace ${namespace}: no node ever ran there.`,
-      }),
+      })
+      return { ...list, failure: away.failure }
+    },
   })
 }
 

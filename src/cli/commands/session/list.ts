@@ -9,6 +9,7 @@ import { withSessionIds } from '../../view/objects.ts'
 import { stateStyle } from '../../view/page.ts'
 import type { Column } from '../../view/table.ts'
 import { nameAndKind } from '../../view/worker-name.ts'
+import { AwayPartitions } from '../away-partitions.ts'
 import { addLimitOption, addVerb } from '../verb.ts'
 
 interface ListFlags {
@@ -42,10 +43,12 @@ list does not check all data of a session; troupe audit does.
 A list by kind or name looks at the newest 5 000 sessions, and says where to go on.`,
     purpose: 'look',
     answer: async (troupe, { flags: { state, kind, name, before, limit }, namespace }) => {
-      const { sessions, next } = await troupe.sessions.page({ limit, state, kind, name, before })
+      const away = new AwayPartitions()
+      const query = { limit, state, kind, name, before, onAway: away.note }
+      const { sessions, next } = await troupe.sessions.page(query)
       const isPart = state !== undefined || kind !== undefined || name !== undefined || before !== undefined
       const such = isPart ? 'such ' : ''
-      return listing(sessions, {
+      const list = listing(sessions, {
         columns: columnsOf(sessions, Date.now()),
         object: withSessionIds,
         empty:
@@ -56,6 +59,7 @@ A list by kind or name looks at the newest 5 000 sessions, and says where to go 
           moreNote(sessions, limit, 'newest') ??
           (next === null ? undefined : `Not all sessions were looked at; ${goOn(next)}`),
       })
+      return { ...list, failure: away.failure }
     },
   })
 }

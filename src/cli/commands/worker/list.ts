@@ -4,6 +4,7 @@ import type { WorkerReport } from '../../../client/report.ts'
 import { listing, moreNote } from '../../view/answer.ts'
 import { withWorkerIds } from '../../view/objects.ts'
 import { waitsColumn, workerColumns } from '../../view/worker-columns.ts'
+import { AwayPartitions } from '../away-partitions.ts'
 import { addLimitOption, addVerb, eitherId } from '../verb.ts'
 
 interface ListFlags {
@@ -23,13 +24,15 @@ export function addListCommand(group: Command): void {
     purpose: 'look',
     answer: async (troupe, { flags: { session, limit }, namespace }) => {
       const sessionId = session === undefined ? undefined : await eitherId(troupe, session, 'session')
-      const workers = await troupe.workers.list({ limit, sessionId })
-      return listing(workers, {
+      const away = new AwayPartitions()
+      const workers = await troupe.workers.list({ limit, sessionId, onAway: away.note })
+      const list = listing(workers, {
         columns: [...workerColumns(workers), ...waitsColumn<WorkerReport>(workers, (worker) => worker, Date.now())],
         object: withWorkerIds,
         empty: `There are no workers in namespace ${namespace}.`,
         more: moreNote(workers, limit, 'first'),
       })
+      return { ...list, failure: away.failure }
     },
   })
 }

@@ -1,0 +1,22 @@
+/** Duty: the partitions that a list lacks because their server is away. The command shows what the others have, says this, and fails. */
+import type { OnAway } from '../../client/fleet/each-partition.ts'
+import { TransientError } from '../../core/errors.ts'
+
+export class AwayPartitions {
+  readonly #partitions: number[] = []
+  #error: TransientError | undefined
+
+  readonly note: OnAway = (partition, error) => {
+    this.#partitions.push(partition)
+    this.#error ??= error
+  }
+
+  /** Undefined if none is away. */
+  get failure(): TransientError | undefined {
+    if (this.#error === undefined) return undefined
+    const { message } = this.#error
+    const some = this.#partitions.join(', ')
+    const which = this.#partitions.length === 1 ? `partition ${some}, which is` : `partitions ${some}, which are`
+    return new TransientError(`the list lacks what is in ${which} away: ${message}`, { code: 'store_unavailable' })
+  }
+}
