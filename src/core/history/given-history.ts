@@ -19,7 +19,10 @@ export function encodeGivenHistory(given: unknown): readonly string[] {
     throw new InputError(`history of sessions.create must be a list of messages, not ${preview(given)}.`)
   const most = policy.givenMessagesMax
   if (given.length > most)
-    throw new LimitError('message_too_big', `the history has ${given.length} messages; the limit is ${most}.`)
+    throw new LimitError(
+      'message_too_big',
+      `the history has ${given.length} messages; the limit is ${most}. Leave out the oldest.`,
+    )
   for (const [index, message] of given.entries()) checkMessage(message, index)
   const entries = pairedMessages(given as readonly ChatMessage[]).messages.map((message) =>
     encodeEntry({ ...message, v: entryVersion, run: 0, epoch: 0 }),
@@ -48,12 +51,12 @@ function checkSizes(entries: readonly string[]): void {
     if (bytes > policy.messageBytesMax)
       throw new LimitError(
         'message_too_big',
-        `message ${position} of the history has ${bytes} bytes of JSON; the limit is ${policy.messageBytesMax}.`,
+        `message ${position} of the history has ${bytes} bytes of JSON; the limit is ${policy.messageBytesMax}. Shorten it, or leave it out.`,
       )
   }
   if (all > policy.givenHistoryBytesMax)
     throw new LimitError(
       'message_too_big',
-      `the history has ${all} bytes of JSON; the limit is ${policy.givenHistoryBytesMax}.`,
+      `the history has ${all} bytes of JSON; the limit is ${policy.givenHistoryBytesMax}. Leave out the oldest messages.`,
     )
 }

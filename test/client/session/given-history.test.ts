@@ -117,13 +117,13 @@ describe('a session that begins with a history', () => {
       'a message that is too large',
       { history: [chat.user('x'.repeat(2 ** 20))], input: 1 },
       LimitError,
-      /message 0 of the history has/,
+      /message 0 of the history has .* Shorten it, or leave it out\.$/,
     ],
     [
       'too many messages',
       { history: Array.from({ length: 50_001 }, () => history[0]) as never, input: 1 },
       LimitError,
-      /50001 messages; the limit is 50000/,
+      /50001 messages; the limit is 50000\. Leave out the oldest\.$/,
     ],
   ]
   test.each(refused)('a session that begins with a history is refused with %s', async (_what, order, error, says) => {

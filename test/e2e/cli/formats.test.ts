@@ -65,6 +65,17 @@ describe('a conversation of another program', () => {
     expect(lines(back.stdout)).toEqual(lines(await readFile(join(project.folder, 'own.jsonl'), 'utf8')))
   })
 
+  it('a conversation that is refused because a message cannot be cut enough does not say that it was cut', async () => {
+    const call = (number: number) => ({ id: `c${number}`, type: 'function', function: { name: 'f', arguments: '{}' } })
+    const calls = Array.from({ length: 20_000 }, (_, number) => call(number))
+    await project.write('wide.json', JSON.stringify([{ role: 'assistant', content: null, tool_calls: calls }]))
+    const { code, stderr } = await project.ask(['session', 'import', 'wide.json', '--kind', 'clerk'])
+    expect([code, stderr.trim()]).toEqual([
+      1,
+      expect.stringMatching(/^troupe: message 0 of the history has .* leave it out\.$/),
+    ])
+  })
+
   it('a conversation of another program that cannot be read is refused with its place, before Redis is asked', async () => {
     await project.write('odd.json', JSON.stringify([{ role: 'user', content: 'hi' }, { role: 'tool' }, { role: 5 }]))
     const away = ['--kind', 'clerk', '--redis-url', 'redis://127.0.0.1:1']

@@ -43,11 +43,12 @@ async function importConversation(file: string, flags: ImportFlags): Promise<voi
   parseKind(flags.kind)
   const { readConversation } = await import('../../../../formats/formats.ts')
   const read = readConversation(await readConversationText(file, flags, process.stdin), flags)
-  for (const warning of read.warnings) tell(`troupe: ${safe(warning)}`)
   await withTroupe(flags, 'create', async (troupe) => {
     const { messages, format } = read
     const request = { ...sessionRequest(flags.kind, flags.send, flags), history: messages, keepOpen: true }
     const session = await troupe.sessions.create(request)
+    // A conversation that is refused was not cut either.
+    for (const warning of read.warnings) tell(`troupe: ${safe(warning)}`)
     const warning = session.warning ?? (await unhostedWarning('session', flags.kind, troupe))
     if (warning) tell(`troupe: ${safe(warning)}`)
     const { id: sessionId, rootId: workerId } = session
