@@ -21,6 +21,8 @@ const idCharsMax = 128
 const modelCharsMax = 320
 const noUsage = { inputTokens: 0, outputTokens: 0 }
 
+const modelAdvice = 'Correct the code of the model: it is to return what the type ModelReply says.'
+
 export interface ReplyRules {
   /** Id of the model that was asked. */
   readonly model: string
@@ -39,7 +41,8 @@ export interface AcceptedReply extends ModelReply {
 export function acceptReply(reply: ModelReply, rules: ReplyRules): AcceptedReply {
   const { model = rules.model, content, finishReason = 'other', ...given } = (reply ?? {}) as Partial<ModelReply>
   const usage = credibleUsage(given.usage ?? noUsage)
-  const problem = replyProblem({ model, content, finishReason, usage }) ?? sizeProblem(content, rules.bytesMax)
+  const misformed = replyProblem({ model, content, finishReason, usage })
+  const problem = misformed === null ? sizeProblem(content, rules.bytesMax) : `${misformed}. ${modelAdvice}`
   if (problem !== null || content === undefined)
     throw new TransientError(`model ${rules.model} gave a reply that cannot be used: ${problem}`, {
       code: 'model_garbled',
@@ -62,7 +65,9 @@ function sizeProblem(content: unknown, bytesMax: number): string | null {
   // A UTF-16 unit has at most three bytes in UTF-8, so most replies need not be measured.
   if (json.length * 3 <= bytesMax) return null
   const bytes = Buffer.byteLength(json)
-  return bytes <= bytesMax ? null : `it has ${bytes} bytes; a reply may have ${bytesMax}.`
+  return bytes <= bytesMax
+    ? null
+    : `it has ${bytes} bytes; a reply may have ${bytesMax}. Let it write less: set maxOutputTokens in the settings of the agent.`
 }
 
 function withOwnCallIds(

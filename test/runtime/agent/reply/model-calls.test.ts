@@ -142,7 +142,7 @@ test('a reply that is too large for an entry is asked for again', async () => {
     failure: {
       code: 'model_garbled',
       message: expect.stringMatching(
-        /^model test\/m gave a reply that cannot be used: it has 10486\d\d bytes; a reply may have 1048576\.$/,
+        /^model test\/m gave a reply that cannot be used: it has 10486\d\d bytes; a reply may have 1048576\. Let it write less: set maxOutputTokens in the settings of the agent\.$/,
       ),
     },
   })
