@@ -109,6 +109,8 @@ export interface WaitFacts {
   /** How many children have not reported yet; and how many of them wait to start. */
   readonly openChildren: number
   readonly waitingChildren: number
+  /** How many children its run has spawned. It waits for none of those that are detached. */
+  readonly spawned: number
   /** How many attempts have failed. */
   readonly attempts: number
   /** The gate at which it waits; null if it waits at none, or nothing is known of that. */
@@ -146,10 +148,11 @@ function askText(ask: AwaitedAsk | undefined): string {
 
 function messageText(
   wait: Exclude<Wait, { readonly kind: 'signal' }>,
-  { openChildren, waitingChildren, attempts, gate, callOf }: WaitFacts,
+  { openChildren, waitingChildren, spawned, attempts, gate, callOf }: WaitFacts,
 ): string {
   const unstarted =
     waitingChildren === 0 ? '' : `, ${waitingChildren} of them ${waitingChildren === 1 ? 'waits' : 'wait'} to start`
+  const of = spawned > openChildren ? ` of the ${spawned} that it spawned` : ''
   switch (wait.kind) {
     case 'any':
       return 'input'
@@ -161,7 +164,7 @@ function messageText(
       return gateText(gate)
     case 'results':
       if (openChildren === 0) return 'results of its children'
-      return `results of its children; ${openChildren} ${openChildren === 1 ? 'is' : 'are'} open${unstarted}`
+      return `results of its children; ${openChildren}${of} ${openChildren === 1 ? 'is' : 'are'} open${unstarted}`
     case 'result': {
       const call = callOf(wait.child)
       const which = call === null ? `worker ${wait.child}` : `its child number ${call} (${wait.child})`

@@ -55,10 +55,13 @@ describe('the report of an agent', () => {
   })
 
   test('the report of an agent tells that it waits for its children, and for how many', () => {
-    const waits = (pendingCalls: string) =>
-      workerReport(row({ status: 'parked', runState: 'ExecutingTools', wait: 'results:4', pendingCalls })).waitsFor
+    const waits = (pendingCalls: string, more: RecordFields = {}) =>
+      workerReport(row({ status: 'parked', runState: 'ExecutingTools', wait: 'results:4', pendingCalls, ...more }))
+        .waitsFor
     expect(waits('1-3')).toBe('results of its children; 3 are open')
     expect(waits('2')).toBe('results of its children; 1 is open')
+    expect(waits('1-3', { calls: '3' })).toBe('results of its children; 3 are open')
+    expect(waits('1-3', { calls: '7' })).toBe('results of its children; 3 of the 7 that it spawned are open')
     expect(waits('')).toBe('results of its children')
   })
 })

@@ -48,6 +48,7 @@ describe('a wait', () => {
     const facts = {
       openChildren: 2,
       waitingChildren: 0,
+      spawned: 2,
       attempts: 1,
       callOf: () => 7,
       timers: 0,
@@ -81,6 +82,7 @@ describe('a wait', () => {
     const none = {
       openChildren: 0,
       waitingChildren: 0,
+      spawned: 0,
       attempts: 0,
       callOf: () => null,
       timers: 0,
