@@ -1,6 +1,6 @@
-/** Lists over all partitions of a cluster while one of its servers is away. */
+/** What a client does in all partitions of a cluster while one of its servers stands still, or is away. */
 import { tmpdir } from 'node:os'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
 import { partitionOf } from '../../src/core/ids.ts'
 import { tagOf } from '../../src/store/keys.ts'
@@ -8,21 +8,47 @@ import { RunningCommand } from '../cli/command-line.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { RedisCluster } from '../support/redis/redis-cluster.ts'
 import type { RedisServer } from '../support/redis/redis-server.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const partitions = 6
 
-test('while a server is away, lists show what the other partitions have, for those who take that', {
-  timeout: 60_000,
-}, async () => {
+let cluster: RedisCluster
+beforeAll(async () => {
   const settings = ['cluster-require-full-coverage no']
-  await using cluster = await RedisCluster.start({ primaries: 3, replicas: 0, settings })
+  cluster = await RedisCluster.start({ primaries: 3, replicas: 0, settings })
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+/** A namespace, and a server that does not have its first partition: without that nobody knows of the others. */
+async function placed() {
   const namespace = newNamespace()
   const homes = await Promise.all(
     Array.from({ length: partitions }, (_, partition) => cluster.primaryOf(tagOf(namespace, partition))),
   )
-  // Without the first partition nobody knows of the others.
-  const gone = homes.find((home) => home !== homes[0]) as RedisServer
-  const away = homes.flatMap((home, partition) => (home === gone ? [partition] : []))
+  const victim = homes.find((home) => home !== homes[0]) as RedisServer
+  const away = homes.flatMap((home, partition) => (home === victim ? [partition] : []))
+  return { namespace, victim, away }
+}
+
+test('while a server stands still, sessions without a key are created at the others (KEY-HOME-2)', {
+  timeout: 60_000,
+}, async () => {
+  const { namespace, victim, away } = await placed()
+  await using client = await connectInternal({ redisUrl: cluster.url, namespace, partitions })
+  victim.freeze()
+  const created = await Promise.all(
+    Array.from({ length: 20 }, () => client.sessions.create({ kind: 'nobody', input: null })),
+  )
+  victim.thaw()
+  await waitUntil('the cluster is whole', () => cluster.isWhole())
+  expect(created.map(({ id }) => away.includes(partitionOf(id)))).toEqual(Array.from(created, () => false))
+  expect(await client.sessions.list()).toHaveLength(20)
+})
+
+test('while a server is away, lists show what the other partitions have, for those who take that', {
+  timeout: 60_000,
+}, async () => {
+  const { namespace, victim: gone, away } = await placed()
   await using client = await connectInternal({ redisUrl: cluster.url, namespace, partitions, deadlineMs: 20_000 })
   const created = await Promise.all(
     Array.from({ length: 30 }, () => client.sessions.create({ kind: 'nobody', input: null })),
@@ -34,7 +60,7 @@ test('while a server is away, lists show what the other partitions have, for tho
   const env = { TROUPE_REDIS_URL: cluster.url, TROUPE_NAMESPACE: namespace }
   const command = new RunningCommand(['session', 'list', '--limit', '50', '--json'], { cwd: tmpdir(), env })
   const { sessions, workers, pools } = looking
-  const failed = expect(sessions.list()).rejects.toMatchObject({ retryable: true })
+  const failed = sessions.list().catch((error: unknown) => error)
   await Promise.all(
     [sessions.list, sessions.page, workers.list, pools.list].map(async (list) => {
       const told: number[] = []
@@ -42,10 +68,11 @@ test('while a server is away, lists show what the other partitions have, for tho
       expect(told).toEqual(away)
     }),
   )
-  await failed
+  expect(await failed).toMatchObject({ retryable: true })
   const listed = await command.ended
-  const shown = listed.objects.map(({ sessionId, code }) => sessionId ?? code)
-  expect(shown.toSorted()).toEqual([...here, 'store_unavailable'].toSorted())
+  const [last, ...shown] = listed.objects.toReversed()
+  expect(last).toMatchObject({ type: 'error', code: 'store_unavailable' })
+  expect(new Set(shown.map(({ sessionId }) => sessionId))).toEqual(new Set(here))
   const lacks = `the list lacks what is in ${away.length === 1 ? 'partition' : 'partitions'} ${away.join(', ')}, which`
   expect(listed).toMatchObject({ code: 69, stderr: expect.stringContaining(lacks) })
 })

@@ -236,7 +236,6 @@ export class Submission {
     const key = request.idempotencyKey
     const partitions = this.#stores.length
     const keyDigest = key === undefined ? null : digestKey(key, 'session', this.#context.keyOwner)
-    const store = await this.#keyHomes.storeOf(key, keyDigest)
     const configuration = encodeConfiguration(configured ?? {})
     const given = request.history?.length ? encodeGivenHistory(request.history) : []
     const last = request.history?.at(-1)?.at ?? 0
@@ -248,9 +247,9 @@ export class Submission {
     if (definition !== undefined && inputJson !== null) checkInput(definition, kind, inputJson)
     const mail = inputJson === null ? null : encodeInput(null, inputJson)
     const mode = request.keepOpen ? 'conversation' : 'job'
-    // Ids are made in the order of the requests, whichever pool is known first.
-    const sessionId = newId(store.partition, mode === 'job' ? this.#context.creator : undefined)
-    const pool = await store.poolOf(kind)
+    const creator = mode === 'job' ? this.#context.creator : undefined
+    const home = await this.#keyHomes.homeOf({ key, keyDigest, kind, idIn: (partition) => newId(partition, creator) })
+    const { store, sessionId, pool } = home
     const event = encodeEvents([
       [
         'session.created',
