@@ -1,7 +1,7 @@
 /** Does each sweep do all there is to do? The store and its Redis are real, the node around it is not. */
 import { describe, expect, test, vi } from 'vitest'
 import { TransientError } from '../../../src/core/errors.ts'
-import type { GuestsAnswered } from '../../../src/core/ports/wake.ts'
+import type { GuestsAnswered, Wakeup } from '../../../src/core/ports/wake.ts'
 import type { SweeperHost } from '../../../src/runtime/upkeep/sweeper.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import type { GuestStore } from '../../../src/store/turn/guest-store.ts'
@@ -69,12 +69,13 @@ test('a sweep hands out the wake-ups of timers while the server of another parti
     poolLoads,
     wake: (wakeups) => void woken.push(...wakeups.map(({ pool }) => pool)),
     wakeIn: (partition) => void woken.push(partition),
+    openGates: () => void woken.push('opens gates'),
   })
   await sweeper.runOnce()
   expect(woken).toEqual(['default'])
-  resolve({ woken: [{ partition: other.partition, wakeups: [] }], opensGate: false })
+  resolve({ woken: [{ partition: other.partition, wakeups: [] }], opensGate: true })
   await sweeper.stop()
-  expect(woken).toEqual(['default', other.partition])
+  expect(woken).toEqual(['default', other.partition, 'opens gates'])
 })
 
 describe('one sweep', () => {
@@ -128,8 +129,13 @@ describe('one sweep', () => {
     }
     const answered: unknown[] = []
     await place.redis.hdel(place.keys.meta, 'sweptAt')
-    await sweeperOf(node.upkeep, place, { poolLoads, answer: (wakeup) => answered.push(wakeup.pool) }).runOnce()
-    expect(await place.redis.zcard(place.keys.leases)).toBe(0)
+    let lost = 0
+    const noteHealed = (leases: number) => {
+      lost += leases
+    }
+    const answer = (wakeup: Wakeup) => void answered.push(wakeup.pool)
+    await sweeperOf(node.upkeep, place, { poolLoads, answer, noteHealed }).runOnce()
+    expect([await place.redis.zcard(place.keys.leases), lost]).toEqual([0, 4])
     expect(new Set(answered)).toEqual(new Set(['default']))
   })
 
