@@ -1,9 +1,13 @@
 /** The queue of requests that tell of what happened, as programs see it: what is sent by hand, and a queue that somebody paused. */
 import { Queue } from 'bullmq'
 import { expect, test } from 'vitest'
+import { Deliveries } from '../../src/notify/deliveries.ts'
 import { DeliveryQueue, queueName } from '../../src/notify/delivery-queue.ts'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
+import { endRedis, openRedis } from '../../src/store/redis/redis.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { Receiver } from './support/receiver.ts'
 
 /** One delivery that waits for its next attempt. */
 async function retrying(troupe: TestTroupe) {
@@ -21,6 +25,23 @@ test('a delivery is sent once more by a call that is sent again because its answ
   for (const _ of ['first', 'again']) await deliveries.redeliver(id, 'retrying')
   expect(await deliveries.get(id)).toMatchObject({ state: 'waiting' })
   await Promise.all([queue.close(), deliveries.close()])
+})
+
+test('a node that has no secret sends nothing, and leaves the request to others', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { redis, namespace } = troupe
+  const { queuePrefix: prefix } = partitionKeys(tagOf(namespace, 0))
+  await using receiver = new Receiver()
+  const url = await receiver.listen()
+  const options = { secrets: [], allowPrivateAddresses: true, retryMs: 1, endpointOf: async () => null }
+  const connection = openRedis(troupe.redisUrl)
+  const deliveries = new Deliveries(connection, prefix, options, { warn() {} })
+  await deliveries.add({ url }, 'one', { type: 'session.completed', body: '{}' })
+  const queue = new DeliveryQueue(redis, prefix)
+  await waitUntil('it waits', async () => (await queue.get('one'))?.state === 'retrying')
+  expect(receiver.received).toEqual([])
+  await Promise.all([deliveries.stop(), queue.close()])
+  endRedis(connection)
 })
 
 test('health says that the queue of deliveries is paused, and how many requests wait', async () => {

@@ -1,9 +1,10 @@
 /** `notify`: the result of a session goes into a queue of BullMQ or to an address, once, whoever ends the session. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { withoutKnownSecrets } from '../../src/core/secret/known-secrets.ts'
 import { notifyProblem } from '../../src/core/worker/notify.ts'
@@ -258,6 +259,38 @@ test('queues that do not fit beside the others are closed when nothing is being 
   for (const { queue, prefix } of wanted) expect(await troupe.redis.exists(`${prefix}:${queue}:job`)).toBe(1)
   await queues.stop()
   expect(released.toSorted()).toEqual(prefixes)
+})
+
+test('a connection stays as long as one of the queues that use it is open (RESULT-QUEUE-2)', async () => {
+  await using troupe = await TestTroupe.connect()
+  const released: string[] = []
+  const lend = (prefix: string) => {
+    const redis = openRedis(troupe.redisUrl)
+    const release = () => {
+      released.push(prefix)
+      endRedis(redis)
+    }
+    return { redis, release }
+  }
+  const closes = vi.spyOn(Queue.prototype, 'close')
+  const queues = new ResultQueues(lend, true, 3)
+  const [a, b] = ['a', 'b'].map((name) => `{${troupe.namespace}-${name}}`) as [string, string]
+  const add = (queue: string, prefix: string) =>
+    queues.add({ queue, prefix }, 'job', { type: 'session.completed' } as SessionNotice)
+  for (const [queue, prefix] of [
+    ['one', a],
+    ['two', a],
+    ['one', b],
+    ['two', b],
+  ] as const)
+    await add(queue, prefix)
+  await Promise.all(closes.mock.results.map(({ value }) => value as Promise<void>))
+  await setImmediate()
+  expect([closes.mock.calls.length, released]).toEqual([1, []])
+  await add('three', b)
+  await waitUntil('it is released', () => released.length > 0)
+  await queues.stop()
+  expect(released).toEqual([a, b])
 })
 
 test('a signature is that of the Standard Webhooks', () => {
