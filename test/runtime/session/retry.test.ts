@@ -5,6 +5,7 @@ import type { Session } from '../../../src/client/session/session.ts'
 import { defineWorker, type Self } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
+import { chat } from '../../../src/core/history/chat/message-factories.ts'
 import type { UnknownDecision } from '../../../src/core/history/run/unknown-decision.ts'
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
@@ -49,6 +50,35 @@ test('a failed run goes on after its agent was configured, with what was set', a
     value: { text: 'done' },
   })
   expect(other.requests[0]?.messages).toEqual(model.requests[1]?.messages)
+  await expectSound(troupe)
+})
+
+test('a failed run goes on after its last summary was taken back, and not after a message was pushed', async () => {
+  let isDown = false
+  const model = recordedModel('test/m', () => (isDown ? refusal : say('reply')))
+  await using troupe = await TestTroupe.start({
+    workers: { agent: defineWorker({ instructions: 'x', model, retries: 0 }) },
+  })
+  const session = await troupe.create('agent', 'text 1', { keepOpen: true })
+  const ended = async (run: number) => (await session.result({ run, signal: AbortSignal.timeout(20_000) })).status
+  for (const run of [2, 3]) {
+    await ended(run - 1)
+    await session.root.send(`text ${run}`)
+  }
+  await ended(3)
+  expect(await session.root.compact({ keepLast: 1 })).toMatchObject({ compacted: true })
+  for (const run of [4, 5]) {
+    isDown = true
+    await session.root.send(`text ${run}`)
+    expect(await ended(run)).toBe('failed')
+    isDown = false
+    if (run === 5) break
+    await session.root.expand()
+    expect(await session.retry()).toEqual({ run, step: 'model call 1' })
+    expect(await ended(run)).toBe('completed')
+  }
+  await session.root.push(chat.user('pushed'))
+  await expect(session.retry()).rejects.toThrow('its history was changed from outside since')
   await expectSound(troupe)
 })
 

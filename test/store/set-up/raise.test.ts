@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { connectInternal, type Troupe } from '../../../src/client/client.ts'
 import { inEach } from '../../../src/client/person/pause.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { TransientError } from '../../../src/core/errors.ts'
 import { partitionOf, partitionOfKey } from '../../../src/core/ids.ts'
 import { endpointKeys, partitionKeys, tagOf } from '../../../src/store/keys.ts'
 import { Connections } from '../../../src/store/redis/connections.ts'
@@ -161,6 +162,15 @@ test('a pause of all reaches partitions that come while it is made', async () =>
   expect(reached).toEqual([0, 1, 2, 3])
 })
 
+test('a pause that a partition does not take says that others have taken it, if there are others', async () => {
+  const away = async (partition: number) => {
+    if (partition === 0) throw new TransientError('It is away.')
+  }
+  const pausing = (partitions: readonly number[]) => inEach(partitions, async () => {}, away)
+  await expect(pausing([0])).rejects.toThrow(/^It is away\.$/)
+  await expect(pausing([0, 1])).rejects.toThrow('It is away. In partitions that answer it was done: do it once more')
+})
+
 test('a pause that ended after a raise had stopped half way holds no new partition', async () => {
   await using troupe = await TestTroupe.connect()
   const { redis, namespace, client } = troupe
@@ -168,6 +178,19 @@ test('a pause that ended after a raise had stopped half way holds no new partiti
   await redis.hset(meta, 'paused', '{}')
   await client.partitions.raise(2)
   expect(await redis.hget(meta, 'paused')).toBeNull()
+})
+
+test('a client that knew of earlier partitions finds what a key began after each raise (RAISE-2)', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { client } = troupe
+  const idempotencyKey = Array.from({ length: 999 }, (_, number) => `key ${number}`).find(
+    (key) => partitionOfKey(key, 2) === 1 && partitionOfKey(key, 8) === 5,
+  )
+  const begin = () => client.sessions.create({ kind: 'nobody', input: null, idempotencyKey })
+  await client.partitions.raise(2)
+  const { id } = await begin()
+  await client.partitions.raise(8)
+  expect([partitionOf(id), (await begin()).id]).toEqual([1, id])
 })
 
 test('the number of partitions never falls, and has a bound', async () => {

@@ -242,6 +242,30 @@ test('an order that ends while a client checks whether its worker has ended is r
   expect(await compact(worker, {})).toMatchObject({ compacted: false, reason: expect.stringContaining('cancelled') })
 })
 
+test('an order that waits for long, or is received while a client looks what became of it, is not taken for refused (CLIENT-ORDERS-1)', async () => {
+  const talk = await conversation({ turns: 1 })
+  await using _ = talk.troupe
+  /** The history says only this when the client has asked the store what became of the order, and how the order ended long after that. */
+  const outcomeAt = (position: number, meanwhile: object[]) => {
+    const store = new InspectStore(talk.troupe.redis, partitionKeys(talk.troupe.tag), 0)
+    const session = store.session.bind(store)
+    let askedAt = Number.POSITIVE_INFINITY
+    vi.spyOn(store, 'session').mockImplementation((id) => {
+      askedAt = Math.min(askedAt, performance.now())
+      return session(id)
+    })
+    const end = { type: 'compacted', order: `inbox-${position}`, messages: 7 }
+    const now = () =>
+      performance.now() > askedAt + 500 ? [end] : askedAt < Number.POSITIVE_INFINITY ? meanwhile.splice(0) : []
+    const history = async () => now().map((entry) => ({ position: 9, entry }))
+    const submission = { order: async () => ({ position, again: false }) }
+    return compact({ id: talk.root.id, store, submission, history } as unknown as Parameters<typeof compact>[0], {})
+  }
+  const outcomes = [outcomeAt(99, []), outcomeAt(0, [{ type: 'ordered', message: 'inbox-0' }])]
+  const compacted = { compacted: true, messages: 7 }
+  expect(await Promise.all(outcomes)).toMatchObject([compacted, compacted])
+})
+
 describe('a run on what is there', () => {
   test('a run without a new input answers a message that was pushed', async () => {
     const talk = await conversation({ turns: 1 })
