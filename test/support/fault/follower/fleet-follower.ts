@@ -62,7 +62,7 @@ export class FleetFollower {
 }
 
 /** What was trimmed by now stands before `all`, and what happened since the stream was read behind it. */
-function judgeOrder(partition: number, all: readonly string[], came: readonly string[]): void {
+export function judgeOrder(partition: number, all: readonly string[], came: readonly string[]): void {
   const seen = came.slice(Math.max(0, came.indexOf(all[0] ?? '')))
   const wrong = all.findIndex((id, index) => id !== seen[index])
   const place = `event ${wrong} of ${all.length} in partition ${partition}`

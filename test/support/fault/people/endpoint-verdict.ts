@@ -1,4 +1,4 @@
-/** What holds for endpoints at rest: each was told of all that it listens for, as the same message, signed; and of nothing while it was off. */
+/** What holds for endpoints at rest: each was told of all that it listens for and of nothing else, as the same message, signed; and of nothing while it was off. */
 import type { Session } from '../../../../src/client/session/session.ts'
 import { waitUntil } from '../../wait-until.ts'
 import type { Harness } from '../harness.ts'
@@ -13,7 +13,7 @@ const toldMsMax = 90_000
 
 interface Notice {
   readonly type: string
-  readonly data: { readonly sessionId?: string; readonly letterId?: string }
+  readonly data: { readonly sessionId?: string; readonly letterId?: string; readonly kind?: string }
 }
 
 /** What an endpoint may be told of. */
@@ -87,8 +87,14 @@ function untold(endpoint: KnownEndpoint, happened: readonly Happened[], requests
     .map(({ what, at }) => `endpoint ${id}, told since ${toldSince}, was not told at ${at} that ${what}`)
 }
 
-function requestFaults(endpoint: KnownEndpoint, all: readonly Request[], dry: ReadonlySet<string>): string[] {
-  const { id, path, types, secrets, quiet } = endpoint
+/** What an endpoint gets that asks for ids alone. */
+const idsOnly: ReadonlySet<string> = new Set(
+  'webhookId sessionId workerId askId letterId path name kind run ask'.split(' '),
+)
+
+/** `dry`: the sessions that are dry runs. */
+export function requestFaults(endpoint: KnownEndpoint, all: readonly Request[], dry: ReadonlySet<string>): string[] {
+  const { id, path, types, kinds, include, secrets, quiet } = endpoint
   const faults: string[] = []
   const requests = all.filter((one) => one.path === path)
   for (const request of requests) {
@@ -96,6 +102,9 @@ function requestFaults(endpoint: KnownEndpoint, all: readonly Request[], dry: Re
     const say = (what: string) => faults.push(`endpoint ${id} was told of ${type} of session ${data.sessionId} ${what}`)
     if (!secrets.some((secret) => isSigned(request, secret))) say('without a valid signature')
     if (type !== 'webhook.test' && !types.some((one) => one === type)) say('and did not ask for it')
+    if (data.kind !== undefined && !(kinds?.includes(data.kind) ?? true)) say(`and did not ask for kind ${data.kind}`)
+    const more = include === 'ids' ? Object.keys(data).filter((name) => !idsOnly.has(name)) : []
+    if (more.length > 0) say(`and did not ask for ${more.join(', ')}`)
     if (dry.has(data.sessionId ?? '')) say('which is a dry run')
     if (quiet.some(({ from, to }) => from < request.at && request.at < to)) say('while it was off')
   }

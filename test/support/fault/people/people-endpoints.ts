@@ -19,6 +19,7 @@ export interface KnownEndpoint {
   readonly path: string
   readonly types: Webhook['types']
   readonly kinds: Webhook['kinds']
+  readonly include: Webhook['include']
   /** All that it had. */
   readonly secrets: string[]
   /** Since when it is surely told; null if it may not be. */
@@ -44,10 +45,11 @@ export class PeopleEndpoints {
     const path = `/${++this.#added}`
     const types = people.one<readonly NoticeType[]>([always, always, [...always, ...more], more, [people.one(always)]])
     const kinds = people.chance(0.3) ? ['clerk', 'chain', 'desk'] : undefined
-    const asked = { url: this.receiver.urlOf(path), types, kinds, include: people.one(['ids', 'result'] as const) }
+    const include = people.one(['ids', 'result'] as const)
+    const asked = { url: this.receiver.urlOf(path), types, kinds, include }
     const { id, secret } = await people.client.webhooks.add({ ...asked, idempotencyKey: `endpoint ${path}` })
-    const known = { id, path, types, kinds: kinds ?? null, secrets: [secret], toldSince: Date.now(), quiet: [] }
-    this.all.push({ ...known, isRemoved: false, isChanging: false })
+    const known = { id, path, types, kinds: kinds ?? null, include, secrets: [secret] }
+    this.all.push({ ...known, toldSince: Date.now(), quiet: [], isRemoved: false, isChanging: false })
   }
 
   #current(): KnownEndpoint[] {

@@ -1,0 +1,83 @@
+/** The storm of people (F52) says that all went well only if its verdicts can fail. Each of them gets here what it must not let pass. */
+import { createHmac } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { Session } from '../../src/client/session/session.ts'
+import { judgeOrder } from '../support/fault/follower/fleet-follower.ts'
+import { Follower } from '../support/fault/follower/follower.ts'
+import type { Request } from '../support/fault/people/endpoint-receiver.ts'
+import { requestFaults } from '../support/fault/people/endpoint-verdict.ts'
+import type { KnownEndpoint } from '../support/fault/people/people-endpoints.ts'
+
+describe('an endpoint', () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+  const asked = { types: ['session.completed'], kinds: ['echo'], include: 'ids', secrets: [secret] } as const
+  const endpoint = { ...asked, id: 'e', path: '/1', quiet: [{ from: 50, to: 60 }] } as unknown as KnownEndpoint
+  const notice = { type: 'session.completed', data: { sessionId: 's', kind: 'echo', path: '/v1/sessions/s' } }
+  const withData = (data: object) => ({ ...notice, data: { ...notice.data, ...data } })
+
+  function request(told: object = notice, key = secret, at = 1): Request {
+    const body = JSON.stringify(told)
+    const signed = createHmac('sha256', Buffer.from(key.slice(6), 'base64')).update(`msg.1.${body}`)
+    const signature = `v1,${signed.digest('base64')}`
+    const headers = { 'webhook-id': 'msg', 'webhook-timestamp': '1', 'webhook-signature': signature }
+    return { at, path: '/1', headers, body, isAccepted: true }
+  }
+
+  test('an endpoint that gets what it asked for, once or again, has no fault', () => {
+    const ofAnother = { ...request({ type: 'ask.opened', data: {} }), path: '/2' }
+    const byHand = request({ type: 'webhook.test', data: { webhookId: 'e', path: '/v1/webhooks/e' } })
+    expect(requestFaults(endpoint, [request(), request(), ofAnother], new Set(['dry']))).toEqual([])
+    expect(requestFaults(endpoint, [byHand], new Set())).toEqual([])
+  })
+
+  test.each<[string, Request[], RegExp]>([
+    ['of a type that it did not ask for', [request({ ...notice, type: 'ask.opened' })], /and did not ask for it$/],
+    ['of a kind that it did not ask for', [request(withData({ kind: 'other' }))], /did not ask for kind other$/],
+    ['with a value that it did not ask for', [request(withData({ value: 1 }))], /did not ask for value$/],
+    ['of a dry run', [request(withData({ sessionId: 'dry' }))], /which is a dry run$/],
+    ['that is not signed with its secret', [request(notice, 'whsec_b3RoZXI=')], /without a valid signature$/],
+    ['while it was off', [request(notice, secret, 55)], /while it was off$/],
+    ['as one message with two texts', [request(), request(withData({ run: 2 }))], /message msg with two texts$/],
+  ])('an endpoint that gets something %s has a fault', (_, requests, fault) => {
+    expect(requestFaults(endpoint, requests, new Set(['dry']))).toEqual([expect.stringMatching(fault)])
+  })
+})
+
+const stored = ['1-0', '2-0', '3-0']
+const wrongOrders: [string, string[]][] = [
+  ['an event twice', ['1-0', '2-0', '2-0', '3-0']],
+  ['the last event twice', ['1-0', '2-0', '3-0', '3-0']],
+  ['not the event in the middle', ['1-0', '3-0']],
+  ['events in another order', ['2-0', '1-0', '3-0']],
+]
+
+describe('a follower of a session', () => {
+  /** What it gets as it follows; afterwards it reads what is stored. */
+  async function judge(came: readonly string[]): Promise<void> {
+    async function* events({ after, follow }: { readonly after: string; readonly follow?: false }) {
+      for (const id of follow === false ? stored.filter((one) => one > after) : came) yield { id }
+    }
+    await new Follower({ id: 's', events } as unknown as Session, () => 1).judge()
+  }
+
+  test('a follower that got each event once, or not yet all of them, is right', async () => {
+    for (const count of [0, 2, 3]) await expect(judge(stored.slice(0, count))).resolves.toBeUndefined()
+  })
+
+  test.each(wrongOrders)('a follower that gets %s is wrong', async (_, came) => {
+    await expect(judge(came)).rejects.toThrow(/event \d of 3 is|more events of session s came/)
+  })
+})
+
+describe('a follower of all sessions', () => {
+  test('a follower of all sessions that got each event once is right, also of events that are trimmed by now', () => {
+    expect(() => judgeOrder(0, stored, ['0-0', ...stored, '4-0'])).not.toThrow()
+  })
+
+  test.each([...wrongOrders, ['an event twice that is trimmed by now', ['0-0', '0-0', ...stored]] as const])(
+    'a follower of all sessions that gets %s is wrong',
+    (_, came) => {
+      expect(() => judgeOrder(0, stored, came)).toThrow(/in place of|twice/)
+    },
+  )
+})
