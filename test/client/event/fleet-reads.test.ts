@@ -58,6 +58,28 @@ test('a follower that begins while another asks where to begin gets every event 
   await second
 })
 
+test('a follower that reads what is stored misses nothing that is read for all of them meanwhile (FLEET-1)', async () => {
+  const [from] = [await add('first'), await add('second')]
+  const mayAnswer = Promise.withResolvers<void>()
+  const read = redis.xrange.bind(redis)
+  redis.xrange = (async (...args: Parameters<typeof read>) => {
+    const page = await read(...args)
+    if (args[1] === from) await mayAnswer.promise
+    return page
+  }) as typeof redis.xrange
+  const newest = next(fleet.follow({}))
+  const follower = fleet.follow({ after: from })
+  const got = next(follower)
+  await waitUntil('it reads', () => readFrom.includes(from))
+  await add('meanwhile')
+  expect(await newest).toBe('meanwhile')
+  mayAnswer.resolve()
+  expect(await got).toBe('second')
+  const then = next(follower)
+  await add('later')
+  expect(await then).toBe('meanwhile')
+})
+
 test('a slow follower reads the stream itself when too many bytes wait for it, and gets every event once (FLEET-3)', async () => {
   const follower = fleet.follow({})
   const first = next(follower)

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
+import { askKey } from '../../../src/store/keys.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -75,6 +76,19 @@ test('trust in a tool approves its other open calls, and later ones run without 
   expect(paid.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3])
 })
 
+test('trust in a tool approves no open call of it about which somebody is asked each time', async () => {
+  const { troupe, session, approvals, open } = await begin()
+  await using _ = troupe
+  const [first, second] = (await open(3)).filter(({ tool }) => tool === 'pay')
+  await session.pause()
+  // As after a person has changed its arguments.
+  const key = askKey(troupe.tag, second?.id ?? '')
+  const body = JSON.parse((await troupe.redis.hget(key, 'body')) ?? '')
+  await troupe.redis.hset(key, 'body', JSON.stringify({ ...body, details: { ...body.details, eachTime: true } }))
+  const decided = await approvals.decide(first?.id ?? '', { decision: 'approve', trust: 'tool' })
+  expect([decided.alsoApproved, (await approvals.get(second?.id ?? '')).state]).toEqual([[], 'open'])
+})
+
 test('a decision that is sent again does not trust a tool once more, whose trust was taken back since', async () => {
   const { troupe, session, approvals, open } = await begin()
   await using _ = troupe
@@ -83,8 +97,13 @@ test('a decision that is sent again does not trust a tool once more, whose trust
   const decide = () => approvals.decide(first?.id ?? '', { decision: 'approve', trust: 'tool', idempotencyKey: 'one' })
   await decide()
   await session.setApproval('manual')
+  await session.resume()
+  const [wipe] = await open(1)
+  await approvals.decide(wipe?.id ?? '', { decision: 'approve' })
+  const [later] = await open(1)
   expect(await decide()).toMatchObject({ again: true, alsoApproved: [] })
   expect((await session.summary()).approval.trusted).toEqual([])
+  expect(await approvals.get(later?.id ?? '')).toMatchObject({ tool: 'pay', state: 'open' })
 })
 
 test('the call runs with the arguments of the decision, which must fit the tool', async () => {

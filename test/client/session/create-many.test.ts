@@ -4,6 +4,8 @@ import { connectInternal } from '../../../src/client/client.ts'
 import type { CreateSession } from '../../../src/client/submission/submission.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { InputError } from '../../../src/core/errors.ts'
+import { chat } from '../../../src/core/history/chat/message-factories.ts'
+import { sessionKeys } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
@@ -49,6 +51,27 @@ test('a key gives the same session again, within one call and in the next', asyn
     'its idempotency key was used before, for something else',
     'its idempotency key was used before',
   ])
+})
+
+test('an order with a long history or with large media stops no other, and takes all of it along', async () => {
+  await using troupe = await TestTroupe.connect()
+  const history = Array.from({ length: 300 }, (_, number) => chat.user(`text ${number}`, { id: `m${number}`, at: 1 }))
+  const media = Array.from({ length: 2 }, (_, number) => ({
+    type: 'file',
+    mediaType: 'text/plain',
+    data: Buffer.alloc(600_000, number + 65),
+  }))
+  const results = await troupe.client.sessions.createMany([
+    { kind: 'later', input: 'go', history },
+    { kind: 'later', input: 'short' },
+    { kind: 'later', input: media },
+  ])
+  const sessions = results.map((result) => (result.status === 'fulfilled' ? result.value : null))
+  const lengths = sessions.map(async (session) => (await session?.root.report())?.historyLength)
+  expect(await Promise.all(lengths)).toEqual([300, 0, 0])
+  expect((await troupe.client.audit()).findings).toEqual([])
+  const blobs = sessionKeys(troupe.tag, sessions[2]?.id ?? '').blobs
+  expect(Object.keys(await troupe.redis.hgetall(blobs))).toHaveLength(3)
 })
 
 test('an empty list creates nothing, and a value that is not a list is refused', async () => {
