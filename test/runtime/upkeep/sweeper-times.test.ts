@@ -261,6 +261,17 @@ test('a short look learns of a pause, of kinds and of the next timer, and change
   await sweeper.stop()
 })
 
+test('a node that drains makes no short looks, so that all see how many turns it has left (SWEEP-5)', async () => {
+  await using place = await Place.open({ policy: { sweepEveryMs: 60_000 } })
+  const { upkeep } = place.node()
+  await upkeep.announce(1, [])
+  const rests = vi.spyOn(upkeep, 'rest')
+  let left: number | null = null
+  const sweeper = sweeperOf(upkeep, place, { poolLoads, turnsLeft: () => left })
+  for (left of [null, null, 2, 0]) await sweeper.runOnce()
+  expect(rests).toHaveBeenCalledTimes(1)
+})
+
 test('a sweep and a short look plan the next one for the time at which a timer becomes due', async () => {
   await using place = await Place.open({ policy: { sweepEveryMs: 20 } })
   const { upkeep } = place.node()

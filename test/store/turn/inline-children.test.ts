@@ -1,5 +1,6 @@
 /** Children that are given to the slot whose turn spawned them, with the commit of that turn. */
 import { describe, expect, test } from 'vitest'
+import { defaultName } from '../../../src/core/definition/worker-name.ts'
 import type { Assignment, SpawnOrder } from '../../../src/core/ports/ports.ts'
 import { childAssignment } from '../../../src/core/worker/child-assignment.ts'
 import { running } from '../support/calls/call-scenes.ts'
@@ -28,6 +29,38 @@ async function parked(
 async function lineOf(place: Place): Promise<string[]> {
   return place.redis.zrange(place.keys.run('default'), '0', '-1')
 }
+
+test('siblings of which some are taken, some have permissions, and one call is missing are each what was asked for', async () => {
+  await using place = await Place.open()
+  const { node, turn } = await running(place)
+  const permissions = 'tools a b\nkinds echo'
+  const asked = [
+    { call: 1, takes: true },
+    { call: 2, takes: false },
+    { call: 4, takes: false },
+    { call: 5, takes: true },
+    { call: 6, takes: true, permissions },
+    { call: 7, takes: true, permissions },
+  ]
+  const spawns = asked.map(({ call, permissions: own }) =>
+    place.child(turn.worker, call, `c${call}`, { name: defaultName('echo', call), ...(own && { permissions: own }) }),
+  )
+  const offer = { slot: '0+', nonce: place.nonce(), takes: asked.map(({ takes }) => takes) }
+  const pendingCalls = asked.map(({ call }) => call)
+  const end = { wait: 'results:6', next: 'stay' } as const
+  await node.turns.commit(turn.request({ inputsConsumed: 1, spawns, offer, pendingCalls, end }))
+  const records = await Promise.all(spawns.map(({ id }) => place.record(id)))
+  const named = records[4]?.permissions
+  expect(named).toBeTruthy()
+  expect(records).toMatchObject(
+    asked.map(({ call, takes, permissions: own }) => ({
+      call: String(call),
+      status: takes ? 'running' : 'queued',
+      ...(own && { permissions: named }),
+    })),
+  )
+  expect(records.map((record) => record.permissions !== undefined)).toEqual([false, false, false, false, true, true])
+})
 
 describe('a child that was offered a slot', () => {
   test('a child that was offered a slot runs from the start: it has a lease and a claim of that slot, and never stands in the run queue', async () => {
