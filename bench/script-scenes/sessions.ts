@@ -96,6 +96,21 @@ export const sessionScenes: Readonly<Record<string, Scene>> = {
       await troupe.sessions.prune({ olderThanMs: 0 })
     },
   },
+  permissions: {
+    figure: 'an audit of a session that keeps 5 000 permissions of 2 KB each, beside 100 pools',
+    async act(stage) {
+      const { troupe, redis } = stage
+      const session = await troupe.sessions.create({ kind: 'echo', input: 1, limits })
+      await session.result()
+      const tag = await putWorkers(stage, session, 200, 'idle')
+      const pipeline = redis.pipeline()
+      for (let index = 0; index < 5_000; index++)
+        pipeline.hset(`${tag}:s:${session.id}:permissions`, index.toString(16).padStart(40, '0'), text(2_000))
+      for (let index = 0; index < 100; index++) pipeline.sadd(`${tag}:pools`, `pool-${index}`)
+      await pipeline.exec()
+      await troupe.audit()
+    },
+  },
   many: {
     figure: '5 000 sessions in one call, and pruning them',
     async act({ troupe }) {

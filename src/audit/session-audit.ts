@@ -95,7 +95,8 @@ async function auditGroup(
   // The next audit sees children that were spawned after the list was read.
   const isWhole =
     session.damage.length === 0 && group.size === session.listed + 1 && (session.record?.retired ?? 0) === 0
-  groupRules({ session, seen: group, missing: picture.missing, isWhole }, suspicions)
+  const { missing, brokenPermissions } = picture
+  groupRules({ session, seen: group, missing, brokenPermissions, isWhole }, suspicions)
   await resultRules(store, sessionId, group.get(root), session)
   return [...group.values()]
 }

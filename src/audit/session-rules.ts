@@ -20,6 +20,7 @@ export interface Group {
   readonly session: SessionPicture
   readonly seen: ReadonlyMap<string, Seen>
   readonly missing: Picture['missing']
+  readonly brokenPermissions: Picture['brokenPermissions']
   readonly isWhole: boolean
 }
 
@@ -138,7 +139,7 @@ function permissionsRule({ picture, say }: Seen, seen: ReadonlyMap<string, Seen>
 }
 
 // I12, I16: the state of the session agrees with its workers, its counts and the sets.
-function stateRules({ session, seen }: Group, say: Say): void {
+function stateRules({ session, seen, brokenPermissions }: Group, say: Say): void {
   const { id, record } = session
   const root = rootIdOf(id)
   if (session.damage.length > 0) return
@@ -164,7 +165,7 @@ function stateRules({ session, seen }: Group, say: Say): void {
         ? `the index of session ${id} says that its blobs have ${told} bytes, and they have ${there}`
         : `the index of session ${id} says that blob ${idText(blob)} has ${told} bytes, and its key has ${there}`,
     )
-  for (const digest of session.brokenPermissions)
+  for (const digest of brokenPermissions)
     say(
       'I13',
       `permissions-${digest}`,

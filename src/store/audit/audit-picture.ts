@@ -4,9 +4,10 @@
  */
 import type { Lane } from '../../core/worker/message/message.ts'
 import type { FieldDamage } from '../record/field.ts'
+import { permissionsName } from '../record/kept-permissions.ts'
 import { readSession, type SessionRecord } from '../record/session-record.ts'
 import { readRecord, type WorkerRecord } from '../record/worker-record.ts'
-import { toFields } from '../script/replies.ts'
+import { type RecordFields, toFields } from '../script/replies.ts'
 import type { Reply } from '../script/script.ts'
 
 export interface LanePicture {
@@ -92,37 +93,68 @@ export interface SessionPicture {
   readonly damage: readonly string[]
   /** Blobs whose keys do not hold what the index says, and `bytes` if the sum in the index is wrong. */
   readonly brokenBlobs: readonly { readonly id: string; readonly told: string; readonly there: string }[]
-  /** Digests under which the session keeps permissions although the text has another digest. */
-  readonly brokenPermissions: readonly string[]
 }
 
 export interface Picture {
   readonly session: SessionPicture | null
   readonly workers: readonly WorkerPicture[]
-  /** Ids without a record. `isListed`: the session lists it. */
-  readonly missing: readonly { readonly id: string; readonly isListed: boolean }[]
+  /** Ids without a record. `isListed`: the session lists it; null: nobody looked. */
+  readonly missing: readonly { readonly id: string; readonly isListed: boolean | null }[]
   readonly damaged: readonly Damaged[]
+  /** Digests under which the session of a worker keeps its permissions although the text has another digest. */
+  readonly brokenPermissions: readonly string[]
 }
 
-/** Reads the answer of one look. */
-export function pictureOf(reply: Reply, sessionId: string | null, pools: readonly string[]): Picture {
+/** A record as one look answers it. Its permissions are as it names them. */
+export interface LookedRecord {
+  readonly id: string
+  readonly fields: RecordFields
+}
+
+const isRead = (worker: Reply) => worker.length > 3
+
+/** The records in the answer of one look. */
+export function recordsIn(reply: Reply): LookedRecord[] {
+  const [, workers] = reply as [Reply, Reply[]]
+  return workers.filter(isRead).map(([id, flat]) => ({ id: String(id), fields: toFields(flat as string[]) }))
+}
+
+/** Reads the answer of one look. `records`: those in it, with the texts of their permissions. */
+export function pictureOf(
+  reply: Reply,
+  records: readonly RecordFields[],
+  sessionId: string | null,
+  pools: readonly string[],
+): Picture {
   const [session, workers, unreadPools] = reply as [Reply, Reply[], string[]]
   const damaged = workers.filter((worker) => worker[1] === 'damaged')
   return {
     session: sessionId === null ? null : sessionPicture(sessionId, session),
-    workers: workers.filter(({ length }) => length > 3).map((worker) => workerPicture(worker, unreadPools, pools)),
+    workers: workers
+      .filter(isRead)
+      .map((worker, index) => workerPicture(worker, records[index] as RecordFields, unreadPools, pools)),
     missing: workers
       .filter(({ length }) => length === 2)
-      .map(([id, isListed]) => ({ id: String(id), isListed: isListed === 1 })),
+      .map(([id, isListed]) => ({ id: String(id), isListed: isThere(isListed as number | null) })),
     damaged: damaged.map(([id, , keys]) => ({ id: String(id), keys: keys as string[] })),
+    brokenPermissions: brokenIn(recordsIn(reply), records),
   }
+}
+
+/** The digests in these records that the texts which were read under them do not have. */
+function brokenIn(named: readonly LookedRecord[], records: readonly RecordFields[]): string[] {
+  const broken = named.flatMap(({ fields }, index) => {
+    const [name = '', text = ''] = [fields.permissions, records[index]?.permissions]
+    return name === text || permissionsName(text) === name ? [] : name.slice(1)
+  })
+  return [...new Set(broken)]
 }
 
 /** Reads the answer of a script whether a worker stands in a set. */
 const isThere = (answer: number | null) => (answer === null ? null : answer === 1)
 
 function sessionPicture(id: string, reply: Reply): SessionPicture {
-  const [flat, listed, cancelled, isIndexed, isCancelling, damage, blobs, endScore, toEnd, permissions] = reply as [
+  const [flat, listed, cancelled, isIndexed, isCancelling, damage, blobs, endScore, toEnd] = reply as [
     string[],
     number,
     string[],
@@ -132,7 +164,6 @@ function sessionPicture(id: string, reply: Reply): SessionPicture {
     [string, string, string][],
     string | null,
     number,
-    string[],
   ]
   const fields = toFields(flat)
   const { session, damage: fieldDamage } = readSession(fields)
@@ -148,14 +179,18 @@ function sessionPicture(id: string, reply: Reply): SessionPicture {
     isListedAsEnded: endScore === null ? null : endScore === '' ? undefined : Number(endScore) >= 0,
     damage,
     brokenBlobs: blobs.map(([id, told, there]) => ({ id, told, there })),
-    brokenPermissions: permissions,
   }
 }
 
-function workerPicture(reply: Reply, unreadPools: readonly string[], pools: readonly string[]): WorkerPicture {
+function workerPicture(
+  reply: Reply,
+  fields: RecordFields,
+  unreadPools: readonly string[],
+  pools: readonly string[],
+): WorkerPicture {
   const [
     id,
-    flat,
+    ,
     historyLength,
     failureJson,
     signals,
@@ -186,7 +221,7 @@ function workerPicture(reply: Reply, unreadPools: readonly string[], pools: read
     number | null,
     string[],
   ]
-  const { record, damage } = readRecord(id, toFields(flat))
+  const { record, damage } = readRecord(id, fields)
   return {
     id,
     record,

@@ -1,20 +1,22 @@
 /**
  * Duty: the reads of the audit in one partition, page by page. It never writes.
  * PICTURE-1 A picture shows one moment: one script reads records, lanes and the sets that they stand in.
- * PICTURE-2 Histories only grow. So entries that are read later, up to the length in the picture, belong to the moment of the picture.
+ * PICTURE-2 Histories only grow. So entries that are read later, up to the length in the picture, belong to the moment of the picture. A session keeps
+ *     permissions under their digest, so they may be read later, too.
  * PICTURE-3 A key that another program wrote over is named, by a picture or by `damagedKeys`, and reads as empty. So the audit still sees the rest.
  */
 import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../../core/ids.ts'
 import type { Lane } from '../../core/worker/message/message.ts'
 import { askKey, type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from '../keys.ts'
 import { type LetterRow, ReadStore } from '../read-store.ts'
+import { readPermissions } from '../record/kept-permissions.ts'
 import { sessionOfPath } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
 import { StoredDamage } from '../redis/store-error.ts'
 import { type EventEntry, orElse, type RecordFields, repliesOf, scored, toEventEntries } from '../script/replies.ts'
 import type { ScriptCaller } from '../script/script.ts'
 import { lookScript } from '../script/scripts.ts'
-import { type Picture, pictureOf, type WorkerPicture } from './audit-picture.ts'
+import { type Picture, pictureOf, recordsIn, type WorkerPicture } from './audit-picture.ts'
 import { damagedKeys } from './damaged-keys.ts'
 import { type GateGuest, type GuestRun, gateGuests, guestRun } from './gate-guests.ts'
 
@@ -97,7 +99,17 @@ export class AuditStore {
     const workers: WorkerPicture[] = []
     for (const worker of picture.workers)
       workers.push(worker.hasSignals ? worker : await this.#withSignals(worker, pools))
-    return { ...picture, workers }
+    const missing: Picture['missing'][number][] = []
+    for (const worker of picture.missing) {
+      const [alone] = worker.isListed === null ? await this.#missing(sessionId, worker.id) : [worker]
+      if (alone !== undefined) missing.push(alone)
+    }
+    return { ...picture, workers, missing }
+  }
+
+  /** Whether the session lists this worker, if it has no record. */
+  async #missing(sessionId: string | null, workerId: string): Promise<Picture['missing']> {
+    return (await this.#lookOnce(sessionId, [workerId], [], 'count')).missing
   }
 
   /** With the timers and asks of the worker as they are now. */
@@ -127,7 +139,8 @@ export class AuditStore {
       },
       { deadlineMs: this.#deadlineMs },
     )
-    return pictureOf(reply, sessionId, pools)
+    const records = await readPermissions(this.#redis, this.#keys, recordsIn(reply))
+    return pictureOf(reply, records, sessionId, pools)
   }
 
   /** The time by the clock of Redis, in ms. */

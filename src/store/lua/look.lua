@@ -20,7 +20,6 @@ Returns {session, workers, pools}
           blobs that differ from the index, each {id, bytes by the index, bytes of its key}; "bytes" in place of the id: their sum
           its score among the ends
           1 if workers are left to end, else 0
-          digests of permissions whose text has another digest
         workers: for each {id, record, history length, failure, signals, results, inbox, timers, leased, pools, retry, asks, listed, gate, large}
           signals, results, inbox: {length, heads of mails, 1 if these are all}
           timers: {id, 1 if it has a time, else 0}; null, like asks: too many were read of other workers, so that a call for this one alone is to
@@ -29,7 +28,8 @@ Returns {session, workers, pools}
           pools: those in whose run queue it is
           asks: {id, worker, run, state, it expires, in the inbox, its expiry is timed, what is wrong with its record or nothing}
           large: the calls whose large results are beside the lane of results
-          a worker without a record is {id, listed}
+          a worker without a record is {id, listed}; null: too many others were looked for in a long list, so that a call for this one alone is to
+          look
           a worker with a key of another type is {id, "damaged", what is wrong with each key}
         Null means that this could not be read.
 Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>, its blobs too; T:run and T:kind-queues of the pools; T:asks and T:ask:<id> of what was asked; T:gates and T:gate:<gate> of their gates, its in and waiting.
@@ -112,11 +112,16 @@ local function signalsOf(id, record)
   return timersOf(id, record), asksOf(id, record)
 end
 
-local about, isAboutWhole = {}, true
+-- To look for one worker in a long list costs as much as the list is long.
+local about, isAboutWhole, searched, searchedMost = {}, true, 0, 20000
 local function listed(id)
   if not session or id == rootOf(session) then return 1 end
   if not isAboutWhole then return 0 end
-  return redis.call('LPOS', sessionKey(tag, session) .. ':workers', id) and 1 or 0
+  local key = sessionKey(tag, session) .. ':workers'
+  local isFirst = searched == 0
+  searched = searched + redis.call('LLEN', key)
+  if not isFirst and searched > searchedMost then return false end -- guard: an audit looks for few workers in a long list at once
+  return redis.call('LPOS', key, id) and 1 or 0
 end
 
 -- Does the gate at which it waits, or is in progress, have it? false: a key of it cannot be read, or its record says nothing of one.
@@ -133,23 +138,32 @@ local function gateHas(id, fields)
   return there and 1 or 0
 end
 
+-- The pools in whose run queue these workers are, by worker: one command for each queue that is not empty.
+local queuedIn, isPoolKnown = {}, {}
+local function readQueue(pool)
+  local key = tag .. ':run:' .. pool
+  isPoolKnown[pool] = true
+  if unread[key] or #asked == 0 or redis.call('EXISTS', key) == 0 then return end
+  local scores = redis.call('ZMSCORE', key, unpack(asked))
+  for index = 1, #asked do
+    if scores[index] then
+      local own = queuedIn[asked[index]] or {}
+      queuedIn[asked[index]], own[#own + 1] = own, pool
+    end
+  end
+end
+
 local function pictureOf(id)
   local record = workerKey(tag, id)
   local flat = redis.call('HGETALL', record)
   if #flat == 0 then return { id, listed(id) } end
   -- Nothing here needs this value, but a key of the wrong sort must be found like the others.
   redis.call('STRLEN', record .. ':state')
-  local queued, fields = {}, {}
+  local queued, fields = queuedIn[id] or {}, {}
   for index = 1, #flat, 2 do fields[flat[index]] = flat[index + 1] end
-  -- Permissions that are lost stay as the record names them: then the field is damaged.
-  pcall(withPermissions, tag, id, fields, flat)
-  for index = 1, #pools do
-    if isIn(tag .. ':run:' .. pools[index], id) == 1 then queued[#queued + 1] = pools[index] end
-  end
   -- Its own pool may be one that nobody registered: then it stands in a run queue at which nobody looks.
   local own = fields.pool or atStart.pool
-  local isKnown, isThere = false, false
-  for index = 1, #pools do isKnown = isKnown or pools[index] == own end
+  local isKnown, isThere = isPoolKnown[own], false
   if not isKnown then isThere, isKnown = pcall(isIn, tag .. ':run:' .. own, id) end
   -- A damaged record may name no kind: then it stands in no such queue.
   local kindQueue = kindQueueKey(tag, own, tostring(fields.kind))
@@ -188,18 +202,10 @@ local function brokenBlobs(key)
   return found
 end
 
--- Permissions that are kept under the digest of another text.
-local function brokenPermissions()
-  local found, flat = {}, redis.call('HGETALL', permissionsKeyOf(tag, session))
-  for index = 1, #flat, 2 do
-    if redis.sha1hex(flat[index + 1]) ~= flat[index] then found[#found + 1] = flat[index] end
-  end
-  return found
-end
-
 local function aboutOf(key)
-  -- Nothing here needs this value, but a key of the wrong sort must be found like the others.
+  -- Nothing here needs these values, but a key of the wrong sort must be found like the others.
   redis.call('HLEN', key .. ':results')
+  redis.call('HLEN', permissionsKeyOf(tag, session))
   redis.call('ZCARD', key .. ':asks')
   return {
     redis.call('HGETALL', rootKeyOf(tag, session)),
@@ -209,7 +215,6 @@ local function aboutOf(key)
     brokenBlobs(key),
     not unread[endsKey] and (redis.call('ZSCORE', endsKey, session) or ''),
     (redis.call('HEXISTS', rootKeyOf(tag, session), 'endFrom') == 1 or redis.call('SCARD', endingKeyOf(tag, session)) > 0) and 1 or 0,
-    brokenPermissions(),
   }
 end
 
@@ -227,9 +232,10 @@ if session then
   isAboutWhole, about = pcall(aboutOf, key)
   if not isAboutWhole then
     about = { {}, 0, {}, isIn(sessionsKey, session), false, brokenOf(about, 'hash', rootKeyOf(tag, session), 'hash', key .. ':results',
-      'list', key .. ':workers', 'set', key .. ':cancelled', 'zset', key .. ':asks', 'hash', key .. ':blobs', 'set', endingKeyOf(tag, session), 'hash', permissionsKeyOf(tag, session)), {}, false, 0, {} }
+      'list', key .. ':workers', 'set', key .. ':cancelled', 'zset', key .. ':asks', 'hash', key .. ':blobs', 'set', endingKeyOf(tag, session), 'hash', permissionsKeyOf(tag, session)), {}, false, 0 }
   end
 end
+for index = 1, #pools do readQueue(pools[index]) end
 for index = 1, #asked do
   local id = asked[index]
   local fine, found = pcall(pictureOf, id)

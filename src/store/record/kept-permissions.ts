@@ -10,6 +10,8 @@ import { fieldsNamed, orElse, type RecordFields } from '../script/replies.ts'
 import { sessionOfRecord } from './worker-record.ts'
 
 const bytesMost = 64
+/** Each text may have tens of kilobytes. */
+const textsAtOnce = 50
 
 /** What a record has for this text: the text itself, or `@` and its digest. */
 export function permissionsName(text: string): string {
@@ -45,8 +47,13 @@ export async function readPermissions<Fields extends RecordFields | undefined>(
   await Promise.all(
     [...named].map(async ([session, digests]) => {
       const names = [...digests]
-      const texts = await orElse(redis.hmget(sessionKeys(keys.tag, session).permissions, ...names), [])
-      kept.set(session, fieldsNamed(names, texts))
+      const texts: Record<string, string> = {}
+      for (let from = 0; from < names.length; from += textsAtOnce) {
+        const some = names.slice(from, from + textsAtOnce)
+        const found = await orElse(redis.hmget(sessionKeys(keys.tag, session).permissions, ...some), [])
+        Object.assign(texts, fieldsNamed(some, found))
+      }
+      kept.set(session, texts)
     }),
   )
   return records.map(({ id, fields }) => fields && withPermissions(fields, kept.get(sessionOfRecord(id, fields)) ?? {}))

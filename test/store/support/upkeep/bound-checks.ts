@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import { newId } from '../../../../src/core/ids.ts'
 import { AuditStore } from '../../../../src/store/audit/audit-store.ts'
 import { gateKeys, gatesKey, rootKey, sessionKeys } from '../../../../src/store/keys.ts'
+import type { Reply } from '../../../../src/store/script/script.ts'
 import { deliveredScript, finishScript, lookScript, resumeScript } from '../../../../src/store/script/scripts.ts'
 import { newSeed } from '../../../../src/store/wakeups.ts'
 import { endOf, siblings, together } from '../calls/batch-calls.ts'
@@ -262,4 +263,29 @@ export const aSweepLooksAtNoMorePoolsThanItMay: Check = async (place) => {
   expect(counted.length).toBeGreaterThan(90)
   expect(counted.length).toBeLessThanOrEqual(100)
   expect(await redis.get(keys.slots(pool))).not.toBeNull()
+}
+
+/** A list of this session is long, and names two of three workers that have no record. */
+export const anAuditLooksForFewInALongList: Check = async (place) => {
+  const { id, root } = await place.create()
+  const many = ids(20_001)
+  const [first, second] = many as [string, string]
+  for (let from = 0; from < many.length; from += 5_000)
+    await place.redis.rpush(place.sessionKeys(id).workers, ...many.slice(from, from + 5_000))
+  const { leases, timers, sessions, cancelling, ends } = place.keys
+  const unlisted = newId(0)
+  const asked = { session: id, workers: [root, first, second, unlisted], pools: [], headBytes: 0, budget: 0 }
+  const keys = { leases, timers, sessions, cancelling, ends }
+  const [, found] = await place.caller.call(lookScript, keys, asked, { deadlineMs: 2_000 })
+  expect((found as Reply[]).slice(1)).toEqual([
+    [first, 1],
+    [second, null],
+    [unlisted, null],
+  ])
+  const audit = new AuditStore(place.redis, place.caller, place.keys, 0, 20_000)
+  expect((await audit.look(id, [root, first, second, unlisted], [])).missing).toEqual([
+    { id: first, isListed: true },
+    { id: second, isListed: true },
+    { id: unlisted, isListed: false },
+  ])
 }

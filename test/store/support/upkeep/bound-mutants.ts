@@ -108,6 +108,12 @@ export const boundMutants: readonly Mutant[] = [
     check: checks.anAuditReadsFewTimersAtOnce,
   },
   {
+    guard: 'an audit looks for few workers in a long list at once',
+    script: lookScript,
+    takenOut: 'line',
+    check: checks.anAuditLooksForFewInALongList,
+  },
+  {
     guard: 'an audit reads few bytes of mails at once',
     script: lookScript,
     takenOut: 'line',
