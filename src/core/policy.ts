@@ -286,6 +286,8 @@ export const policy = {
   forkTotalBytesMax: 67_108_864,
   /** How many keys a copy may have: a few for each worker, one for each open ask and each blob. One script makes all of them stay. */
   forkKeysMax: 1_500,
+  /** How many timers, retries and expiries of asks a copy may have. One script sets all of them. */
+  forkTimersMax: 3_000,
   /** What an unfinished fork has written is removed after this. */
   forkKeptMs: 3_600_000,
   eventsKept: 100_000,

@@ -1,7 +1,8 @@
 /**
  * Duty: the calls to Redis that make a copy of a session: the cut, the keys of the copy, and its appearance.
  * FORK-STORE-1 Nothing of a copy is seen, and nothing of it stays, before `appear`.
- * FORK-STORE-2 A cut shows one moment, that of the last call: what earlier calls read is taken only if it still holds then.
+ * FORK-STORE-2 A cut shows one moment, that of the last call: what earlier calls read is taken only if it still holds then, and what is read after it
+ *     does not change.
  */
 import { TransientError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
@@ -9,10 +10,10 @@ import type { Wakeup } from '../../core/ports/wake.ts'
 import { RedisBlobStore } from '../blob-store.ts'
 import { endpointKeys, type PartitionKeys, rootKey, sessionKeys } from '../keys.ts'
 import { ReadStore } from '../read-store.ts'
-import { withPermissions } from '../record/kept-permissions.ts'
+import { readPermissions } from '../record/kept-permissions.ts'
 import { guarded } from '../redis/guarded.ts'
 import type { Redis } from '../redis/redis.ts'
-import { type RecordFields, toFields } from '../script/replies.ts'
+import { fieldsNamed, type RecordFields, toFields } from '../script/replies.ts'
 import type { HeaderValue, Reply, ScriptCaller } from '../script/script.ts'
 import { cutScript, forkScript, prepareForkScript } from '../script/scripts.ts'
 import { newSeed, parseWakeups } from '../wakeups.ts'
@@ -101,13 +102,14 @@ type CutReply = [
   cancelled: string[],
   reasons: string[],
   cancelling: number,
-  originals: string[],
-  results: string[],
-  permissions: string[],
+  result: string | null,
 ]
 
 /** How often a picture is tried of a session that changes more between two calls than one call may read. */
 const attemptsMost = 50
+
+/** How many results, or ids, are read at once. */
+const readAtOnce = 500
 
 export class ForkStore {
   readonly #redis: Redis
@@ -143,7 +145,7 @@ export class ForkStore {
         read[worker[6]] = worker
       }
       if (bytes > this.#policy.forkTotalBytesMax) return { kind: 'too_large', worker: null }
-      if (reply[0] === 'ok') return cutOf(read, reply as unknown as CutReply)
+      if (reply[0] === 'ok') return this.#whole(sessionId, read, reply as unknown as CutReply)
       // The first calls read all workers, a part in each call. Later calls read only the workers that have changed.
       if (isRead) attempt++
       isRead ||= reply[2] === ''
@@ -161,6 +163,55 @@ export class ForkStore {
       { session: sessionId, from, seen, workersMost, partMost, bytesMost },
       { deadlineMs: this.#deadlineMs },
     )
+  }
+
+  /** With what is read later, since it may be long and does not change: permissions, earlier results, and ids of an original. */
+  async #whole(sessionId: string, read: readonly WorkerReply[], reply: CutReply): Promise<Cut> {
+    const [, , cancelled, reasons, isCancelling, result] = reply
+    const records = read.map(([id, record]) => ({ id, fields: toFields(record.split('\0')) }))
+    const fields = await readPermissions(this.#redis, this.#keys, records)
+    const last = Number(records[0]?.fields.run ?? 1) - 1
+    return {
+      kind: 'ok',
+      workers: read.map(([id, , historyLength, parts, due, asks], index) => ({
+        id,
+        fields: fields[index] as RecordFields,
+        historyLength,
+        parts: Object.fromEntries(parts),
+        due: toFields(due),
+        asks: asks.map(([ask, fields]) => [ask, toFields(fields)]),
+      })),
+      cancelled,
+      reasons: toFields(reasons),
+      isCancelling: isCancelling === 1,
+      originals: await this.#originals(sessionId),
+      results: { ...(await this.#results(sessionId, last - 1)), ...(result !== null && { [last]: result }) },
+    }
+  }
+
+  /** How the runs of the root up to this one ended. */
+  async #results(sessionId: string, last: number): Promise<RecordFields> {
+    const results: Record<string, string> = {}
+    for (let from = 1; from <= last; from += readAtOnce) {
+      const runs = Array.from({ length: Math.min(readAtOnce, last - from + 1) }, (_, index) => from + index)
+      const read = () => this.#read.resultLines(sessionId, runs)
+      const lines = await guarded('reading results to fork a session', read, this.#deadlineMs)
+      Object.assign(results, fieldsNamed(runs.map(String), lines))
+    }
+    return results
+  }
+
+  async #originals(sessionId: string): Promise<RecordFields> {
+    const { originals } = sessionKeys(this.#keys.tag, sessionId)
+    const found: Record<string, string> = {}
+    let cursor = '0'
+    do {
+      const read = () => this.#redis.hscan(originals, cursor, 'COUNT', readAtOnce)
+      const [next, page] = await guarded('reading ids to fork a session', read, this.#deadlineMs)
+      Object.assign(found, toFields(page))
+      cursor = next
+    } while (cursor !== '0')
+    return found
   }
 
   /** Entries of the original, at most `most` from this position on. */
@@ -226,27 +277,6 @@ export class ForkStore {
     if (reply[0] === 'again') return { kind: 'again', sessionId: String(reply[1]) }
     if (reply[0] !== 'ok') throw lost(String(reply[1]))
     return { kind: 'ok', wakeups: parseWakeups(reply[1]) }
-  }
-}
-
-function cutOf(read: readonly WorkerReply[], reply: CutReply): Cut {
-  const [, , cancelled, reasons, isCancelling, originals, results, permissions] = reply
-  const kept = toFields(permissions)
-  return {
-    kind: 'ok',
-    workers: read.map(([id, record, historyLength, parts, due, asks]) => ({
-      id,
-      fields: withPermissions(toFields(record.split('\0')), kept),
-      historyLength,
-      parts: Object.fromEntries(parts),
-      due: toFields(due),
-      asks: asks.map(([ask, fields]) => [ask, toFields(fields)]),
-    })),
-    cancelled,
-    reasons: toFields(reasons),
-    isCancelling: isCancelling === 1,
-    originals: toFields(originals),
-    results: toFields(results),
   }
 }
 

@@ -77,6 +77,7 @@ export class SessionCopy {
   /** One script makes all keys of the copy stay (SESSION-COPY-2). */
   #checkKeys(blobs: readonly BlobRef[]): void {
     const { workers } = this.#cut
+    this.#checkTimers()
     const most = policy.forkKeysMax
     const asks = workers.reduce((sum, worker) => sum + worker.asks.length, 0)
     const own = workers.reduce(
@@ -88,6 +89,16 @@ export class SessionCopy {
     throw new LimitError(
       'step_too_big',
       `session ${this.#note.from} has ${workers.length} workers, ${asks} open asks and ${blobs.length} blobs, which are ${keys} keys of Redis; a copy has ${most} at most, since one script lets all of it appear. Fork it when fewer asks are open; troupe worker fork begins a new conversation with the messages of one of its agents.`,
+    )
+  }
+
+  #checkTimers(): void {
+    const most = policy.forkTimersMax
+    const timers = this.#cut.workers.reduce((sum, { due }) => sum + Object.keys(due).length, 0)
+    if (timers <= most) return
+    throw new LimitError(
+      'step_too_big',
+      `session ${this.#note.from} waits for ${timers} timers, retries and expiries of asks; a copy has ${most} at most, since one script sets all of them. Fork it when it waits for fewer; troupe worker fork begins a new conversation with the messages of one of its agents.`,
     )
   }
 

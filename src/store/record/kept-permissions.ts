@@ -24,7 +24,7 @@ function permissionsDigest({ permissions = '' }: RecordFields): string | null {
 }
 
 /** The same record with the text of its permissions; `kept`: what its session keeps. */
-export function withPermissions(fields: RecordFields, kept: RecordFields): RecordFields {
+function withPermissions(fields: RecordFields, kept: RecordFields): RecordFields {
   const text = kept[permissionsDigest(fields) ?? '']
   return text === undefined ? fields : { ...fields, permissions: text }
 }

@@ -11,7 +11,7 @@ ARGV[1] header    json:
   workersMost      a session of more workers is refused
   partMost         how many workers one call reads at most
   bytesMost        how many bytes of mailboxes, states and asks one call reads at most
-Returns {"ok", workers, cancelled, reasons, cancelling, originals, results, permissions}: all parts are read
+Returns {"ok", workers, cancelled, reasons, cancelling, result}: all parts are read
         | {"part", workers, next}: more is to be read
         | {"not_found"} | {"finished", state} | {"too_many", workers} | {"too_large", worker}: one worker alone has more bytes
         workers: those read by this call, each {id, record, history length, parts, due, asks, position, seen}
@@ -20,12 +20,10 @@ Returns {"ok", workers, cancelled, reasons, cancelling, originals, results, perm
           asks: ids and records of its open asks in turn
         next: position of the first worker that was not read; or empty
         cancelled: ids in the session's set of cancels
-        reasons, results: names and values in turn
+        reasons: names and values in turn
         cancelling: 1 if a cancel is not finished, else 0
-        originals: if the session is itself a copy, ids of the original and of the copy in turn
-        permissions: digests and texts in turn
-Builds  T:w:<id> and its keys, T:ask:<id> of open asks, T:s:<session>:cancelled, T:s:<session>:reasons, T:s:<session>:results,
-        T:s:<session>:originals, T:s:<session>:permissions.
+        result: of the last run of the root; null: it has none. A retry may take it away; those of earlier runs stay as they are
+Builds  T:w:<id> and its keys, T:ask:<id> of open asks, T:s:<session>:cancelled, T:s:<session>:reasons, T:s:<session>:results.
 Events  none. It writes nothing. ]]
 local rootKey, workersKey, timersKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local header = readHeader(ARGV[1])
@@ -138,6 +136,6 @@ end
 if header.from > 0 then return { 'part', workers, '' } end
 local base = sessionKey(tag, header.session)
 local cancelled, reasons = redis.call('SMEMBERS', base .. ':cancelled'), redis.call('HGETALL', base .. ':reasons')
-local originals, results = redis.call('HGETALL', originalsKeyOf(tag, header.session)), redis.call('HGETALL', base .. ':results')
-local permissions = redis.call('HGETALL', permissionsKeyOf(tag, header.session))
-return { 'ok', workers, cancelled, reasons, redis.call('SISMEMBER', cancellingKey, header.session), originals, results, permissions }
+-- There may be a hundred thousand results, so no call reads all of them.
+local last = digits((tonumber(readFields(rootKey, 'run')[1] or atStart.run) or 1) - 1)
+return { 'ok', workers, cancelled, reasons, redis.call('SISMEMBER', cancellingKey, header.session), readFields(base .. ':results', last)[1] }
