@@ -58,6 +58,18 @@ export const stepScenes: Readonly<Record<string, Scene>> = {
       await session.result()
     },
   },
+  full: {
+    figure: '300 messages in one step to a worker whose mailbox of 20 000 is full',
+    async act({ troupe, redis }) {
+      const options = { kind: 'nobody', keepOpen: true, limits: { mailbox: 20_000 } }
+      const session = await troupe.sessions.create({ ...options, input: 1 })
+      const [inbox = ''] = await redis.keys(`*:w:${session.rootId}:mail:inbox`)
+      await redis.rpush(inbox, ...Array.from({ length: 20_000 }, () => text(50)))
+      const ids = Array.from({ length: 300 }, () => session.rootId)
+      const sending = await troupe.sessions.create({ kind: 'sender', input: { ids, value: 2 } })
+      await sending.result().catch(() => {})
+    },
+  },
   batch: {
     figure: '32 steps at the same moment, each with 40 messages to other sessions',
     async act({ troupe }) {

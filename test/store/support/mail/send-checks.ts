@@ -21,6 +21,24 @@ export async function sent(turn: HandTurn, workerId: string, reach?: SendReach):
   return answer.kind === 'refused' ? (answer.refusals[0]?.reason ?? '') : answer.kind
 }
 
+/** Each of six mailboxes is full, but for an input that a run took early. */
+export const aStepLooksForRoomInFewLargeMailboxes: Check = async (place) => {
+  const most = 10_000
+  const ids: string[] = []
+  for (let count = 0; count < 6; count++) {
+    const { root } = await place.create({ rests: true, mode: 'conversation', limits: { mailbox: most } })
+    const inputs = Array.from({ length: most }, (_, index) => (index === 7 ? '' : 'i'))
+    await place.redis.rpush(place.workerKeys(root).inbox, ...inputs)
+    ids.push(root)
+  }
+  const { root } = await place.create()
+  const turn = await place.node().claim()
+  const sends = ids.map((workerId) => ({ workerId, mail: encodeInput(root, '1') }))
+  const answer = await turn.commit({ sends })
+  expect(answer.kind === 'refused' && answer.refusals.map(({ reason }) => reason)).toEqual(['mailbox_full'])
+  expect(await turn.commit({ sends: sends.slice(0, 5) })).toMatchObject({ kind: 'ok' })
+}
+
 export const anAgentSendsWithinItsSession: Check = async (place) => {
   const { turn, other } = await sender(place)
   expect(await sent(turn, other.root, 'session')).toBe('send_exceeded')

@@ -5,6 +5,12 @@ import * as checks from './send-checks.ts'
 
 export const sendMutants: readonly Mutant[] = [
   {
+    guard: 'a step looks for room in few large mailboxes',
+    script: commitScript,
+    takenOut: { value: 'true' },
+    check: checks.aStepLooksForRoomInFewLargeMailboxes,
+  },
+  {
     guard: 'an agent sends within its session',
     script: commitScript,
     takenOut: 'line',

@@ -29,9 +29,17 @@ local function planMail(tag, id, lane, text)
 end
 
 -- Is the mailbox full with so many inputs in its lane? Those that a run took before their turn are empty until all before them have gone, and no mails.
--- They are counted only where it matters, and only among the last 10 000: senders whom a larger mailbox refuses again and again must not hold Redis up.
-local function isFull(plan, length, most)
-  return length >= most and length - #redis.call('LPOS', plan.record .. laneKeys.inbox, '', 'RANK', '-1', 'COUNT', '0', 'MAXLEN', '10000') >= most -- guard: an input that was taken early fills no mailbox
+-- They are counted only where it matters, once in a step, and only among the last 10 000: senders whom larger mailboxes refuse again and again must not
+-- hold Redis up. `known`: what this step has counted, by the record of each recipient.
+local earlyMost, allMost = 10000, 50000
+local function isFull(plan, length, most, known)
+  if length < most then return false end
+  if not known[plan.record] then
+    known.looked = (known.looked or 0) + math.min(plan.length, earlyMost)
+    local mayLook = known.looked <= allMost -- guard: a step looks for room in few large mailboxes
+    known[plan.record] = mayLook and #redis.call('LPOS', plan.record .. laneKeys.inbox, '', 'RANK', '-1', 'COUNT', '0', 'MAXLEN', earlyMost) or 0
+  end
+  return length - known[plan.record] >= most -- guard: an input that was taken early fills no mailbox
 end
 
 -- Does a run in progress take this input before it ends? An input of a restricted sender waits for a run of its own, with the rights of that sender.
@@ -49,7 +57,7 @@ local function planSend(tag, id, text, ahead, when)
   ahead[id] = (ahead[id] or plan.length) + 1
   local state = plan.sessionState or sessionState(tag, plan.session)
   if state ~= 'active' then return nil, 'session_finished', state or 'pruned' end
-  if isFull(plan, ahead[id] - 1, most) then return nil, 'mailbox_full', digits(most) end -- guard: messages of a commit are refused by a full mailbox
+  if isFull(plan, ahead[id] - 1, most, ahead) then return nil, 'mailbox_full', digits(most) end -- guard: messages of a commit are refused by a full mailbox
   plan.when, plan.notices = when and maySteer(plan) and when, tag .. ':cancel-notices'
   return plan
 end
@@ -186,7 +194,7 @@ local function planInput(tag, id, text, when)
   if state ~= 'active' then return nil, { 'session_finished', state or 'pruned' } end -- guard: a finished session takes no input
   local most = limitsOf(plan.record, plan.limits).mailbox
   if not isWhole(plan.consumed) then throwDamage('field inbox of ' .. plan.record .. ' should be a whole number') end
-  if isFull(plan, plan.length, most) then return nil, { 'mailbox_full', digits(most) } end -- guard: a post is refused by a full mailbox
+  if isFull(plan, plan.length, most, {}) then return nil, { 'mailbox_full', digits(most) } end -- guard: a post is refused by a full mailbox
   plan.when = when and maySteer(plan) and when
   return plan
 end
