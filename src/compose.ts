@@ -153,7 +153,7 @@ export async function startNode(options: StartNodeOptions): Promise<TroupeNode> 
   }
   const entries = [...definitions]
   if (entries.length === 0) throw new ConfigError(noKinds(options.workers, broken.size))
-  checkPools(pools ?? [], [...new Set(entries.map(([, definition]) => poolOf(definition)))].sort())
+  checkPools(pools, [...new Set(entries.map(([, definition]) => poolOf(definition)))].sort())
   const models = options.models ?? readModelSettings()
   const counted = options.metrics && new MetricSet()
   const ports = [options.telemetry, counted && new CountingTelemetry(counted)].filter((port) => port !== undefined)

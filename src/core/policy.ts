@@ -272,6 +272,8 @@ export const policy = {
   slots: 50,
   /** The highest number of slots of a node. */
   slotsMax: 10_000,
+  /** How many pools a node may serve. Its sweeps look at each of them, in one script. */
+  nodePoolsMax: 200,
   retentionMs: 7 * 24 * 3_600_000,
   /** How long an answer is kept under an idempotency key of the caller, and under one that the client made. */
   givenKeyMs: 24 * 3_600_000,

@@ -1,4 +1,4 @@
-/** What `startNode` says of agents without a model, and of kinds that cannot be used. */
+/** What `startNode` says of agents without a model, of kinds that cannot be used, and of too many pools. */
 import { expect, inject, test } from 'vitest'
 import { type StartNodeOptions, startNode } from '../../../src/compose.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
@@ -52,4 +52,14 @@ test('a node refuses a kind that cannot be used; with skipBroken it warns, and h
   await expect(logOf({ workers: { thinker }, models: { env: {} }, skipBroken: true })).rejects.toThrow(
     'no kind can be used: the warnings before this say why.',
   )
+})
+
+test('a node of more than 200 pools does not start, and one that serves some of them does', async () => {
+  const pools = Array.from({ length: 201 }, (_, index) => `pool-${index}`)
+  const workers = Object.fromEntries(pools.map((pool) => [pool, defineWorker({ pool, receive: () => undefined })]))
+  await expect(logOf({ workers })).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringMatching(/^this node would serve 201 pools, and a node serves 200 at most: /),
+  })
+  expect((await logOf({ workers, pools: ['pool-0', 'pool-7'] })).kinds).toEqual(['pool-0', 'pool-7'])
 })
