@@ -48,6 +48,21 @@ const parent = defineWorker<{ left: number }, Order>({
     }
   },
 })
+/** Has as many children that reply with 1 900 bytes as its input says, 490 in one step and 50 at once, and waits for all of them. */
+const crowd = defineWorker<number, number>({
+  initial: 0,
+  spawns: ['small'],
+  await: 'all',
+  childrenAtOnce: 50,
+  receive(message, self) {
+    if (message.kind === 'result') return self.openChildren === 0 ? self.reply(null) : undefined
+    const left = message.kind === 'input' ? message.value : self.state
+    const now = Math.min(left, 490)
+    for (let index = 0; index < now; index++) self.spawn('small', 1)
+    self.setState(left - now)
+    if (left > now) self.after(0, 'more')
+  },
+})
 /** Spawns as many children that wait as its input says. */
 const grand = defineWorker<null, number>({
   spawns: ['sleeper'],
@@ -141,6 +156,7 @@ export const workers = {
   alarm,
   small,
   grand,
+  crowd,
   gated,
   busy,
 }

@@ -115,6 +115,13 @@ export const stepScenes: Readonly<Record<string, Scene>> = {
     figure: '500 results of 1 900 bytes that one claim reads',
     act: ({ troupe }) => run(troupe, { kind: 'small', count: 500, bytes: 1 }),
   },
+  crowd: {
+    figure: '1 000 results of 1 900 bytes of children that run 50 at once, as many as a parent may await',
+    async act({ troupe }) {
+      const session = await troupe.sessions.create({ kind: 'crowd', input: 1_000, limits })
+      await session.result()
+    },
+  },
   alarms: {
     figure: '20 timers of a megabyte each that are due at once',
     async act({ troupe }) {

@@ -170,7 +170,7 @@ interface HandlerFields<State, Input, Given, Reply, Result> {
   readonly limits?: ChildLimits
   /**
    * How many children of a run run at once, within `limits.children` of the session. Further ones wait to start, in the order of their spawns: when a
-   * child has ended, the next one starts. Detached children do not count. Default: all run at once.
+   * child has ended, the next one starts. A worker waits for 1 000 at most. Detached children do not count. Default: all run at once.
    */
   readonly childrenAtOnce?: number
   /** How many runs of this kind, or of each key of their inputs, are in progress at once over all nodes. Further ones wait, without a slot. Default: any number. */

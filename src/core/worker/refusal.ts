@@ -5,6 +5,7 @@
  */
 import { ConflictError, InvariantError, LimitError, NotFoundError, type RuntimeError } from '../errors.ts'
 import { isWorkerId, partitionOf, rootIdOf } from '../ids.ts'
+import { hardSessionLimits } from '../policy.ts'
 
 export type Refusal =
   | {
@@ -56,7 +57,7 @@ export function refusalError(refusal: Refusal, who: string): RuntimeError {
     case 'children_exceeded':
       return new LimitError(
         'children_exceeded',
-        `${who} may not spawn: its session allows a worker ${refusal.limit} children whose results it still awaits, new ones included. Wait for results; a new session may get a higher limits.children.`,
+        `${who} may not spawn: its session allows a worker ${refusal.limit} children whose results it still awaits, new ones included. ${refusal.limit < hardSessionLimits.children ? 'Wait for results; a new session may get a higher limits.children.' : 'No session allows more: wait for results before others are spawned.'}`,
       )
     case 'workers_exceeded':
       return new LimitError(

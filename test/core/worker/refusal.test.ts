@@ -8,6 +8,11 @@ const sessionId = '01890a5d-ac96-774b-bcce-b302099a8000'
 const who = 'worker reader (01890a5d-0000-874b-bcce-b302099a8000)'
 
 describe('refusalError', () => {
+  test('the refusal of more children than any session allows advises no higher limit', () => {
+    const { message } = refusalError({ reason: 'children_exceeded', limit: 1_000, id }, who)
+    expect(message).toMatch(/1000 children .* No session allows more: wait for results/)
+  })
+
   test.each([
     [
       'depth_exceeded',

@@ -140,6 +140,28 @@ test('a kind may spawn more children than the session lets run, if they wait to 
   await expectInvariants(troupe.redis, troupe.namespace)
 })
 
+test('a worker waits for 1 000 children at most, however few of them run at once, and is told so', async () => {
+  const child = defineWorker({ receive: (_, self) => self.after(60_000, null) })
+  const parent = defineWorker<number>({
+    initial: 0,
+    childrenAtOnce: 1,
+    receive(_, self) {
+      const most = Math.min(1_001, self.state + 400)
+      for (let count = self.state; count < most; count++) self.spawn('child', 1)
+      self.setState(most)
+      self.after(0, null)
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { parent, child } })
+  expect(await troupe.run('parent', 1, { limits: { workers: 2_000 } })).toMatchObject({
+    status: 'failed',
+    failure: {
+      code: 'children_exceeded',
+      message: expect.stringContaining('allows a worker 1000 children') as string,
+    },
+  })
+})
+
 test('an agent has as many children at once as its kind says, and its model learns what its kind does not allow', async () => {
   const held = new Held()
   const tasks = (count: number) => ({

@@ -117,7 +117,7 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
   readonly limits?: AgentLimits
   /**
    * How many children of a run run at once, within `limits.children` of the session. Further ones wait to start, in the order of their spawns: when a
-   * child has ended, the next one starts. Detached children do not count. Default: all run at once.
+   * child has ended, the next one starts. A worker waits for 1 000 at most. Detached children do not count. Default: all run at once.
    */
   readonly childrenAtOnce?: number
   /** What happens when nobody knows whether a `once` tool took effect: `fail` the run (default), or `tell` the model so. */

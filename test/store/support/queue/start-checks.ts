@@ -40,6 +40,19 @@ export const childrenBeyondThoseAtOnceWait: Check = async (place) => {
   expect(await atOnceOf(place, root.worker)).toBe('2 2 2')
 }
 
+export const aParentAwaitsNoMoreResultsThanAClaimMayRead: Check = async (place) => {
+  const session = await place.create()
+  const root = await place.node().claim()
+  const child = place.child(session.root, 1_001, 'c')
+  const calls = (count: number) => Array.from({ length: count }, (_, index) => 1_001 - index)
+  const with1001 = { spawns: [child], pendingCalls: calls(1_001), childrenAtOnce: 1 }
+  expect(await root.commit(with1001)).toEqual({
+    kind: 'refused',
+    refusals: [{ reason: 'children_exceeded', limit: 1_000, id: child.id }],
+  })
+  expect(await root.commit({ ...with1001, pendingCalls: calls(1_000) })).toMatchObject({ kind: 'ok' })
+}
+
 export const aChildStartsOnce: Check = async (place) => {
   const { node, root, ids } = await waiting(place, 1, [1, 2, 3])
   await endOf(await node.claim({ slot: '1' }), 1)

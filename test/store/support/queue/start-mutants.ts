@@ -30,6 +30,12 @@ export const startMutants: readonly Mutant[] = [
     check: checks.noMoreRunThanTheSessionAllows,
   },
   {
+    guard: 'a parent awaits no more results than a claim may read',
+    script: commitScript,
+    takenOut: { condition: 'false' },
+    check: checks.aParentAwaitsNoMoreResultsThanAClaimMayRead,
+  },
+  {
     guard: 'children that wait to start are within the limit of children',
     script: commitScript,
     takenOut: { condition: 'own.pendingCount > limits.children' },

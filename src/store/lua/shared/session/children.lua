@@ -39,7 +39,9 @@ local function readOfRoot(rootKey)
 end
 
 -- Plans the children that a step spawns. `others.born` gets those that are not there yet, and `others.root` what their root's record says of its
--- workers and its places. What limits or permissions do not allow is added to `refused`.
+-- workers and its places. What limits or permissions do not allow is added to `refused`. Children that wait to start are not within the limit of the
+-- session, but a claim of their parent reads the results of all of them: so they have a limit, too.
+local awaitedMost = 1000
 local function planChildren(tag, own, spawns, others, refused, most)
   local record, known, born = own.record, 0, {}
   others.born, others.common = born, {}
@@ -72,6 +74,8 @@ local function planChildren(tag, own, spawns, others, refused, most)
     refused[#refused + 1] = { 'depth_exceeded', digits(limits.depth), born[1].id }
   elseif not own.atOnce and own.pendingCount > limits.children then -- guard: a parent awaits no more children than its limit | children that wait to start are within the limit of children
     refused[#refused + 1] = { 'children_exceeded', digits(limits.children), born[1].id }
+  elseif own.pendingCount > awaitedMost then -- guard: a parent awaits no more results than a claim may read
+    refused[#refused + 1] = { 'children_exceeded', digits(awaitedMost), born[1].id }
   elseif tonumber(others.root.workers or atStart.workers) + #born > limits.workers then -- guard: a session has no more workers than its limit
     refused[#refused + 1] = { 'workers_exceeded', digits(limits.workers), born[1].id }
   end
