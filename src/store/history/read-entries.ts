@@ -1,15 +1,46 @@
 /**
  * Duty: read entries of a history, packed or not. Only this module reads the list of a history; others read its length or its last element.
- * READ-ENTRIES-1 A history that is not packed costs what reading its list costs. One that is packed costs one more read at most, of the pack that
- *     begins before the first position.
+ * READ-ENTRIES-1 A history that is not packed costs what reading its list costs. One that is packed costs one more read at most for each piece, of the
+ *     pack that begins before its first position.
+ * READ-ENTRIES-2 An entry has a hundred bytes or some million. So many entries are read in pieces, whose sizes follow from the entries before them: no
+ *     read holds Redis for long.
  */
 import type { Buffer } from 'node:buffer'
 import type { Redis } from '../redis/redis.ts'
 import { StoredDamage } from '../redis/store-error.ts'
 import { distanceOf, isEntry, unpacked } from './pack.ts'
 
+/** Nobody knows how large the first entries are. */
+const firstPiece = 8
+const pieceMost = 1_000
+const pieceBytes = 1_048_576
+
 /** The entries from one position to another one. Negative positions count from the end, as those of Redis do. */
 export async function readEntries(redis: Redis, log: string, from: number, to: number): Promise<string[]> {
+  if (to - from < firstPiece) return readPiece(redis, log, from, to)
+  if (from < 0) return fromBeginning(redis, log, from, to)
+  const texts: string[] = []
+  let [count, bytes] = [firstPiece, 0]
+  for (let at = from; at <= to; at += count) {
+    if (texts.length > 0) count = Math.min(pieceMost, Math.max(1, Math.floor((pieceBytes * texts.length) / bytes)))
+    const last = Math.min(to, at + count - 1)
+    const piece = await readPiece(redis, log, at, last)
+    for (const text of piece) {
+      texts.push(text)
+      bytes += text.length
+    }
+    if (piece.length <= last - at) break
+  }
+  return texts
+}
+
+/** Entries may be appended between two reads: here positions count from the beginning. */
+async function fromBeginning(redis: Redis, log: string, from: number, to: number): Promise<string[]> {
+  const length = await redis.llen(log)
+  return readEntries(redis, log, Math.max(0, length + from), to < 0 ? length + to : to)
+}
+
+async function readPiece(redis: Redis, log: string, from: number, to: number): Promise<string[]> {
   const page = await redis.lrangeBuffer(log, from, to)
   const texts: string[] = []
   for (const element of page) {
@@ -20,11 +51,7 @@ export async function readEntries(redis: Redis, log: string, from: number, to: n
 }
 
 async function unpack(redis: Redis, log: string, page: readonly Buffer[], from: number, to: number): Promise<string[]> {
-  if (from < 0) {
-    // Entries may be appended between two reads: from here on positions count from the beginning.
-    const length = await redis.llen(log)
-    return readEntries(redis, log, Math.max(0, length + from), to < 0 ? length + to : to)
-  }
+  if (from < 0) return fromBeginning(redis, log, from, to)
   const packs = new Map<number, Buffer[]>()
   const open = async (position: number) => {
     const known = packs.get(position)
