@@ -7,6 +7,7 @@ import { defaultPool, isPool, unhostedPool } from '../core/ids.ts'
 import { type PartitionKeys, workerKeys } from './keys.ts'
 import { poolOfKindLine } from './record/register-line.ts'
 import type { Redis } from './redis/redis.ts'
+import { allMembers } from './redis/scans.ts'
 import { orElse, repliesOf } from './script/replies.ts'
 
 export interface PoolWork {
@@ -39,7 +40,7 @@ export class PoolStore {
 
   /** The work of each pool that ever had a node or a queued worker. `dueBy`: in ms since 1970. */
   async work(now: number, dueBy: number): Promise<PoolWork[]> {
-    const registered = (await orElse(this.#redis.smembers(this.#keys.pools), [])).filter(isPool)
+    const registered = (await orElse(allMembers(this.#redis, this.#keys.pools), [])).filter(isPool)
     const pools = [...new Set([defaultPool, ...registered])].filter((pool) => pool !== unhostedPool)
     const own = await Promise.all(pools.map((pool) => this.#workOf(pool, now)))
     const parts = [...own, ...(await this.#due(dueBy)), ...(await this.#unhosted())]

@@ -8,7 +8,11 @@ import { readEntries } from './history/read-entries.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
 import { decodeKindLine, decodeNodeLine, type KindRow, type NodeRow } from './record/register-line.ts'
 import type { Redis } from './redis/redis.ts'
+import { allFields, allMembers } from './redis/scans.ts'
 import { type RecordFields, toEntries } from './script/replies.ts'
+
+/** A session may have a hundred thousand workers. */
+const idsAtOnce = 5_000
 
 /** A dead letter as it is stored. */
 export interface LetterRow {
@@ -31,10 +35,17 @@ export class ReadStore {
     return score === null ? null : Number(score)
   }
 
-  /** Workers of a session except its root, in the order in which they were spawned: at most `most` from this position on, or all. */
-  childIds(sessionId: string, from: number, most?: number): Promise<string[]> {
+  /** Workers of a session except its root, in the order in which they were spawned: at most `most` from this position on. */
+  async childIds(sessionId: string, from: number, most: number): Promise<string[]> {
     const { workers } = sessionKeys(this.#keys.tag, sessionId)
-    return this.#redis.lrange(workers, from, most === undefined ? -1 : from + most - 1)
+    const ids: string[] = []
+    while (ids.length < most) {
+      const count = Math.min(idsAtOnce, most - ids.length)
+      const page = await this.#redis.lrange(workers, from + ids.length, from + ids.length + count - 1)
+      for (const id of page) ids.push(id)
+      if (page.length < count) break
+    }
+    return ids
   }
 
   /** Entries of a history as they were written, at most `most` from this position on. */
@@ -49,17 +60,17 @@ export class ReadStore {
 
   async nodes(): Promise<NodeRow[]> {
     const { nodes, seen } = this.#keys
-    const [lines, seenAt] = await Promise.all([this.#redis.hgetall(nodes), this.#redis.hgetall(seen)])
+    const [lines, seenAt] = await Promise.all([allFields(this.#redis, nodes), allFields(this.#redis, seen)])
     return Object.entries(lines).map(([id, line]) => decodeNodeLine(id, line, seenAt[id]))
   }
 
   async kinds(): Promise<KindRow[]> {
-    const lines = await this.#redis.hgetall(this.#keys.kinds)
+    const lines = await allFields(this.#redis, this.#keys.kinds)
     return Object.entries(lines).map(([kind, line]) => decodeKindLine(kind, line))
   }
 
   async poolsEverHosted(): Promise<string[]> {
-    return (await this.#redis.smembers(this.#keys.pools)).filter(isPool)
+    return (await allMembers(this.#redis, this.#keys.pools)).filter(isPool)
   }
 
   /** Dead letters behind this one up to `last`, oldest first. */

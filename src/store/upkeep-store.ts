@@ -18,6 +18,7 @@ import { formerKey, gatesKey, type PartitionKeys, rootKey, sessionKeys, workerKe
 import { encodeKindFacts, poolOfKindLine } from './record/register-line.ts'
 import { guarded } from './redis/guarded.ts'
 import type { Redis } from './redis/redis.ts'
+import { allFields } from './redis/scans.ts'
 import type { ScriptCaller } from './script/script.ts'
 import {
   announceScript,
@@ -253,7 +254,7 @@ export class RedisUpkeepStore implements UpkeepStore {
 
   async kindPools(): Promise<ReadonlyMap<string, string>> {
     const { redis, keys, policy } = this.#o
-    const lines = await guarded('reading kinds', () => redis.hgetall(keys.kinds), policy.leaseMs)
+    const lines = await guarded('reading kinds', () => allFields(redis, keys.kinds), policy.leaseMs)
     return new Map(Object.entries(lines).map(([kind, line]) => [kind, poolOfKindLine(line)]))
   }
 

@@ -12,6 +12,7 @@ import { type LetterRow, ReadStore } from '../read-store.ts'
 import { readPermissions } from '../record/kept-permissions.ts'
 import { sessionOfPath } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
+import { allFields } from '../redis/scans.ts'
 import { StoredDamage } from '../redis/store-error.ts'
 import { type EventEntry, orElse, type RecordFields, repliesOf, scored, toEventEntries } from '../script/replies.ts'
 import type { ScriptCaller } from '../script/script.ts'
@@ -269,7 +270,7 @@ export class AuditStore {
 
   /** For a session that is a copy: the id that each worker had in the original session, and its id in the copy. */
   originals(sessionId: string): Promise<RecordFields> {
-    return orElse(this.#redis.hgetall(sessionKeys(this.#keys.tag, sessionId).originals), {})
+    return orElse(allFields(this.#redis, sessionKeys(this.#keys.tag, sessionId).originals), {})
   }
 
   /** Entries of the event stream behind this id. */

@@ -2,6 +2,7 @@
 
 import { formerKey, gateKeys, gatesKey, openLettersKey, outboxKeys, type PartitionKeys } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
+import { allRanked } from '../redis/scans.ts'
 import { orElse } from '../script/replies.ts'
 import { isGate } from '../worker/gate-facts.ts'
 
@@ -29,7 +30,7 @@ export async function damagedKeys(redis: Redis, keys: PartitionKeys, pools: read
   const known = await orElse(redis.hkeys(kinds), [])
   const { sent, received, out } = outboxKeys(keys.tag)
   const outboxes = await orElse(redis.hkeys(sent), [])
-  const names = await orElse(redis.zrange(gatesKey(keys.tag), 0, '-1'), [])
+  const names = await orElse(allRanked(redis, gatesKey(keys.tag)), [])
   const gates = names.filter(isGate).map((name) => gateKeys(keys.tag, name))
   const queued = await Promise.all(
     pools.map(async (pool) => {

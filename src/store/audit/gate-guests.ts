@@ -6,6 +6,7 @@ import { decodeGates } from '../../core/worker/gates.ts'
 import { readEntry } from '../history/read-entries.ts'
 import { gateKeys, gatesKey, type PartitionKeys, workerKeys } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
+import { allRanked } from '../redis/scans.ts'
 import { orElse, scored } from '../script/replies.ts'
 import { isGate } from '../worker/gate-facts.ts'
 
@@ -30,7 +31,7 @@ export interface GuestRun {
 const oldestMost = 1_000
 
 export async function gateGuests(redis: Redis, keys: PartitionKeys): Promise<GateGuest[]> {
-  const names = await orElse(redis.zrange(gatesKey(keys.tag), 0, '-1'), [])
+  const names = await orElse(allRanked(redis, gatesKey(keys.tag)), [])
   const sets = names.filter(isGate).flatMap((name) => {
     const { in: counted, waiting } = gateKeys(keys.tag, name)
     return [counted, waiting]

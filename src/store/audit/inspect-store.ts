@@ -142,10 +142,8 @@ export class InspectStore {
   }
 
   /** The workers of a session, the root first; at most `limit`. */
-  async workerIds(sessionId: string, limit?: number): Promise<string[]> {
-    const most = limit === undefined ? undefined : limit - 1
-    const children = most === 0 ? [] : await this.#read.childIds(sessionId, 0, most)
-    return [rootIdOf(sessionId), ...children]
+  async workerIds(sessionId: string, limit = Number.POSITIVE_INFINITY): Promise<string[]> {
+    return [rootIdOf(sessionId), ...(await this.#read.childIds(sessionId, 0, limit - 1))]
   }
 
   /** Rows of the workers that exist, in the order of `ids`. Callers pass no more ids than one answer may hold. */

@@ -2,7 +2,8 @@
 import { msOfDay, msOfHour } from '../../core/hours.ts'
 import { type PartitionKeys, usageKey } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
-import { type RecordFields, repliesOf } from '../script/replies.ts'
+import { allFields } from '../redis/scans.ts'
+import { orElse } from '../script/replies.ts'
 
 /** What the calls of one model by workers of one kind used and cost in one hour. */
 export interface UsageLine {
@@ -21,11 +22,8 @@ export interface UsageLine {
 export async function usageLines(redis: Redis, keys: PartitionKeys, since: number, now: number): Promise<UsageLine[]> {
   const [first, last] = [since, now].map((time) => Math.floor(time / msOfDay)) as [number, number]
   const days = Array.from({ length: last - first + 1 }, (_, index) => first + index)
-  const reading = redis.pipeline()
-  for (const day of days) reading.hgetall(usageKey(keys.tag, day))
-  const found = (await repliesOf(reading)) as (RecordFields | Error)[]
+  const found = await Promise.all(days.map((day) => orElse(allFields(redis, usageKey(keys.tag, day)), {})))
   return found.flatMap((fields, index) => {
-    if (fields instanceof Error) return []
     const lines = Object.entries(fields).flatMap((line) => usageLine((days[index] as number) * msOfDay, line))
     return lines.filter(({ at }) => at >= since)
   })

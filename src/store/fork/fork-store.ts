@@ -13,6 +13,7 @@ import { ReadStore } from '../read-store.ts'
 import { readPermissions } from '../record/kept-permissions.ts'
 import { guarded } from '../redis/guarded.ts'
 import type { Redis } from '../redis/redis.ts'
+import { allFields } from '../redis/scans.ts'
 import { fieldsNamed, type RecordFields, toFields } from '../script/replies.ts'
 import type { HeaderValue, Reply, ScriptCaller } from '../script/script.ts'
 import { cutScript, forkScript, prepareForkScript } from '../script/scripts.ts'
@@ -108,7 +109,7 @@ type CutReply = [
 /** How often a picture is tried of a session that changes more between two calls than one call may read. */
 const attemptsMost = 50
 
-/** How many results, or ids, are read at once. */
+/** How many results are read at once. */
 const readAtOnce = 500
 
 export class ForkStore {
@@ -201,17 +202,10 @@ export class ForkStore {
     return results
   }
 
-  async #originals(sessionId: string): Promise<RecordFields> {
+  #originals(sessionId: string): Promise<RecordFields> {
     const { originals } = sessionKeys(this.#keys.tag, sessionId)
-    const found: Record<string, string> = {}
-    let cursor = '0'
-    do {
-      const read = () => this.#redis.hscan(originals, cursor, 'COUNT', readAtOnce)
-      const [next, page] = await guarded('reading ids to fork a session', read, this.#deadlineMs)
-      Object.assign(found, toFields(page))
-      cursor = next
-    } while (cursor !== '0')
-    return found
+    const read = () => allFields(this.#redis, originals)
+    return guarded('reading ids to fork a session', read, this.#deadlineMs)
   }
 
   /** Entries of the original, at most `most` from this position on. */

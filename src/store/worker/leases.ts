@@ -2,6 +2,7 @@
 import { type PartitionKeys, workerKeys } from '../keys.ts'
 import { nonceIn } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
+import { allRanked } from '../redis/scans.ts'
 import { orElse, repliesOf } from '../script/replies.ts'
 
 export interface ExpiredWorker {
@@ -36,7 +37,7 @@ const tokensAtOnce = 500
 export async function leasesOfNode(redis: Redis, keys: PartitionKeys, nodeId: string): Promise<HeldLease[]> {
   const claims = await orElse(redis.hvals(keys.claims(nodeId)), [])
   const nonces = new Set(claims.map((claim) => claim.split(' ', 1)[0] as string))
-  const ids = nonces.size === 0 ? [] : await redis.zrange(keys.leases, 0, '-1')
+  const ids = nonces.size === 0 ? [] : await allRanked(redis, keys.leases)
   const held: HeldLease[] = []
   for (let from = 0; from < ids.length; from += tokensAtOnce) {
     const some = ids.slice(from, from + tokensAtOnce)
