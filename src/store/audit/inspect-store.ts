@@ -5,7 +5,6 @@
  */
 
 import { rootIdOf } from '../../core/ids.ts'
-import { callOfHeadAlone, type Lane, lanes } from '../../core/worker/message/message.ts'
 import { readEntry } from '../history/read-entries.ts'
 import type { PartitionKeys } from '../keys.ts'
 import { rootKey, workerKeys } from '../keys.ts'
@@ -15,11 +14,11 @@ import { ReadStore } from '../read-store.ts'
 import type { PauseNote } from '../record/pause-note.ts'
 import type { KindRow, NodeRow } from '../record/register-line.ts'
 import { type ReadSession, readSessionValues, sessionFieldNames } from '../record/session-record.ts'
-import { takenFields } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
 import { readServerFacts, type ServerFacts } from '../redis/server-facts.ts'
 import { orElse, repliesOf, scored } from '../script/replies.ts'
 import { busyGates, type GatePlace } from '../worker/gate-facts.ts'
+import { type LaneRow, laneRowsOf } from '../worker/lane-rows.ts'
 import { type ExpiredWorker, expiredWorkers, type HeldLease, leasesOfNode } from '../worker/leases.ts'
 import { type NodesBySight, type WorkerRow, WorkerRows } from '../worker/worker-rows.ts'
 import { type LastAudit, lastAudit } from './last-audit.ts'
@@ -43,14 +42,6 @@ const lettersAtOnce = 50
 
 /** In the index of ends, a session that goes on stands so far before the time of its creation (store/lua/shared/session/sessions.lua). */
 const beforeEnds = 4e15
-
-export interface LaneRow {
-  readonly lane: Lane
-  /** How many mails of this lane were consumed. That is the position of the first one here. */
-  readonly first: number
-  /** A mail that was consumed before an earlier one is empty. */
-  readonly mails: readonly string[]
-}
 
 export class InspectStore {
   readonly partition: number
@@ -197,35 +188,8 @@ export class InspectStore {
   }
 
   /** The mails of each lane, in the order in which the worker receives them; at most `limit` of each. */
-  async mailbox(workerId: string, limit: number): Promise<LaneRow[]> {
-    const keys = workerKeys(this.#keys.tag, workerId)
-    let replies: (string | null)[][]
-    do {
-      // This is no transaction, because a full Redis refuses every command of one.
-      const reading = this.#redis.pipeline().hmget(keys.record, ...takenFields)
-      for (const lane of lanes) reading.lrange(keys[lane], 0, limit - 1)
-      replies = ((await reading.hmget(keys.record, ...takenFields).exec()) ?? []).map(([error, reply]) => {
-        if (error) throw error
-        return reply as (string | null)[]
-      })
-      // If a mail was consumed in between, all positions would be wrong. Then this reads again.
-    } while (String(replies[0]) !== String(replies.at(-1)))
-    const rows = lanes.map((lane, index) => ({
-      lane,
-      first: Number(replies[0]?.[index] ?? 0),
-      mails: replies[index + 1] as string[],
-    }))
-    return Promise.all(rows.map((row) => this.#withLarge(keys.large, row)))
-  }
-
-  /** Replaces the heads of large results by the results; a result that was received in between is left out. */
-  async #withLarge(large: string, { lane, first, mails }: LaneRow): Promise<LaneRow> {
-    const calls = mails.map((text) => callOfHeadAlone(lane, text))
-    const wanted = calls.filter((call) => call !== undefined)
-    if (wanted.length === 0) return { lane, first, mails }
-    const texts = await this.#redis.hmget(large, ...wanted.map(String))
-    const found = new Map(wanted.map((call, index) => [call, texts[index] ?? '']))
-    return { lane, first, mails: mails.map((text, index) => found.get(calls[index] ?? -1) ?? text) }
+  mailbox(workerId: string, limit: number): Promise<LaneRow[]> {
+    return laneRowsOf(this.#redis, workerKeys(this.#keys.tag, workerId), limit)
   }
 
   async liveNodes(): Promise<readonly NodeRow[]> {

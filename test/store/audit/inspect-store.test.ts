@@ -220,19 +220,38 @@ test('a mailbox that changes while it is read is read again, so that no mail app
   await status.post(root, 'b')
   const { record, inbox } = status.workerKeys(root)
   const pipeline = status.redis.pipeline.bind(status.redis)
-  using reads = vi.spyOn(status.redis, 'pipeline').mockImplementationOnce(() => {
+  let pops = 1
+  using reads = vi.spyOn(status.redis, 'pipeline').mockImplementation(() => {
     const reading = pipeline()
     const lrange = reading.lrange.bind(reading)
     reading.lrange = (key, from, to) => {
-      if (key === inbox) reading.lpop(inbox).hincrby(record, 'inbox', 1)
+      if (key === inbox && pops-- > 0) reading.lpop(inbox).hincrby(record, 'inbox', 1)
       return lrange(key, from, to)
     }
     return reading
   })
   const lanes = await status.inspect.mailbox(root, 9)
   expect(lanes.at(-1)).toEqual({ lane: 'inbox', first: 1, mails: ['i\t-\t"b"'] })
-  expect(reads).toHaveBeenCalledTimes(2)
+  expect(reads).toHaveBeenCalledTimes(lanes.length + 1)
 })
+
+test.each([
+  [3, 0, 20],
+  [12, 12, 8],
+])(
+  'a mailbox is read in pieces, each mail under its number, if %i are consumed behind the first piece',
+  async (consumed, first, count) => {
+    await using status = await Place.open()
+    const { root } = await status.create({ rests: true })
+    const { record, inbox } = status.workerKeys(root)
+    const mails = Array.from({ length: 20 }, (_, index) => `i\t-\t${index}`)
+    await status.redis.rpush(inbox, ...mails)
+    const reading = status.inspect.mailbox(root, 99)
+    await status.redis.ltrim(inbox, consumed, -1)
+    await status.redis.hincrby(record, 'inbox', consumed)
+    expect((await reading).at(-1)).toEqual({ lane: 'inbox', first, mails: mails.slice(first, first + count) })
+  },
+)
 
 describe('nodes, kinds, dead letters, queues', () => {
   test('nodes in a list are as they described themselves last', async () => {
