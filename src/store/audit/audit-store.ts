@@ -1,25 +1,21 @@
 /**
  * Duty: the reads of the audit in one partition, page by page. It never writes.
- * PICTURE-1 A picture shows one moment: one script reads records, lanes and the sets that they stand in.
- * PICTURE-2 Histories only grow. So entries that are read later, up to the length in the picture, belong to the moment of the picture. A session keeps
- *     permissions under their digest, so they may be read later, too.
  * PICTURE-3 A key that another program wrote over is named, by a picture or by `damagedKeys`, and reads as empty. So the audit still sees the rest.
  */
 import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../../core/ids.ts'
 import type { Lane } from '../../core/worker/message/message.ts'
 import { askKey, type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from '../keys.ts'
 import { type LetterRow, ReadStore } from '../read-store.ts'
-import { readPermissions } from '../record/kept-permissions.ts'
 import { sessionOfPath } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
 import { allFields } from '../redis/scans.ts'
 import { StoredDamage } from '../redis/store-error.ts'
 import { type EventEntry, orElse, type RecordFields, repliesOf, scored, toEventEntries } from '../script/replies.ts'
 import type { ScriptCaller } from '../script/script.ts'
-import { lookScript } from '../script/scripts.ts'
-import { type Picture, pictureOf, recordsIn, type WorkerPicture } from './audit-picture.ts'
+import type { Picture } from './audit-picture.ts'
 import { damagedKeys } from './damaged-keys.ts'
 import { type GateGuest, type GuestRun, gateGuests, guestRun } from './gate-guests.ts'
+import { type Mail, Pictures } from './pictures.ts'
 
 export interface Page<Item> {
   readonly items: readonly Item[]
@@ -44,25 +40,20 @@ export async function* itemsOf<Item>(read: (cursor: string) => Promise<Page<Item
 }
 
 const pageSize = 1_000
-/** The head of a mail, with ids, call and status, is never longer. */
-const headBytes = 80
-const budgetBytes = 2_097_152
 
 export class AuditStore {
   readonly partition: number
   readonly #redis: Redis
-  readonly #caller: ScriptCaller
   readonly #keys: PartitionKeys
-  readonly #deadlineMs: number
   readonly #read: ReadStore
+  readonly #pictures: Pictures
 
   constructor(redis: Redis, caller: ScriptCaller, keys: PartitionKeys, partition: number, deadlineMs: number) {
     this.#redis = redis
     this.#read = new ReadStore(redis, keys)
-    this.#caller = caller
     this.#keys = keys
     this.partition = partition
-    this.#deadlineMs = deadlineMs
+    this.#pictures = new Pictures(redis, caller, keys, deadlineMs)
   }
 
   /** Every pool that may have a run queue. If a register cannot be read, all run queues are looked up by their keys. */
@@ -90,58 +81,13 @@ export class AuditStore {
   }
 
   /** `mail`: whether the pictures have the beginnings of mails, or only how many there are. */
-  async look(
+  look(
     sessionId: string | null,
     workerIds: readonly string[],
     pools: readonly string[],
-    mail: 'heads' | 'count' = 'heads',
+    mail: Mail = 'heads',
   ): Promise<Picture> {
-    const picture = await this.#lookOnce(sessionId, workerIds, pools, mail)
-    const workers: WorkerPicture[] = []
-    for (const worker of picture.workers)
-      workers.push(worker.hasSignals ? worker : await this.#withSignals(worker, pools))
-    const missing: Picture['missing'][number][] = []
-    for (const worker of picture.missing) {
-      const [alone] = worker.isListed === null ? await this.#missing(sessionId, worker.id) : [worker]
-      if (alone !== undefined) missing.push(alone)
-    }
-    return { ...picture, workers, missing }
-  }
-
-  /** Whether the session lists this worker, if it has no record. */
-  async #missing(sessionId: string | null, workerId: string): Promise<Picture['missing']> {
-    return (await this.#lookOnce(sessionId, [workerId], [], 'count')).missing
-  }
-
-  /** With the timers and asks of the worker as they are now. */
-  async #withSignals(worker: WorkerPicture, pools: readonly string[]): Promise<WorkerPicture> {
-    const [later] = (await this.#lookOnce(null, [worker.id], pools, 'count')).workers
-    if (later === undefined) return worker
-    const { record, lanes, timers, openAsks } = later
-    return { ...worker, timers, openAsks, hasSignals: true, signalsAt: { record, lanes } }
-  }
-
-  async #lookOnce(
-    sessionId: string | null,
-    workerIds: readonly string[],
-    pools: readonly string[],
-    mail: 'heads' | 'count',
-  ): Promise<Picture> {
-    const { leases, timers, sessions, cancelling, ends } = this.#keys
-    const reply = await this.#caller.call(
-      lookScript,
-      { leases, timers, sessions, cancelling, ends },
-      {
-        session: sessionId ?? undefined,
-        workers: workerIds,
-        pools,
-        headBytes,
-        budget: mail === 'heads' ? budgetBytes : 0,
-      },
-      { deadlineMs: this.#deadlineMs },
-    )
-    const records = await readPermissions(this.#redis, this.#keys, recordsIn(reply))
-    return pictureOf(reply, records, sessionId, pools)
+    return this.#pictures.of(sessionId, workerIds, pools, mail)
   }
 
   /** The time by the clock of Redis, in ms. */

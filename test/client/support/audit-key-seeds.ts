@@ -99,7 +99,10 @@ const ofPermissions: readonly Seed[] = [
   {
     what: 'permissions of another text',
     scene: 'parentWithChildren',
-    tamper: (hand) => hand.redis.hset(hand.own.permissions, 'a'.repeat(40), 'tools x'),
+    async tamper({ redis, own, of, cast }) {
+      await redis.hset(own.permissions, 'a'.repeat(40), 'tools x')
+      await redis.hset(of(cast.root).record, 'permissions', `@${'a'.repeat(40)}`)
+    },
     invariant: 'I13',
     names: 'session',
     words: /keeps permissions as "?a{40}"?, and their text has another digest$/,
