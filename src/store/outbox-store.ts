@@ -52,6 +52,8 @@ export class RedisOutboxStore implements OutboxStore {
   readonly #own: OpenPlace
   readonly #all: readonly OpenPlace[]
   readonly #policy: Policy
+  /** How many mails are read at once: fewer after long ones. */
+  #count = atOnce
 
   constructor(own: OpenPlace, all: readonly OpenPlace[], policy: Policy) {
     this.#own = own
@@ -69,14 +71,18 @@ export class RedisOutboxStore implements OutboxStore {
   async carry(partition: number): Promise<Carried> {
     const carried = { wakeups: [...parseWakeups('')], delivered: 0, refused: 0 }
     try {
-      for (let read = await this.#read(partition); read.length > 0; read = await this.#read(partition)) {
+      for (;;) {
+        const most = this.#count
+        const read = await this.#read(partition, most)
+        if (read.length === 0) break
         const mails = fitting(read)
         const { last, wakeups, refused } = await this.#deliver(partition, mails)
         carried.wakeups.push(...wakeups)
         const taken = await this.#takeOut(partition, mails, last, refused)
         carried.delivered += taken
         carried.refused += refused.filter(({ mail }) => mails.indexOf(mail) < taken).length
-        if (read.length < atOnce && mails.length === read.length) break
+        this.#count = countAfter(read)
+        if (read.length < most && mails.length === read.length) break
       }
       return carried
     } catch (thrown) {
@@ -85,9 +91,9 @@ export class RedisOutboxStore implements OutboxStore {
     }
   }
 
-  async #read(partition: number): Promise<Mail[]> {
+  async #read(partition: number, most: number): Promise<Mail[]> {
     const { redis, keys } = this.#own
-    const read = () => redis.lrange(outboxKeys(keys.tag).out(String(partition)), 0, atOnce - 1)
+    const read = () => redis.lrange(outboxKeys(keys.tag).out(String(partition)), 0, most - 1)
     return (await guarded('reading an outbox', read, this.#policy.leaseMs)).map(decode)
   }
 
@@ -148,6 +154,12 @@ export class RedisOutboxStore implements OutboxStore {
     const path1 = await guarded('reading a sender', read, this.#policy.leaseMs)
     return path1 === null ? sessionIdOfRoot(worker) : `${sessionOfPath(path1)} ${worker}`
   }
+}
+
+/** As many mails of this size as one script takes. */
+function countAfter(read: readonly Mail[]): number {
+  const bytes = read.reduce((sum, { text }) => sum + text.length, 0)
+  return Math.min(atOnce, Math.max(1, Math.floor((bytesMost * read.length) / Math.max(1, bytes))))
 }
 
 function decode(line: string): Mail {

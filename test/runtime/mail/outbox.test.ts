@@ -1,8 +1,8 @@
 /** Messages between workers of different partitions: through the outbox, in their order, each once (OUTBOX-1, OUTBOX-2, OUTBOX-3). */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { connectInternal } from '../../../src/client/client.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import { partitionOf, partitionOfKey } from '../../../src/core/ids.ts'
+import { newId, partitionOf, partitionOfKey } from '../../../src/core/ids.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { toWorkerLog } from '../../../src/log.ts'
 import { Carrier } from '../../../src/runtime/upkeep/carrier.ts'
@@ -68,6 +68,22 @@ test('a worker sends to a worker of another partition: its messages come once, a
     return (await troupe.redis.exists(outboxKeys(tagOf(troupe.namespace, 0)).out('1'))) === 0
   })
   expect((await troupe.client.audit()).findings).toEqual([])
+})
+
+test('long messages are read about as many at a time as one script brings', async () => {
+  const { redis, namespace } = troupe
+  const [sender, recipient] = [newId(0), newId(1)]
+  const { out, sent } = outboxKeys(tagOf(namespace, 0))
+  const lines = Array.from(
+    { length: 6 },
+    (_, index) => `${index + 1}\t${sender}\t${recipient}\t\ti\t-\t"${'x'.repeat(900_000)}"`,
+  )
+  await redis.rpush(out('1'), ...lines)
+  await redis.hset(sent, '1', lines.length)
+  using reads = vi.spyOn(redis, 'lrange')
+  expect(await carryAll(0)).toMatchObject([{ delivered: 6, refused: 6 }])
+  const sizes = await Promise.all(reads.mock.results.map(async ({ value }) => ((await value) as string[]).length))
+  expect(sizes).toEqual([6, 1, 1, 1, 1, 1, 0])
 })
 
 test('messages that two nodes bring at the same time, and again later, come once', async () => {
