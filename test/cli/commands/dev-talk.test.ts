@@ -3,21 +3,62 @@ import { expect, test } from 'vitest'
 import { DevTalk } from '../../../src/cli/commands/dev/talk.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { TypedTerminal } from '../terminal/typed-terminal.ts'
 
-test('a line that is typed before Ctrl+D at the same moment begins its session before everything ends', async () => {
-  const talker = defineWorker({ receive: (message, self) => self.reply(message.value) })
-  await using troupe = await TestTroupe.start({ workers: { talker } })
-  const terminal = new TypedTerminal()
+const talker = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+async function talk(kinds: string[]) {
+  const troupe = await TestTroupe.start({ workers: { talker } })
+  const terminal = new TypedTerminal(100)
   const ended = Promise.withResolvers<string[]>()
-  await using talk = new DevTalk({
+  const talk = new DevTalk({
     troupe: troupe.client,
-    kinds: () => [{ kind: 'talker' } as never],
+    kinds: () => kinds.map((kind) => ({ kind }) as never),
     problems: () => [],
     onEnd: () => ended.resolve(terminal.screen.lines.filter((line) => line.startsWith('session '))),
     terminal: { stdin: terminal.stdin, stream: terminal.screen.stream },
   })
+  const stack = new AsyncDisposableStack()
+  stack.use(troupe)
+  stack.use(talk)
   talk.begin()
-  terminal.type('hello\r\u0004')
-  expect(await ended.promise).toHaveLength(1)
+  const heard = async (value: string) => {
+    const { id } = await waitUntil('a session', async () => (await troupe.client.sessions.list())[0])
+    expect(await troupe.client.sessions.get(id).result()).toMatchObject({ value })
+  }
+  return { terminal, talk, heard, ended: ended.promise, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+test('a line that is typed before Ctrl+D at the same moment begins its session before everything ends', async () => {
+  await using dev = await talk(['talker'])
+  dev.terminal.type('hello\r\u0004')
+  expect(await dev.ended).toHaveLength(1)
+})
+
+test('a kind that comes after the start, and is alone, is at the prompt and takes the next line', async () => {
+  const kinds: string[] = []
+  await using dev = await talk(kinds)
+  await dev.terminal.shows('kind?> ')
+  kinds.push('talker')
+  dev.talk.kindsChanged()
+  await dev.terminal.shows('talker> ')
+  dev.terminal.type('good day\r')
+  await dev.heard('good day')
+})
+
+test.each(['talker hello', 'hello'])('with one kind, %j is the message "hello"', async (line) => {
+  await using dev = await talk(['talker'])
+  dev.terminal.type(`${line}\r`)
+  await dev.heard('hello')
+})
+
+test('a message for a kind that runs no more says so', async () => {
+  const kinds = ['talker']
+  await using dev = await talk(kinds)
+  dev.terminal.type('hello\r')
+  await dev.heard('hello')
+  kinds[0] = 'speaker'
+  dev.terminal.type('again\r')
+  await dev.terminal.showsLine(/no kind "talker" runs now, and the message waits for one; there are: speaker\./)
 })

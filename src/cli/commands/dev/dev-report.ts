@@ -46,6 +46,8 @@ export class DevReport {
   #unwatched = ''
   /** Labels of the workers that a conversation shows: their events are shown too. */
   labelOf: LabelOf = () => undefined
+  /** Called when other kinds run than before. */
+  onKinds: () => void = () => {}
 
   constructor(isJson: boolean, page: Page, write: (line: string) => void) {
     this.#isJson = isJson
@@ -79,6 +81,8 @@ export class DevReport {
         return
       case 'none':
         this.object(change)
+        // The greeting has no kinds to show, so those that come are told.
+        this.#known ??= []
         this.#event('yellow', 'waiting', `no kind runs: ${safe(change.reason)}`)
         return
       case 'died':
@@ -147,6 +151,7 @@ export class DevReport {
       if (problems !== this.#problems) this.tell(...problemLines(loaded.problems, this.#page))
     }
     this.#known = kinds
+    this.onKinds()
     this.#problems = JSON.stringify(loaded.problems)
   }
 }

@@ -150,10 +150,12 @@ async function talk(troupe: Troupe, node: ReloadedNode, report: DevReport, inter
   })
   report.writeTo((line) => conversation.prompt.tell(line))
   report.labelOf = (id) => conversation.labelOf(id)
+  report.onKinds = () => conversation.kindsChanged()
   conversation.begin()
   void interrupt.first.then(left.resolve)
   await left.promise
   report.writeTo(tell)
+  report.onKinds = () => {}
   conversation.prompt.leave()
   if (interrupt.signal.aborted) return
   report.tell(endingText)
@@ -184,19 +186,22 @@ async function greet(
   { troupe, isTyped, fate }: { readonly troupe: Troupe; readonly isTyped: boolean; readonly fate: string },
 ): Promise<void> {
   const page = pageOf(process.stderr)
-  report.tell('', ...whereLines(places, page), '', ...kindLines(node.kinds, node.problems, page), '')
+  const kinds = kindLines(node.kinds, node.problems, page)
+  report.tell('', ...whereLines(places, page), '', ...(kinds.length === 0 ? [] : [...kinds, '']))
   const open = await troupe.sessions.list({ state: 'active', limit: sessionsCounted })
   const many = open.length === sessionsCounted ? `${open.length} or more` : String(open.length)
   const before =
     open.length === 0 ? '' : ` ${many} ${open.length === 1 ? 'session goes' : 'sessions go'} on from before`
-  if (isTyped)
-    report.tell(
-      `Type ${node.kinds.length === 1 ? 'a message' : 'the name of a kind and a message'}; /help shows the rest.${before && `${before}: /sessions.`}`,
-    )
+  if (isTyped) report.tell(`${typeText(node.kinds.length)}; /help shows the rest.${before && `${before}: /sessions.`}`)
   else {
     const [{ kind } = { kind: '<kind>' }] = node.kinds
     const address = fate === 'in the folder' ? ` --redis-url ${folderAddress}` : ''
     report.tell(`In another terminal: troupe run ${kind} <message>${address}.${before && `${before}.`}`)
   }
   report.tell('')
+}
+
+function typeText(kinds: number): string {
+  if (kinds === 0) return 'Write a worker file: it is loaded at once'
+  return `Type ${kinds === 1 ? 'a message' : 'the name of a kind and a message'}`
 }

@@ -1,6 +1,7 @@
 /**
  * Duty: the prompt of `troupe dev`: pick a kind, talk, and look, while everything goes on.
  * DEV-TALK-1 A line is a message for the kind that was picked, unless it is a command or answers what is asked.
+ *            A kind that is alone need not be picked, and may be.
  * DEV-TALK-2 Ctrl+C and /quit end `troupe dev`. The sessions stay open, and /open finds them at the next start.
  */
 import type { Troupe } from '../../../client/client.ts'
@@ -47,7 +48,7 @@ const ownWords: TypedWords = [
 export class DevTalk implements AsyncDisposable {
   readonly prompt: StandingPrompt
   readonly #o: TalkOptions
-  #kind: string | undefined
+  #picked: string | undefined
   #now: Conversation | undefined
   #listed: readonly ListedSession[] = []
   #turn: Promise<void> = Promise.resolve()
@@ -70,10 +71,13 @@ export class DevTalk implements AsyncDisposable {
 
   /** Shows the prompt. */
   begin(): void {
-    const [only, ...more] = this.#o.kinds()
-    if (only !== undefined && more.length === 0) this.#kind = only.kind
     this.#ask()
     this.prompt.stand()
+  }
+
+  /** Call it when other kinds run than before. */
+  kindsChanged(): void {
+    this.#ask()
   }
 
   labelOf(workerId: string): string | undefined {
@@ -131,19 +135,30 @@ export class DevTalk implements AsyncDisposable {
     }
   }
 
+  get #kind(): string | undefined {
+    const [only, ...more] = this.#o.kinds()
+    return this.#picked ?? (more.length === 0 ? only?.kind : undefined)
+  }
+
   async #say(text: string, when: 'queue' | 'steer' | 'interrupt' | undefined): Promise<void> {
-    if (this.#kind === undefined) {
+    if (this.#picked === undefined) {
       const [, first = '', rest = ''] = /^\s*(\S+)\s*([\s\S]*)$/.exec(text) ?? []
-      await this.#pick(first)
-      if (this.#kind === undefined || rest === '') return
-      return this.#say(rest, when)
+      if (this.#kind === undefined || this.#kind === first) {
+        await this.#pick(first)
+        if (this.#kind === undefined || rest === '') return
+        return this.#say(rest, when)
+      }
     }
+    const kind = this.#kind ?? ''
+    // It stays the one of this conversation when others come.
+    this.#picked = kind
     const value = parseInput(text, undefined, 'the message')
+    if (!this.#o.kinds().some((one) => one.kind === kind))
+      this.prompt.tell(
+        `troupe: no kind "${safe(kind)}" runs now, and the message waits for one; ${safe(this.#kindsText())}.`,
+      )
     if (this.#now !== undefined) return this.#now.say(value, when)
-    const session = await this.#o.troupe.sessions.create(
-      { kind: this.#kind, input: value, keepOpen: true },
-      { follow: true },
-    )
+    const session = await this.#o.troupe.sessions.create({ kind, input: value, keepOpen: true }, { follow: true })
     this.prompt.tell(paint('dim', `session ${session.id}`, process.stderr))
     if (session.warning) this.prompt.tell(`troupe: ${safe(session.warning)}`)
     this.#now = this.#conversation(session)
@@ -169,12 +184,18 @@ export class DevTalk implements AsyncDisposable {
   async #pick(kind: string): Promise<void> {
     const kinds = this.#o.kinds().map((one) => one.kind)
     if (!kinds.includes(kind)) {
-      const there = kinds.length === 0 ? 'no kind runs now' : `there are: ${kinds.join(', ')}`
-      this.prompt.tell(`troupe: there is no kind "${safe(kind)}"; ${safe(there)}.${didYouMean(kind, kinds)}`)
+      this.prompt.tell(
+        `troupe: there is no kind "${safe(kind)}"; ${safe(this.#kindsText())}.${didYouMean(kind, kinds)}`,
+      )
       return
     }
     await this.#close()
-    this.#kind = kind
+    this.#picked = kind
+  }
+
+  #kindsText(): string {
+    const kinds = this.#o.kinds().map(({ kind }) => kind)
+    return kinds.length === 0 ? 'no kind runs now' : `there are: ${kinds.join(', ')}`
   }
 
   async #new(text: string): Promise<void> {
@@ -218,7 +239,7 @@ export class DevTalk implements AsyncDisposable {
     const session = this.#o.troupe.sessions.get(id)
     const { session: facts, workers } = await session.report()
     await this.#close()
-    this.#kind = facts.kind
+    this.#picked = facts.kind
     this.#now = this.#conversation(session, workers)
     const root = workers.find((worker) => worker.id === session.rootId)
     const runs = root === undefined ? '' : `, ${count(endedRuns(root), 'run')} so far`
