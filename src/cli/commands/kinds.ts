@@ -64,8 +64,9 @@ export function addKindsCommand(program: Command): void {
     const folder = await workersFolder(config)
     const local = folder === undefined ? undefined : await localKinds(folder)
     const hosted = await hostedKinds(config, local !== undefined)
-    const answer = listing(joinKinds(hosted, local ?? []), {
-      columns: columnsFor(config.model),
+    const rows = joinKinds(hosted, local ?? [])
+    const answer = listing(rows, {
+      columns: columnsFor(rows, config.model),
       empty: 'There are no kinds: no node is live, and there are no local worker files.',
     })
     printAnswer(answer, flags)
@@ -134,18 +135,24 @@ function joinKinds(hosted: readonly KindSummary[], local: readonly LocalKind[]):
     .sort((a, b) => (a.kind < b.kind ? -1 : 1))
 }
 
-/** An agent that names no model uses the default model, if this process has one. */
-function columnsFor(modelDefault: string | undefined): Column<KindRow>[] {
+/**
+ * An agent that names no model uses the default model, if this process has one. What no kind has takes no column: the others then fit an ordinary
+ * terminal.
+ */
+function columnsFor(rows: readonly KindRow[], modelDefault: string | undefined): Column<KindRow>[] {
   const model = (row: KindRow) => row.model ?? (row.sort === 'agent' ? (modelDefault ?? 'default') : '')
+  const some: Column<KindRow>[] = [
+    { header: 'model', value: model, shrinksTo: 12 },
+    { header: 'tools', value: ({ tools }) => tools?.join(', '), shrinksTo: 12 },
+    { header: 'spawns', value: ({ spawns }) => spawns?.join(', '), shrinksTo: 12 },
+    { header: 'runs', value: ({ runs }) => runs?.join(', '), shrinksTo: 12 },
+  ]
   return [
     { header: 'kind', value: ({ kind }) => kind },
     { header: 'nodes', value: ({ nodes }) => nodes, align: 'right' },
     { header: 'here', value: ({ sort }) => sort },
     { header: 'pool', value: ({ pool }) => pool },
-    { header: 'model', value: model, shrinksTo: 12 },
-    { header: 'tools', value: ({ tools }) => tools?.join(', '), shrinksTo: 12 },
-    { header: 'spawns', value: ({ spawns }) => spawns?.join(', '), shrinksTo: 12 },
-    { header: 'runs', value: ({ runs }) => runs?.join(', '), shrinksTo: 12 },
+    ...some.filter(({ value }) => rows.some(value)),
     { header: 'description', value: ({ description }) => description, shrinksTo: 20 },
   ]
 }

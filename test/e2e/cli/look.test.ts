@@ -302,9 +302,10 @@ export default defineWorker({ receive() {} })`,
       .map((line) => JSON.parse(line) as { kind: string; hosted: boolean; local: boolean })
     expect(rows.find(({ kind }) => kind === 'echo')).toMatchObject({ hosted: true, local: false })
     expect(rows.find(({ kind }) => kind === 'shout')).toMatchObject({ local: true })
-    expect((await cli.project.ask(['kinds'])).stdout).toMatch(
-      /^echo +1 +handler +default +Replies with what it gets\.$/m,
-    )
+    const listed = (await cli.project.ask(['kinds'])).stdout
+    expect(listed).toMatch(/^echo +1 +handler +default +Replies with what it gets\.$/m)
+    // What no kind has takes no column.
+    expect(listed).toMatch(/^KIND +NODES +HERE +POOL +SPAWNS +DESCRIPTION\n/)
   })
 })
 
