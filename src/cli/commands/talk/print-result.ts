@@ -34,7 +34,9 @@ export async function tellRetry(
   if (result.status !== 'failed' || result.failure.message.includes('troupe session retry')) return
   // The result is printed already: what cannot be read now only takes away the advice.
   const outlook = await session.retryOutlook().catch(() => null)
-  if (outlook?.kind === 'step') say(`To let it go on with ${safe(outlook.step)}: troupe session retry ${session.id}`)
+  // The same code would refuse the same input again.
+  const how = result.failure.code === 'input_invalid' ? 'If you change its code, it can go on' : 'To let it go on'
+  if (outlook?.kind === 'step') say(`${how} with ${safe(outlook.step)}: troupe session retry ${session.id}`)
   if (outlook?.kind === 'undecided')
     say(`To let it go on, once you know what became of the call: troupe session retry ${session.id} --unknown done`)
 }
