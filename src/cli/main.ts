@@ -1,21 +1,25 @@
 #!/usr/bin/env node
 /**
- * The command line of troupe. It ends the process itself, because a worker file of the user may have left a timer or a connection open.
- * The output of such a file goes to stderr, because stdout is data.
+ * The command line of troupe. A Node that is too old can neither read the syntax of the rest nor has all its functions, so this file checks the Node
+ * before it loads them. What it imports itself must run on any Node from 20 on.
  */
-import { Console } from 'node:console'
-import { syncBuiltinESMExports } from 'node:module'
-import { exitCodes } from './exit-code.ts'
-import { asksForJson, runCommandLine } from './program.ts'
-import { flush, surviveClosedPipes } from './terminal/output.ts'
-import { endProcess, watchForSuddenEnd } from './terminal/sudden-end.ts'
+import type { ConfigError } from '../core/errors.ts'
+import { checkNode } from '../node-version.ts'
 
-surviveClosedPipes()
-// This changes the existing console object, because a worker file may import it, or one of its functions, from `node:console`.
-Object.assign(globalThis.console, new Console(process.stderr))
-syncBuiltinESMExports()
-const args = process.argv.slice(2)
-watchForSuddenEnd(asksForJson(args))
-const exitCode = await runCommandLine(args)
-const isWritten = await flush()
-endProcess(isWritten ? exitCode : exitCode || exitCodes.failed)
+const problem = problemOfNode()
+if (problem === undefined) await import('./command-line.ts')
+else {
+  process.stderr.write(`troupe: ${problem.message}\n`)
+  if (process.argv.includes('--json'))
+    process.stdout.write(`${JSON.stringify({ type: 'error', code: problem.code, message: problem.message })}\n`)
+  process.exitCode = 2
+}
+
+function problemOfNode(): ConfigError | undefined {
+  try {
+    checkNode()
+    return undefined
+  } catch (thrown) {
+    return thrown as ConfigError
+  }
+}

@@ -7,7 +7,6 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { redactSentence } from '../core/secret/redact.ts'
-import { checkNode } from '../node-version.ts'
 import { addApprovalCommands } from './commands/approval/approval.ts'
 import { addAskCommands } from './commands/ask/ask.ts'
 import { addAuditCommand } from './commands/audit.ts'
@@ -85,7 +84,6 @@ export function buildProgram(): Command {
       outputError: () => {},
     })
     .addHelpText('after', footer)
-    .hook('preAction', checkNode)
   program.commandsGroup('Run:')
   addNewCommand(program)
   addDevCommand(program)

@@ -1,13 +1,16 @@
 /** The command line on a Node that is too old, of which npm only warns at installation. */
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { Project } from './command-line.ts'
 
+/** What Node 20 does not have. */
+const without = 'delete(Map.groupBy);delete(Object.groupBy);delete(Promise.withResolvers)'
 /** Makes Node report another version. */
 const pretending = (version: string) =>
-  `--import=data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'})`
+  `--import=data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'});${Number.parseInt(version, 10) < 24 ? without : ''}`
 
 const tooOld =
   /^troupe: this is Node \d+\.\d+\.\d+, and troupe needs 24\.12 or later: put that one first on the PATH\.\n$/
@@ -19,7 +22,18 @@ test.each(['20.20.2', '22.99.0'])('a command on Node %s asks for a newer Node, a
   expect(stderr).toContain(version)
   expect(JSON.parse(stdout)).toMatchObject({ type: 'error', code: 'config_invalid' })
   expect(code).toBe(2)
-  expect(await project.run(['--help'])).toMatchObject({ code: 0, stderr: '' })
+  expect(await project.run(['--help'])).toMatchObject({ code: 2, stdout: '', stderr })
+})
+
+test('an old Node can read all that the command line loads before it has checked the Node', async () => {
+  const dist = join(inject('folder'), 'programs', 'dist')
+  const files = new Set([join(dist, 'cli', 'main.js')])
+  for (const file of files) {
+    const text = await readFile(file, 'utf8')
+    expect(text.match(/^\s*(?:await )?using \w.*/m)?.[0], file).toBeUndefined()
+    for (const [, name = ''] of text.matchAll(/^import .*?"(\.+\/.+)";$/gm)) files.add(join(dirname(file), name))
+  }
+  expect(files.size).toBeGreaterThan(1)
 })
 
 test.each(['24.0.0', '24.12.0', '100.1.0'])('a command on Node %s works', async (version) => {
@@ -39,10 +53,9 @@ test('startNode and connect on an old Node give the same sentence as the command
     `const { startNode, connect } = await import(${JSON.stringify(source)})
      for (const call of [() => startNode({ workers: {} }), () => connect()]) await call().catch((error) => console.log(error.code, error.message))`,
   )
-  const old = `delete Map.groupBy; delete Object.groupBy; delete Promise.withResolvers; Object.defineProperty(process.versions,'node',{value:'20.20.2'})`
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
-    ['--conditions=troupe-source', `--import=data:text/javascript,${old}`, 'use.mjs'],
+    ['--conditions=troupe-source', pretending('20.20.2'), 'use.mjs'],
     { cwd: project.folder },
   )
   const sentence =
