@@ -16,7 +16,7 @@ describe('troupe approval', () => {
     await project.start(['node']).saw('is ready', 'stdout')
 
     const { sessionId } = await cli.submit('clerk', '{"cents":5}')
-    await project.start(['session', 'follow', sessionId]).saw('(answer with: troupe ')
+    await project.start(['session', 'follow', sessionId]).saw('(decide with: troupe approval show ')
     const { objects, text } = await cli.both('approval', 'list', '--session', sessionId)
     expect(objects).toMatchObject([{ sessionId, tool: 'pay', arguments: { cents: 5 }, state: 'open' }])
     expect(text).toContain('pay {"cents":5}')

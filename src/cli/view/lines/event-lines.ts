@@ -176,9 +176,10 @@ function failedToolPart(type: string, { toolName, ms, error, thrownAt }: RawEven
 
 function askPart(type: string, { id, sort, question, by, decision }: RawEvent['details']): string {
   if (type === 'ask.opened') {
-    const answer = sort === 'approval' ? ' approve' : ''
     const what = sort === 'signal' ? 'waits for the signal' : 'asks:'
-    return `${what} ${stringOr(question)} (answer with: troupe ask answer ${stringOr(id)}${answer})`
+    // As in the holdup of a worker (client/holdup.ts), which the page does not load.
+    const how = sort === 'approval' ? 'decide with: troupe approval show' : 'answer with: troupe ask answer'
+    return `${what} ${stringOr(question)} (${how} ${stringOr(id)})`
   }
   if (type === 'ask.expired') return 'got no answer in time'
   const what = decision === 'approve' ? 'was approved' : decision === 'deny' ? 'was denied' : 'was answered'

@@ -37,7 +37,7 @@ describe('EventLines', () => {
         ['ask.opened', { id: 'k1', sort: 'approval', question: 'May pay run?' }],
         ['ask.answered', { id: 'k1', by: 'ada', decision: 'approve' }],
       ),
-      ['reader docs  asks: May pay run? (answer with: troupe ask answer k1 approve); was approved by ada'],
+      ['reader docs  asks: May pay run? (decide with: troupe approval show k1); was approved by ada'],
     ],
     [
       'a call that is denied',
