@@ -30,7 +30,11 @@ describe('troupe approval', () => {
     const { stdout } = await project.ask(['session', 'result', sessionId, '--wait'])
     expect(stdout).toContain('paid 5')
     const again = await project.ask(['approval', 'deny', id])
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(`ask ${id} was answered by ada`) })
+    const answered = expect.stringContaining(`ask ${id} was answered by ada`) as string
+    expect(again).toMatchObject({ code: 1, stderr: answered })
+    // No editor opens.
+    const edited = await project.run(['approval', 'approve', id, '--edit'], { env: { EDITOR: '/no/editor' } })
+    expect(edited).toMatchObject({ code: 1, stderr: answered })
   })
 
   it.each([

@@ -81,7 +81,7 @@ async function decideAll(
   let refused = 0
   for (const id of ids) {
     try {
-      const args = edit ? await editArguments(await troupe.approvals.get(id)) : undefined
+      const args = edit ? await editedArguments(troupe, id) : undefined
       const more = { ...(args !== undefined && { arguments: args }), ...(trust && { trust: 'tool' as const }) }
       decided.push(await troupe.approvals.decide(id, { decision, by, reason, ...more }))
     } catch (thrown) {
@@ -99,6 +99,12 @@ async function decideAll(
     throw new InputError(`none of ${refused} approvals could be decided: \`troupe approval list\` shows what is open.`)
   const note = ids.length === 0 ? 'Nothing waits for a decision.' : undefined
   return { ...decidedAnswer(decision, decided), note }
+}
+
+/** Undefined for a call that is decided: nobody needs to write arguments for it, and the decision below is refused. */
+async function editedArguments(troupe: Troupe, id: string): Promise<unknown> {
+  const approval = await troupe.approvals.get(id)
+  return approval.state === 'open' ? editArguments(approval) : undefined
 }
 
 function decidedAnswer(decision: 'approve' | 'deny', decided: readonly Decided[]): Answer {
