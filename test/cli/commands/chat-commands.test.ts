@@ -67,6 +67,16 @@ test('/status, /usage, /context and /workers show how the conversation stands, a
   expect(await session.root.history()).toEqual(before)
 })
 
+test('/help fits a narrow terminal: what a command does goes on below itself', async () => {
+  const said = await chatted('/help', undefined, { ...place, page: plainPage(60) })
+  const lines = said.kind === 'said' ? said.lines : []
+  expect(lines.filter((line) => line.length > 60)).toEqual([])
+  expect(lines.slice(0, 2)).toEqual([
+    '/interrupt <message>  the message ends what the run in',
+    '                      progress does, and comes into that run',
+  ])
+})
+
 test('/compact has a summary written that follows what the person types behind it [1.29]', async () => {
   const asked: string[] = []
   const model = scriptedModel('test/m', (request) => {

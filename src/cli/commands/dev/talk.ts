@@ -19,6 +19,7 @@ import { count } from '../../view/amounts.ts'
 import { kindLines } from '../../view/dev/dev-lines.ts'
 import { formatDuration } from '../../view/duration.ts'
 import { type Column, tableLines } from '../../view/table.ts'
+import { wrapText } from '../../view/text/text-width.ts'
 import { nameAndKind } from '../../view/worker-name.ts'
 import { chatted, helpLines, type TypedWords, typedWords } from '../talk/chat-commands.ts'
 import { Conversation, endedRuns } from '../talk/conversation.ts'
@@ -113,7 +114,10 @@ export class DevTalk implements AsyncDisposable {
   async #own(word: string, rest: string): Promise<boolean> {
     switch (word) {
       case 'help':
-        this.prompt.tell(...helpLines([...ownWords, ...typedWords, ...keysText]), moreText)
+        this.prompt.tell(
+          ...helpLines([...ownWords, ...typedWords, ...keysText], pageOf(process.stderr)),
+          ...wrapText(moreText, pageOf(process.stderr).columns),
+        )
         return true
       case 'kinds':
         this.prompt.tell(...kindLines(this.#o.kinds(), this.#o.problems(), pageOf(process.stderr)))

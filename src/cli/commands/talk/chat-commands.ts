@@ -12,6 +12,7 @@ import { tokensText } from '../../view/amounts.ts'
 import { factLines } from '../../view/answer.ts'
 import type { Page } from '../../view/page.ts'
 import { tableLines } from '../../view/table.ts'
+import { wrapText } from '../../view/text/text-width.ts'
 import { usageText, workerColumns } from '../../view/worker-columns.ts'
 import { sessionFacts } from '../session/show.ts'
 import { sessionTreeLines } from '../session/tree.ts'
@@ -95,7 +96,10 @@ export async function chatted(
   if (word === undefined) return { kind: 'message', text: typed.replace(/^(\s*)\/\//, '$1/') }
   if (quitWords.includes(word)) return { kind: 'quit' }
   if (word === 'help')
-    return { kind: 'said', lines: helpLines([...typedWords, ['/quit', 'closes the conversation, like Ctrl+D']]) }
+    return {
+      kind: 'said',
+      lines: helpLines([...typedWords, ['/quit', 'closes the conversation, like Ctrl+D']], place.page),
+    }
   if (word === 'steer' || word === 'interrupt')
     return rest.trim() === ''
       ? said(`troupe: /${word} needs a message behind it`)
@@ -133,8 +137,12 @@ export const typedWords: TypedWords = [
   ...Object.entries(commands).map(([word, { does, takes }]) => [`/${word} ${takes ?? ''}`, does] as const),
 ]
 
-export function helpLines(typed: TypedWords): string[] {
-  return typed.map(([word, does]) => `${word.padEnd(22)}${does}`)
+const typedWidth = 22
+
+export function helpLines(typed: TypedWords, { columns }: Pick<Page, 'columns'>): string[] {
+  return typed.flatMap(([word, does]) =>
+    wrapText(does, columns - typedWidth).map((line, index) => `${(index === 0 ? word : '').padEnd(typedWidth)}${line}`),
+  )
 }
 
 async function contextLines(session: Session, { page }: Place): Promise<readonly string[]> {
