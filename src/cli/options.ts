@@ -218,7 +218,7 @@ export function addSessionOptions(command: Command): Command {
     )
     .option(
       '--notify <queue or url>',
-      'where the result goes when the session ends: a queue of BullMQ, or a signed request',
+      'where the result goes when the session ends: a queue of BullMQ, or a request, which only nodes with TROUPE_WEBHOOK_SECRET sign and send',
       notify,
     )
     .option(
