@@ -92,8 +92,8 @@ async function loadFile({ file, kind, not }: WorkerFile, loadMs: number): Promis
 }
 
 function unreadable(folder: string, code: string): string {
-  const advice = 'name a folder of worker files: --workers or TROUPE_WORKERS (workers in code)'
-  if (code === 'ENOENT') return `there is no workers folder ${folder}: ${advice}.`
+  const advice = 'name another one with --workers, TROUPE_WORKERS, or workers of startNode'
+  if (code === 'ENOENT') return `there is no workers folder ${folder}: make it, or ${advice}.`
   if (code === 'ENOTDIR') return `the workers folder ${folder} is no folder: ${advice}.`
   return `the workers folder ${folder} cannot be read (${code}).`
 }

@@ -109,10 +109,10 @@ describe('loadWorkers', () => {
 
   test('loadWorkers says for a missing folder, or a file in its place, what to give instead', () =>
     inFolder({ 'reader.ts': worker }, async (folder) => {
-      const advice = 'name a folder of worker files: --workers or TROUPE_WORKERS (workers in code).'
+      const advice = 'name another one with --workers, TROUPE_WORKERS, or workers of startNode.'
       await expect(loadWorkers(join(folder, 'none'))).rejects.toMatchObject({
         code: 'config_invalid',
-        message: `there is no workers folder ${join(folder, 'none')}: ${advice}`,
+        message: `there is no workers folder ${join(folder, 'none')}: make it, or ${advice}`,
       })
       await expect(loadWorkers(join(folder, 'reader.ts'))).rejects.toMatchObject({
         message: `the workers folder ${join(folder, 'reader.ts')} is no folder: ${advice}`,
