@@ -23,9 +23,10 @@ async function talk(kinds: string[]) {
   stack.use(troupe)
   stack.use(talk)
   talk.begin()
-  const heard = async (value: string) => {
+  /** The result of the first run. */
+  const heard = async () => {
     const { id } = await waitUntil('a session', async () => (await troupe.client.sessions.list())[0])
-    expect(await troupe.client.sessions.get(id).result()).toMatchObject({ value })
+    return troupe.client.sessions.get(id).result()
   }
   return { terminal, talk, heard, ended: ended.promise, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
@@ -44,20 +45,20 @@ test('a kind that comes after the start, and is alone, is at the prompt and take
   dev.talk.kindsChanged()
   await dev.terminal.shows('talker> ')
   dev.terminal.type('good day\r')
-  await dev.heard('good day')
+  expect(await dev.heard()).toMatchObject({ value: 'good day' })
 })
 
 test.each(['talker hello', 'hello'])('with one kind, %j is the message "hello"', async (line) => {
   await using dev = await talk(['talker'])
   dev.terminal.type(`${line}\r`)
-  await dev.heard('hello')
+  expect(await dev.heard()).toMatchObject({ value: 'hello' })
 })
 
 test('a message for a kind that runs no more says so', async () => {
   const kinds = ['talker']
   await using dev = await talk(kinds)
   dev.terminal.type('hello\r')
-  await dev.heard('hello')
+  expect(await dev.heard()).toMatchObject({ value: 'hello' })
   kinds[0] = 'speaker'
   dev.terminal.type('again\r')
   await dev.terminal.showsLine(/no kind "talker" runs now, and the message waits for one; there are: speaker\./)
