@@ -115,7 +115,7 @@ async function redisMs(): Promise<number> {
   return (seconds('used_cpu_user') + seconds('used_cpu_sys')) * 1_000
 }
 
-/** Bytes for each of so many. */
+/** How many bytes one conversation takes: of its history, of all its keys, and of the text in it. */
 async function bytes(): Promise<{ history: number; all: number; text: number }> {
   const { byOwner, payload } = await measureKeyMemory(redis)
   const all = byOwner.history + byOwner.worker + byOwner.session + byOwner.shared

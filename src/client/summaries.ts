@@ -59,7 +59,7 @@ export interface PoolSummary {
   readonly oldestMs: number | null
   /** Timers and retries of its workers that are due within a minute. */
   readonly due: number
-  /** Turns that have lasted longer than a moment. */
+  /** Turns that have lasted longer than 100 ms. */
   readonly busy: number
   /** Live nodes, and the slots of all of them. */
   readonly nodes: number

@@ -63,7 +63,7 @@ export const spentForm = /^\d+ \d+(?: \d+)?$/
 /** The form of what it may spend. */
 export const allowedForm = /^\d+ \d+ \d+$/
 
-/** The text of what a session may spend. */
+/** What a session may spend, in its stored form. */
 export function encodeAllowed({ modelCalls, tokens, toolCalls }: Spending): string {
   return `${modelCalls} ${tokens} ${toolCalls}`
 }

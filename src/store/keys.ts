@@ -75,7 +75,7 @@ export function partitionKeys(tag: string) {
     fork: (session: string, worker: string) => `${tag}:fork:${session}:${worker}`,
     /** string; the answer given under an idempotency key; 24 h, or 10 min for keys the client made. */
     idem: (digest: string) => `${tag}:idem:${digest}`,
-    /** string; nothing: commands that are only tried are aimed at it, and in a cluster each call of a script names it; is never there. */
+    /** string; never written: a command that only finds out what a user may do names it, and in a cluster each call of a script names it too; never exists. */
     rights: `${tag}:rights`,
     /** Prefix of BullMQ's own keys; our scripts never touch them. */
     queuePrefix: `${tag}:q`,

@@ -18,7 +18,7 @@ export interface PoolWork {
   readonly oldestSince: number | null
   /** How many timers, retries and expiries of its workers are due by then. */
   readonly due: number
-  /** How many turns have lasted longer than a moment. */
+  /** How many turns have lasted longer than 100 ms. */
   readonly busy: number
 }
 

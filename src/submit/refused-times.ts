@@ -1,5 +1,5 @@
 /**
- * Duty: remember for how many times in the life of this process Redis took no writes (a fail-over, a full disk, too few replicas). BullMQ counts a job
+ * Duty: count the times at which Redis took no writes while this process lived (a fail-over, a full disk, too few replicas). BullMQ counts a job
  * whose lock ended in such a time as if its node had died.
  * REFUSED-1 A process that dies forgets them: a job that ends its nodes is excused only for the times that another process saw.
  */

@@ -4,7 +4,7 @@
  */
 import { noTelemetry, safeTelemetry, type Telemetry } from '../core/ports/telemetry.ts'
 
-/** Of none, a port that does nothing: a node without telemetry reports nothing at all. */
+/** One port for all of these. Without any, it is the port that does nothing: a node without telemetry reports nothing at all. */
 export function joinedTelemetry(given: readonly Telemetry[]): Telemetry {
   const ports = given.map(safeTelemetry)
   if (ports.length < 2) return ports[0] ?? noTelemetry

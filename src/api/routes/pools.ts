@@ -14,7 +14,7 @@ const pool = schemaOf<PoolSummary>()(
     waiting: z.number().describe('Workers in its run queues.'),
     oldestMs: z.number().nullable().describe('For how long the first of them has waited.'),
     due: z.number().describe('Timers and retries of its workers that are due within a minute.'),
-    busy: z.number().describe('Turns that have lasted longer than a moment.'),
+    busy: z.number().describe('Turns that have lasted longer than 100 ms.'),
     nodes: z.number().describe('Live nodes.'),
     slots: z.number().describe('The slots of all these nodes.'),
     expectedNodes: z.number().describe('Nodes with a slot for each that waits, is due or is busy.'),

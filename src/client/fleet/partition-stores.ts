@@ -31,7 +31,7 @@ export function readersOf(places: Places, deadlineMs: number): Readers {
   }
 }
 
-/** For errors: of several partitions, one may be at a server that is away (`troupe partition list` says where each is). */
+/** Names the partition in an error, if there are several: only its server may be away (`troupe partition list` says where each is). */
 function where({ all }: Places, partition: number): () => string {
   return () => (all.length > 1 ? ` of partition ${partition}` : '')
 }

@@ -11,7 +11,7 @@ import type { NamespaceFacts } from './namespace-facts.ts'
 /** A Redis that does not answer within this time counts as one that cannot be read. */
 const factsMsMax = 2_000
 
-/** `counted` and `own`: what this process has counted, if it counts. */
+/** `counted` and `own`: what this process has counted. Absent in a process that counts nothing. */
 export async function metricsPage(
   readFacts: () => Promise<NamespaceFacts>,
   counted = new MetricSet(),

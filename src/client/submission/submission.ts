@@ -163,7 +163,7 @@ export class Submission {
     return creatingOnce().catch(async (error) => this.#onceMore(error, creatingOnce))
   }
 
-  /** Who was refused because there are more partitions than it knew learns of them, and is answered as if it had known. */
+  /** A call that was refused because there are more partitions than this client knew: the client learns of them, and the call is made again. */
   async #onceMore<T>(error: unknown, again: () => Promise<T>): Promise<T> {
     const partitions = partitionsIn(error)
     if (partitions !== undefined) await this.#context.learn?.()

@@ -1,4 +1,4 @@
-/** Duty: look at the sort of each key that a whole partition has. It never writes. */
+/** Duty: look at the sort of each key that belongs to a partition as a whole. It never writes. */
 
 import { formerKey, gateKeys, gatesKey, openLettersKey, outboxKeys, type PartitionKeys } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
@@ -6,7 +6,7 @@ import { allRanked } from '../redis/scans.ts'
 import { orElse } from '../script/replies.ts'
 import { isGate } from '../worker/gate-facts.ts'
 
-/** A sentence for each that another program made another sort. */
+/** A sentence for each key whose sort another program has changed. */
 export async function damagedKeys(redis: Redis, keys: PartitionKeys, pools: readonly string[]): Promise<string[]> {
   const {
     meta,

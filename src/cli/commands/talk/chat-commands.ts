@@ -1,6 +1,7 @@
 /**
  * Duty: what a person may type in a conversation at the terminal beside messages: `/status` and its like.
- * TYPED-COMMANDS-1 Only a whole word behind a slash is a command: `/etc/hosts` is a message, and so is what begins with two slashes, without the first.
+ * TYPED-COMMANDS-1 Only a whole word behind a slash is a command: `/etc/hosts` is a message. A line that begins with two slashes is a message, too: its
+ * first slash is left out.
  * TYPED-COMMANDS-2 A command is no message: no model reads it.
  */
 import type { Session } from '../../../client/session/session.ts'

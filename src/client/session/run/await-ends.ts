@@ -9,7 +9,7 @@ import type { EventHub } from '../../event/event-hub.ts'
 const pollMs = 2_000
 const pollMsMax = 10_000
 
-/** `look` gets whether no event has come for long. It returns undefined to be called again. */
+/** Calls `look` until it finds something. It returns undefined to be called again. Its argument is true if no event has come for long. */
 export async function awaitEnds<Found>(
   hub: EventHub,
   sessionId: string,

@@ -1,4 +1,4 @@
-/** Duty: what an edit changes in a JSON value, before it is sent: what goes and what comes, in its place. */
+/** Duty: show what an edit changes in a JSON value, before it is sent: what is removed and what is added, each where it stands. */
 import { type ReactNode, useMemo } from 'react'
 import { Text } from './text.tsx'
 import { changesBetween, type Piece } from './value-changes.ts'

@@ -9,7 +9,7 @@ ARGV[1] header    json:
   idemMs           how long the key of this call is known
 ARGV[2] event     json
 Returns {"ok", approval} | {"not_found"}
-Events  session.approvalChanged, in the words of the client. Where all is as it was, only the key is written. A known key: the call is
+Events  session.approvalChanged, in the words of the client. If nothing changes, only the idempotency key is written. A known key: the call is
         sent again, and must not undo a change that came after it.
         Running turns learn of the change with their next commit. An ended session takes it too: its detached workers, or a retry, may go on. ]]
 local rootKey, eventsKey, idemKey = KEYS[1], KEYS[2], KEYS[3]

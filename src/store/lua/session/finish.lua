@@ -18,7 +18,7 @@ Returns {next, agents, wakeups}
         agents: {id, version} of each agent whose history may hold calls without results. It is not ended yet: another call must name it,
         with the results. An agent that has moved on since, or runs, is not ended either.
         While the root has `endFrom`, a call looks at the next workers of the session's list; then at those in T:s:<session>:ending. So it looks
-        at the cancelled workers, and not at all that the session ever had.
+        at the cancelled workers only, and not at every worker that the session ever had.
 Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:clocks, T:kind-queues, T:s:<session>:results, reasons, ending, held and quiet; T:ends; T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake
         and T:wake of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked; T:gates, T:gate:<gate> and its in and waiting; T:endpoints:since.
 Events  worker.cancelled for each, session.cancelled at the end of a session that is cancelled, and of a job whose run is. ]]

@@ -34,7 +34,8 @@ for index = 2, #lines, 2 do
   noteHosted('kind ', kinds or '')
 end
 
--- What is hosted again is forgotten here. What takes no room is written first. There may be thousands of names, so they go together.
+-- What is hosted again is forgotten here. The first write takes no memory: Redis lets a script that has written go on, even when it is full. There may be
+-- thousands of names, so they go together.
 local function inParts(command, list)
   for from = 1, #list, 1000 do redis.call(command, formerKey, unpack(list, from, math.min(from + 999, #list))) end
 end

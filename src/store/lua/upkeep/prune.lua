@@ -132,7 +132,7 @@ for index = 1, #old, 2 do
   if not fine or not plan then
     from, passed = endedAt, (endedAt == from and passed or 0) + 1
   elseif not plan.goes then
-    -- The next call goes on with this session. What takes no room is written first.
+    -- The next call goes on with this session. The first write takes no memory: Redis lets a script that has written go on, even when it is full.
     redis.call('HDEL', root, 'resting')
     redis.call('HSET', root, 'resting', digits(plan.resting))
     return answer(pruned)

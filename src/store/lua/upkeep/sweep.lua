@@ -119,7 +119,7 @@ local function fromElsewhere(list, most)
   return some
 end
 
--- Workers of a queue from this place on; none of a key that another program overwrote.
+-- The workers of a queue from this position on. A key that another program overwrote has none.
 local function someIn(queueKey, first)
   local most = looks(batch)
   local ids = most > 0 and redis.pcall('ZRANGE', queueKey, first, first + most - 1) or {}

@@ -52,7 +52,7 @@ local function sessionOf(id, firstOfPath)
   return string.sub(root, 1, 14) .. '7' .. string.sub(root, 16, 36)
 end
 
--- Has its run begun on a node whose kind has `onCancel`? When it is cancelled, a node ends it, and calls that first.
+-- Has its run begun on a node whose kind has `onCancel`? When it is cancelled, a node ends it, and calls `onCancel` first.
 local function awaitsLastStep(record)
   return record.onCancel == (record.run or atStart.run)
 end

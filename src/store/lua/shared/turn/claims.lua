@@ -89,7 +89,7 @@ local function namedKinds(tag, digest, text)
   if not list and type(text) == 'string' then
     if kindListsCount >= 64 then kindLists, kindListsCount = {}, 0 end
     list = { text = text, found = {}, isWhole = true }
-    -- One by one, a thousand kinds would be looked for in as long a text.
+    -- All words are found in one pass: to search the text once for each of a thousand kinds would take a thousand passes.
     for place, word in string.gmatch(text, '()(%S+)') do list.found[word] = list.found[word] or place end
     kindLists[digest], kindListsCount = list, kindListsCount + 1
   end
