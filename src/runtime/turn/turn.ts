@@ -1,7 +1,7 @@
 /**
  * Duty: one turn: what a node does with one worker that it claimed, from the first step to the commit that ends the turn.
- * Owns: the order of the turn's commits, and what follows from each answer. Does not own: what a step is (the behaviour), which
- * steps wait (step-queue.ts), what the slot does next (its plan), how long the lease is trusted (lease.ts).
+ * Owns: what each commit holds, and what follows from its answer. Does not own: what a step is (the behaviour), which steps wait
+ * (step-queue.ts), that one commit leaves at a time (commit-order.ts), what the slot does next (its plan), how long the lease is trusted (lease.ts).
  * TURN-1 A turn has one commit without an answer at a time. Steps that are added in the meantime leave with the next one.
  * TURN-2 A turn is over once, for one reason. After that it commits nothing.
  * TURN-3 The ending commit holds the last steps: a turn of one step costs one script.
@@ -17,6 +17,7 @@ import type { Assignment, CommitAnswer, CommitRequest, RunPosition } from '../..
 import { type Refusal, refusalError } from '../../core/worker/refusal.ts'
 import type { RunState } from '../../core/worker/run/run-state.ts'
 import { forAny, goOn, type TurnWait } from '../../core/worker/wait.ts'
+import { CommitOrder } from './commit-order.ts'
 import { LazySignal } from './lazy-signal.ts'
 import { Lease } from './lease.ts'
 import { noteRecorded } from './recorded.ts'
@@ -50,6 +51,7 @@ export class Turn {
   readonly steers: TurnSteers
   #state: TurnState = { kind: 'running' }
   readonly #steps: StepQueue
+  readonly #order = new CommitOrder(this, () => this.#commitDue())
   readonly #abort = new LazySignal()
   readonly #outcome: { -readonly [Name in keyof TurnOutcome]: TurnOutcome[Name] }
   readonly #finished = Promise.withResolvers<TurnOver>()
@@ -61,8 +63,6 @@ export class Turn {
   #sequence = 0
   #version: number
   #committingMs = 0
-  #inFlight: Promise<void> | undefined
-  #pumpAsked = false
   #endAnswer: CommitAnswer | undefined
 
   constructor(assignment: Assignment, host: TurnHost) {
@@ -74,7 +74,7 @@ export class Turn {
     this.#tellsTakeOver = this.isRetaken || assignment.lastWords !== null
     this.doing = new RunDoing(assignment.runState, this.startedAt)
     this.#outcome = { over: undefined, aborted: false, commitId: '', version: assignment.version }
-    this.#steps = new StepQueue(assignment, host.policy.lazyCommitMs, () => this.#askPump())
+    this.#steps = new StepQueue(assignment, host.policy.lazyCommitMs, () => this.#order.sendDue())
     this.steers = new TurnSteers(this, this.#steps)
     if (host.live.isFollowed(assignment.sessionId)) this.live.begin()
   }
@@ -149,7 +149,7 @@ export class Turn {
   whenCancelled(step: CancelledStep, { waits = false }: { waits?: boolean } = {}): void {
     this.#cancelledStep = step
     this.#cancelWaits = waits
-    if (this.#state.kind === 'cancelling') void this.#afterInFlight(() => this.#commitCancelled())
+    if (this.#state.kind === 'cancelling') void this.#order.sendLast(() => this.#commitCancelled())
   }
 
   /** Has a commit record this step: it is recorded once the turn is `settled`. `lazy`: losing it costs only work that is done again (STEP-2). */
@@ -176,8 +176,10 @@ export class Turn {
 
   /** Resolves when every step that is not lazy is acknowledged, or when the turn is over or ends as cancelled. */
   async settled(): Promise<void> {
-    const commit = () => this.#inFlight ?? Promise.resolve()
-    while (!this.isSettled) await (this.#cancelWaits ? Promise.race([commit(), this.#abort.fired]) : commit())
+    while (!this.isSettled) {
+      const { inFlight } = this.#order
+      await (this.#cancelWaits ? Promise.race([inFlight, this.#abort.fired]) : inFlight)
+    }
   }
 
   /** Says what the run does between two commits; without arguments: nothing in particular. */
@@ -190,7 +192,7 @@ export class Turn {
   async end(wait: TurnWait, retryMs?: number): Promise<void> {
     if (!this.isOpen) return
     this.#enter({ kind: 'ending', end: { wait, ...(retryMs === undefined ? {} : { retryMs }) } })
-    await this.#afterInFlight(() => this.#commitLastSteps())
+    await this.#order.sendLast(() => this.#commitLastSteps())
   }
 
   // What the node does to the turn.
@@ -204,7 +206,7 @@ export class Turn {
   async cancel(): Promise<void> {
     if (this.over || this.aborted) return
     this.#enterCancelling()
-    await this.#afterInFlight(() => this.#commitCancelled())
+    await this.#order.sendLast(() => this.#commitCancelled())
   }
 
   /** Ends the turn early: steps that were added are recorded, and another turn receives the message in hand again. */
@@ -212,7 +214,7 @@ export class Turn {
     if (!this.isOpen) return
     this.#enter({ kind: 'ending', end: { wait: goOn } })
     this.#abort.abort(new LeaseLostError(why))
-    await this.#afterInFlight(() => this.#commitLastSteps())
+    await this.#order.sendLast(() => this.#commitLastSteps())
   }
 
   /** Ends the turn without a further commit: the lease is gone or no longer trusted, or the run waits at a gate. */
@@ -264,36 +266,10 @@ export class Turn {
     this.live.changeState(stateOf(this.position, this.doing, isOver), runOf(this.position, this.doing, isOver))
   }
 
-  // In which order the turn commits.
+  // What the turn commits.
 
-  // The pump waits one microtask: a step and the end that follows it directly become one commit (TURN-3).
-  #askPump(): void {
-    if (this.#pumpAsked || this.#inFlight) return
-    this.#pumpAsked = true
-    queueMicrotask(() => {
-      this.#pumpAsked = false
-      this.#pump()
-    })
-  }
-
-  #pump(): void {
-    if (!this.isOpen || this.#inFlight || !this.#steps.isDue) return
-    const committing = this.#commit(this.#steps.take()).then(
-      () => {
-        if (this.#inFlight === committing) this.#inFlight = undefined
-        this.#pump()
-      },
-      (error: unknown) => this.giveUp(error),
-    )
-    this.#inFlight = committing
-  }
-
-  // A commit that ends the turn waits for the commit that is on its way, and for an end that came before it (TURN-1, TURN-2).
-  #afterInFlight(work: () => Promise<void>): Promise<void> {
-    const before = this.#inFlight ?? Promise.resolve()
-    const working = before.then(() => (this.over ? undefined : work())).catch((error: unknown) => this.giveUp(error))
-    this.#inFlight = working
-    return working
+  #commitDue(): Promise<void> | undefined {
+    return this.isOpen && this.#steps.isDue ? this.#commit(this.#steps.take()) : undefined
   }
 
   async #commitLastSteps(): Promise<void> {
