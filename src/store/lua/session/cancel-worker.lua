@@ -37,9 +37,9 @@ local state = sessionState(tag, session) or 'pruned'
 if state == 'cancelling' then return { 'session_finished', state } end -- guard: a session that is being cancelled takes no cancel of one worker
 if state ~= 'active' and record.status == 'idle' then return { 'session_finished', state } end -- guard: a cancel of one worker reaches workers that outlive its session
 checkLast(event)
-local hit, cancelCount = readCancellation(tag, record, worker)
+local cancelled, cancelCount = readCancellation(tag, record, worker)
 local function noteAnswered() redis.call('SET', idemKey, 'ok', 'PX', digits(header.idemMs)) end
-if hit == 'whole' or (hit and what == 'run') then -- guard: a cancel of one worker is written once
+if cancelled == 'whole' or (cancelled and what == 'run') then -- guard: a cancel of one worker is written once
   noteAnswered()
   return { 'ok' }
 end

@@ -73,15 +73,15 @@ local function readCancelled(id, recordKey)
   -- Its session lists it, whatever its record says: a worker whose record names another session would go on when the cancel is over.
   record.path1 = record.path1 and rootOf(sessionId) .. string.sub(record.path1, 37) -- guard: a cancel ends all that its session lists
   local rests = record.status == 'terminal' or (hasEnded and record.status == 'idle') -- guard: an ended worker stays as it ended
-  local hit = not rests and readCancellation(tag, record, id)
-  if hit and record.status ~= 'running' then
+  local cancelled = not rests and readCancellation(tag, record, id)
+  if cancelled and record.status ~= 'running' then
     checkSort('list', recordKey .. ':log', recordKey .. laneKeys.signals, recordKey .. laneKeys.results)
     checkSort('hash', recordKey .. ':timers')
     checkSort('set', recordKey .. ':asks')
     checkGatesOf(tag, record)
-    return record, hit, readDropped(recordKey, record, hit), isInRun(record) and planCancelled(tag, id, record, now)
+    return record, cancelled, readDropped(recordKey, record, cancelled), isInRun(record) and planCancelled(tag, id, record, now)
   end
-  return record, hit
+  return record, cancelled
 end
 local root = rootOf(sessionId)
 -- Another program may have written over the position: then all of them are looked at.
@@ -103,18 +103,18 @@ local looked, signals, signalsMost = #ids, 0, 500
 for index = 1, #ids do
   local id = ids[index]
   local recordKey = workerKey(tag, id)
-  local fine, record, hit, dropped, report = pcall(readCancelled, id, recordKey)
+  local fine, record, cancelled, dropped, report = pcall(readCancelled, id, recordKey)
   if not fine then
     -- Damaged: the cancel is not finished before it is mended, and goes on with the others.
     if not damageOf(record) then error(record, 0) end
-    record, hit, left[id] = {}, nil, true
+    record, cancelled, left[id] = {}, nil, true
   end
   -- Within a run its history may hold calls without results: those are answered in this script.
-  local isAgent = hit and record.open == '1' and isTally(record.data)
+  local isAgent = cancelled and record.open == '1' and isTally(record.data)
   local answer = isAgent and answers[id] or { version = record.version, from = 1, to = 0 }
-  if hit and record.status == 'running' then -- guard: a finish does not end running turns
+  if cancelled and record.status == 'running' then -- guard: a finish does not end running turns
     left[id] = true -- guard: a turn that still runs is looked at again
-  elseif hit and isInRun(record) and awaitsLastStep(record) then -- guard: a run that has begun gets its last step from a node
+  elseif cancelled and isInRun(record) and awaitsLastStep(record) then -- guard: a run that has begun gets its last step from a node
     left[id] = true
     local isHeld = paused and redis.pcall('ZREM', heldKey, id) == 1 -- guard: a pause does not hold up a last step
     if record.status ~= 'queued' or isHeld then
@@ -123,7 +123,7 @@ for index = 1, #ids do
   elseif isAgent and (not answers[id] or answer.version ~= record.version) then -- guard: open calls of an agent that nobody runs | a finish does not end an agent that has moved on
     left[id] = true
     if #answered == 0 then agents[#agents + 1] = { id, record.version } end
-  elseif hit then
+  elseif cancelled then
     local open = tonumber(record.signalsOpen or atStart.signalsOpen) or 0
     if signals > 0 and signals + open > signalsMost then looked = index - 1 break end -- guard: a finish drops no more timers and asks than a script may
     signals = signals + open
@@ -135,8 +135,8 @@ for index = 1, #ids do
     leaveQueue(tag, record.pool or atStart.pool, record.kind, id)
     if paused then redis.pcall('ZREM', heldKey, id) end -- guard: a cancel ends workers that a pause holds
     local waiting, gone = 0, 0
-    if hit == 'own' then waiting, gone = readLeft(recordKey, record, dropped and 1 or 0) end
-    local status = hit == 'whole' and 'terminal' or waiting > 0 and 'queued' or 'idle' -- guard: a worker whose run was cancelled goes on with its mail
+    if cancelled == 'own' then waiting, gone = readLeft(recordKey, record, dropped and 1 or 0) end
+    local status = cancelled == 'whole' and 'terminal' or waiting > 0 and 'queued' or 'idle' -- guard: a worker whose run was cancelled goes on with its mail
     local changes = { 'status', status, 'wait', atStart.wait, 'open', atStart.open,
       'runState', atStart.runState, 'token', atStart.token,
       'signals', digits(tonumber(record.signals or atStart.signals) + signalsGone), 'results', digits(tonumber(record.results or atStart.results) + resultsGone),
@@ -160,7 +160,7 @@ for index = 1, #ids do
         redis.call('LTRIM', recordKey .. laneKeys.inbox, digits(gone), '-1')
         redis.call('HINCRBY', recordKey, 'inbox', gone)
       end
-      local endsSession = id == root and hit == 'own' and record.mode ~= 'conversation' and waiting == 0 -- guard: a job whose run is cancelled while nobody runs it ends
+      local endsSession = id == root and cancelled == 'own' and record.mode ~= 'conversation' and waiting == 0 -- guard: a job whose run is cancelled while nobody runs it ends
       if endsSession then
         changes[#changes + 1] = 'ended'
         changes[#changes + 1] = 'cancelled ' .. digits(now) .. ' ' .. run .. ' ' .. last

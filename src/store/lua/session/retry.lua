@@ -58,9 +58,9 @@ if (record.retired or atStart.retired) ~= '0' then return { 'not_found' } end --
 local letter = header.letter
 -- The children that the run spawns from now on must not fall under the cancel of its earlier children.
 if not letter then record.run = digits(header.run) end
-local hit = readCancellation(tag, record, root)
-if hit == 'whole' then return { 'not_failed', 'cancelled' } end -- guard: a session whose workers were cancelled is not retried
-if hit then return { 'ending' } end -- guard: a child that a retried run spawns is not cancelled at once
+local cancelled = readCancellation(tag, record, root)
+if cancelled == 'whole' then return { 'not_failed', 'cancelled' } end -- guard: a session whose workers were cancelled is not retried
+if cancelled then return { 'ending' } end -- guard: a child that a retried run spawns is not cancelled at once
 checkSort('list', logKey, signalsKey, inboxKey)
 checkSort('zset', tag .. ':sessions', endsKeyOf(tag))
 checkSort('hash', resultsKey)

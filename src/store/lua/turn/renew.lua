@@ -35,21 +35,21 @@ local function readTurn(record, worker, token)
   local fields = readRecord(record)
   if fields.token ~= token then return fields end
   checkRecord(record, fields)
-  local hit, _, _, _, paused = readCancellation(tag, fields, worker)
+  local cancelled, _, _, _, paused = readCancellation(tag, fields, worker)
   if paused then checkSort('set', quietKeyOf(tag, sessionOf(worker, fields.path1))) end
-  return fields, hit, paused
+  return fields, cancelled, paused
 end
 for index = 1, #turns do
   local turn = turns[index]
   local worker, token, record = turn.worker, turn.token, workerKey(tag, turn.worker)
   -- Damage to a worker or its session ends this turn, and no other.
-  local fine, fields, hit, paused = pcall(readTurn, record, worker, token) -- guard: a renewal ends the turn that is damaged, and no other
+  local fine, fields, cancelled, paused = pcall(readTurn, record, worker, token) -- guard: a renewal ends the turn that is damaged, and no other
   if not fine and not damageOf(fields) then error(fields, 0) end
   if not fine or fields.token ~= token then -- guard: token check of renew
     verdicts[#verdicts + 1] = 'fenced'
   else
-    local verdict = hit and 'cancelled' or 'kept' -- guard: cancel check of renew
-    if paused and not hit then verdict = 'paused' end -- guard: pause check of renew
+    local verdict = cancelled and 'cancelled' or 'kept' -- guard: cancel check of renew
+    if paused and not cancelled then verdict = 'paused' end -- guard: pause check of renew
     local steered = fields.steered or atStart.steered
     verdicts[#verdicts + 1] = steered == atStart.steered and verdict or verdict .. ' ' .. steered -- guard: a renewal answers what steers the worker
     kept[#kept + 1] = { worker = worker, sent = turn, pool = fields.pool or atStart.pool, record = record,

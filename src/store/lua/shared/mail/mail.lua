@@ -212,8 +212,8 @@ end
 
 -- The message with which a cancelled run was to begin, if the run has not received it: it is written with the end of the run, or the next run would
 -- receive it. Nil: there is none.
-local function readDropped(recordKey, record, hit)
-  if hit ~= 'own' or record.open == '1' then return nil end -- guard: a worker that is cancelled for good keeps its mail for reading
+local function readDropped(recordKey, record, cancelled)
+  if cancelled ~= 'own' or record.open == '1' then return nil end -- guard: a worker that is cancelled for good keeps its mail for reading
   local mail = lengthOf(recordKey .. laneKeys.inbox) > 0 and redis.call('LINDEX', recordKey .. laneKeys.inbox, 0)
   if not mail then return nil end
   return ',"dropped":{"id":"inbox-' .. digits(tonumber(record.inbox or atStart.inbox)) .. '","mail":' .. cjson.encode(mail) .. '}}'

@@ -176,8 +176,8 @@ local function readCandidate(tag, claim, id)
   local starts = epoch - committed
   local suspect = starts >= claim.node.suspectAfter
   local purpose = 'run'
-  local hit, cancelCount, spent, caps, paused, approval = readCancellation(tag, record, id)
-  if hit then
+  local cancelled, cancelCount, spent, caps, paused, approval = readCancellation(tag, record, id)
+  if cancelled then
     purpose = 'cancelled' -- guard: cancel check of claim
   elseif paused then -- guard: pause check of claim
     local heldKey = heldKeyOf(tag, sessionOf(id, record.path1))

@@ -236,13 +236,13 @@ end
 
 -- Writes the end of the turn: is a message there that wakes the worker? Then it is queued again, in this same script.
 local function writeTurnEnd(tag, turn, batch)
-  local commit, record, recordKey, hit, ended = turn.commit, turn.record, turn.recordKey, turn.hit, turn.ended
+  local commit, record, recordKey, cancelled, ended = turn.commit, turn.record, turn.recordKey, turn.cancelled, turn.ended
   local worker, open, wait, outcome = commit.worker, commit.open, commit.wait, commit.outcome
   local results, inboxLeft = turn.results, turn.inboxLeft
   local again = false
   -- The field onCancel already names the next run, which this turn did not begin.
   if wait == 'any' and not (open or outcome) and awaitsLastStep(record) then change(turn, 'onCancel', digits(tonumber(turn.run) - 1)) end -- guard: a run that has not begun gets no last step
-  if hit == 'whole' then
+  if cancelled == 'whole' then
     -- The worker was cancelled for good: its mail is kept for reading, and nothing of it runs again.
     wait = 'any'
   elseif wait == 'retry' then
@@ -288,11 +288,11 @@ local function writeTurnEnd(tag, turn, batch)
     change(turn, 'queuedAt', digits(timeOf(batch)))
     writeWoken(tag, { id = worker, session = turn.session, pool = turn.pool, root = not record.parent and record }, turn.woke)
   else
-    change(turn, 'status', hit == 'whole' and 'terminal' or (open or wait == 'retry') and 'parked' or 'idle')
+    change(turn, 'status', cancelled == 'whole' and 'terminal' or (open or wait == 'retry') and 'parked' or 'idle')
   end
   -- The conversation was closed between its last run and the end of this turn: `close` ends only a conversation that rests. Only `close` writes this
   -- mode: a root that was created as a job has none.
-  if record.mode == 'job' and not (again or outcome or hit or open) and wait == 'any' and not (record.cancel or record.ended) then -- guard: a closed conversation ends with the turn that it was closed in
+  if record.mode == 'job' and not (again or outcome or cancelled or open) and wait == 'any' and not (record.cancel or record.ended) then -- guard: a closed conversation ends with the turn that it was closed in
     turn.ended = 'completed'
     change(turn, 'ended', turn.ended .. ' ' .. digits(timeOf(batch)))
   end

@@ -152,13 +152,13 @@ local function guardTurn(tag, turn, batch)
   if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end -- guard: a commit on another version is a conflict
   turn.session, turn.run = sessionOf(worker, record.path1), record.run or atStart.run
   turn.rootKey = record.parent and workerKey(tag, string.sub(record.path1, 1, 36)) or recordKey
-  local hit, outcome = nil, commit.outcome
-  hit, turn.cancelCount, turn.spentBefore, turn.caps, turn.paused, turn.approval, turn.turnUs = readCancellation(tag, record, worker)
-  if hit and outcome ~= 'cancelled' then return { 'cancelled' } end -- guard: cancel check of commit
+  local cancelled, outcome = nil, commit.outcome
+  cancelled, turn.cancelCount, turn.spentBefore, turn.caps, turn.paused, turn.approval, turn.turnUs = readCancellation(tag, record, worker)
+  if cancelled and outcome ~= 'cancelled' then return { 'cancelled' } end -- guard: cancel check of commit
   -- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
-  if not hit and outcome == 'cancelled' then return { 'conflict', version } end -- guard: end of a cancel that was lost
-  turn.hit = hit
-  local dropped = hit and readDropped(recordKey, record, hit)
+  if not cancelled and outcome == 'cancelled' then return { 'conflict', version } end -- guard: end of a cancel that was lost
+  turn.cancelled = cancelled
+  local dropped = cancelled and readDropped(recordKey, record, cancelled)
   if dropped then
     local last = commit.texts + commit.entries - 1
     commit.inputsConsumed, turn.texts[last] = 1, entryWith(turn.texts[last], dropped) -- guard: a cancelled run takes the message that it was to begin with
@@ -222,7 +222,7 @@ local function planTurn(tag, turn, batch)
     local ask = commit.withdraws[index].id
     if redis.call('SISMEMBER', recordKey .. ':asks', ask) == 0 then return { 'refused', { { 'ask_ended', '', ask } } } end -- guard: an ask that has ended is not withdrawn
   end
-  turn.endsSession = outcome and not record.parent and record.mode ~= 'conversation' and (outcome ~= 'cancelled' or turn.hit == 'own') -- guard: a job whose run is cancelled ends
+  turn.endsSession = outcome and not record.parent and record.mode ~= 'conversation' and (outcome ~= 'cancelled' or turn.cancelled == 'own') -- guard: a job whose run is cancelled ends
   if turn.endsSession or (wait and record.mode == 'job') then
     expectEnd(tag, batch)
     if record.notify or batch.listens then checkSort('zset', tag .. ':timers') end
