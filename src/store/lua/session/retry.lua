@@ -88,8 +88,8 @@ if back then
   if back.disposition then redis.call('ZREM', redrivenKey, letter .. ' ' .. back.disposition) end
   writeDisposition(redrivenKey, deadKey, letter, back.at, digits(back.position) .. ' ')
   -- The run that ended the session stays failed; another one follows.
-  local place = record.ended and string.match(record.ended, '^%a+ %d+ %d+ (%d+)$')
-  if place then redis.call('HSET', resultsKey, digits(header.run), 'failed ' .. place) end -- guard: a retried session keeps the result of its failed run
+  local position = record.ended and string.match(record.ended, '^%a+ %d+ %d+ (%d+)$')
+  if position then redis.call('HSET', resultsKey, digits(header.run), 'failed ' .. position) end -- guard: a retried session keeps the result of its failed run
 else
   -- The first write, so it may fail.
   redis.call('RPUSH', logKey, unpack(texts, cursor, cursor + header.entries - 1))

@@ -79,7 +79,7 @@ export const steerMutants: readonly Mutant[] = [
   {
     guard: 'a commit answers what steers the worker',
     script: commitScript,
-    takenOut: { value: 'false' },
+    takenOut: 'line',
     check: checks.aCommitAnswersWhatSteers,
   },
   {

@@ -19,8 +19,8 @@ end
 local function writeToSets(tag, turn, asks, first, last, at)
   local scored, ids = {}, {}
   for index = first, last do
-    local place = index - first + 1
-    scored[2 * place - 1], scored[2 * place], ids[place] = at, asks[index].id, asks[index].id
+    local number = index - first + 1
+    scored[2 * number - 1], scored[2 * number], ids[number] = at, asks[index].id, asks[index].id
   end
   redis.call('ZADD', tag .. ':asks', unpack(scored))
   redis.call('ZADD', sessionKey(tag, turn.session) .. ':asks', unpack(scored))
@@ -36,7 +36,7 @@ local function writeAsks(tag, turn, now)
     if ask.ms then
       local expires = digits(now + ask.ms)
       local more = { 'expires', expires, 'onExpiry', ask.onExpiry }
-      for place = 1, #more do fields[#fields + 1] = more[place] end
+      for part = 1, #more do fields[#fields + 1] = more[part] end
       redis.call('ZADD', tag .. ':timers', expires, expiryOf(commit.worker, ask.id))
     end
     redis.call('HSET', askKey(tag, ask.id), unpack(fields))

@@ -7,7 +7,7 @@ local function signalMail(sort, id, value)
 end
 
 -- Reads what must be known of a recipient before mail is written to it. Returns a plan, or nil and a tag word that says why not. The plan for a root
--- also has what its record says of the session: its places, and for an input the state of the session.
+-- also has what its record says of the session: where it stands in run queues, and for an input its state.
 local planFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score', 'turnUs', 'turnShare', 'atOnce' }
 local inputFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score', 'turnUs', 'turnShare', 'cancel', 'ended' }
 local function planMail(tag, id, lane, text)
@@ -164,9 +164,9 @@ end
 -- Notes that the run in progress takes this input, by its position, with a ! behind it if the input interrupts the run. The nodes are told, so that a
 -- long turn learns of it.
 local function writeSteered(plan, length)
-  local place = digits(plan.consumed + length - 1) .. (plan.when == 'interrupt' and '!' or '')
+  local steer = digits(plan.consumed + length - 1) .. (plan.when == 'interrupt' and '!' or '')
   local before = redis.call('HGET', plan.record, 'steered') or atStart.steered
-  redis.call('HSET', plan.record, 'steered', before == atStart.steered and place or before .. ' ' .. place)
+  redis.call('HSET', plan.record, 'steered', before == atStart.steered and steer or before .. ' ' .. steer)
   redis.pcall('PUBLISH', plan.notices, plan.session)
 end
 

@@ -177,7 +177,7 @@ local function checkCount(hashKey, name, text)
 end
 
 -- Checks that the mails which a run takes, named by their positions, are in the lane. `gone`: how many mails have left the lane.
-local function checkPlaces(laneKey, gone, taken)
+local function checkPositions(laneKey, gone, taken)
   local length = lengthOf(laneKey)
   for index = 1, #taken do
     local at = taken[index] - gone
@@ -187,7 +187,7 @@ end
 
 -- Checks that the results which a commit consumes, named by their positions, are in the lane.
 local function checkResults(recordKey, record, consumed)
-  checkPlaces(recordKey .. ':mail:results', tonumber(record.results or atStart.results), consumed)
+  checkPositions(recordKey .. ':mail:results', tonumber(record.results or atStart.results), consumed)
 end
 
 -- What this error says of something stored that is not as it should be. nil: another error, which may pass by itself.

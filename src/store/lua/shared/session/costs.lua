@@ -52,7 +52,7 @@ local function writeUsage(tag, usage, now)
     local before = redis.pcall('HGET', usageKey, field)
     if type(before) == 'table' then return end
     local known = { string.match(before or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$') }
-    for place = 1, #sums do sums[place] = digits(sums[place] + (tonumber(known[place]) or 0)) end
+    for index = 1, #sums do sums[index] = digits(sums[index] + (tonumber(known[index]) or 0)) end
     redis.call('HSET', usageKey, field, table.concat(sums, ' '))
     if not before then redis.call('PEXPIRE', usageKey, digits(daysKept * msOfDay)) end -- guard: stored usage expires
   end

@@ -22,24 +22,24 @@ end
 
 -- All results that have come. A run awaits a limited number of children (hardSessionLimits.children), but with childrenAtOnce as many as its session has
 -- workers: then the lane may have many MiB. Large results stand beside the lane, which has their heads. As many as fit, and at least one, replace
--- their heads here, in the order of the calls, in which the parent receives them; the next claim brings others. Also returns the places of these in the
--- list; false: there is none.
+-- their heads here, in the order of the calls, in which the parent receives them; the next claim brings others. Also returns where these stand in the
+-- list, counted from 0; false: there is none.
 local function readResults(recordKey, most)
-  local results, calls, places, bytes = redis.call('LRANGE', recordKey .. laneKeys.results, 0, -1), {}, {}, 0
+  local results, calls, indexes, bytes = redis.call('LRANGE', recordKey .. laneKeys.results, 0, -1), {}, {}, 0
   for index = 1, #results do
     local call = callOfHead(results[index])
-    if call then calls[#calls + 1], places[call] = call, index end
+    if call then calls[#calls + 1], indexes[call] = call, index end
     bytes = bytes + #results[index]
   end
   if #calls == 0 then return results, false end
   table.sort(calls) -- guard: large results come in the order of their calls
   local taken = {}
   for index = 1, #calls do
-    local place = places[calls[index]]
-    local text = redis.call('HGET', largeKeyOf(recordKey), digits(calls[index])) or results[place] .. 'lost' -- guard: a parent learns that a large result is lost
+    local at = indexes[calls[index]]
+    local text = redis.call('HGET', largeKeyOf(recordKey), digits(calls[index])) or results[at] .. 'lost' -- guard: a parent learns that a large result is lost
     bytes = bytes + #text
     if index > 1 and bytes > most then break end -- guard: a claim reads no more large results than fit
-    results[place], taken[index] = text, digits(place - 1)
+    results[at], taken[index] = text, digits(at - 1)
   end
   return results, taken
 end

@@ -46,9 +46,9 @@ local function writeInputsTaken(turn, consumed)
   turn.inputsGone, turn.inboxLeft = gone, redis.call('LLEN', inboxKey)
   -- Behind an order, which is no run, the next input begins one.
   if not turn.commit.open then isTaken[digits(from + gone)] = true end -- guard: an input that is to begin a run does not steer it
-  for place, mark in string.gmatch(record.steered or atStart.steered, '(%d+)(!?)') do
-    local hasBegun = tonumber(place) < from + gone -- guard: an input that has begun a run does not steer it
-    if not (isTaken[place] or hasBegun) then left[#left + 1] = place .. mark end -- guard: an input steers a run once
+  for position, interrupts in string.gmatch(record.steered or atStart.steered, '(%d+)(!?)') do
+    local hasBegun = tonumber(position) < from + gone -- guard: an input that has begun a run does not steer it
+    if not (isTaken[position] or hasBegun) then left[#left + 1] = position .. interrupts end -- guard: an input steers a run once
   end
   turn.steered = turn.commit.outcome and atStart.steered or table.concat(left, ' ') -- guard: an input that steered an ended run is an input like any other
   change(turn, 'steered', turn.steered)
@@ -56,8 +56,8 @@ end
 
 -- Are there inputs that steer the worker and that its turn has not seen?
 local function hasUnseen(steered, seen)
-  for place in string.gmatch(steered or '', '%d+') do
-    if tonumber(place) >= seen then return true end
+  for position in string.gmatch(steered or '', '%d+') do
+    if tonumber(position) >= seen then return true end
   end
   return false
 end
@@ -369,13 +369,10 @@ local function commitTurn(tag, turn, batch)
   writeQueues(tag, turn.woke)
   tellEvent(turn, batch)
   local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.assigned or nil }
-  if turn.paused then answer[7], answer[8] = turn.assigned or false, 'paused' end -- guard: pause check of commit
-  if turn.approval then answer[7], answer[8], answer[9] = turn.assigned or false, answer[8] or false, turn.approval end -- guard: a commit answers what the session says of approvals
+  if turn.paused then setItem(answer, 8, 'paused') end -- guard: pause check of commit
+  if turn.approval then setItem(answer, 9, turn.approval) end -- guard: a commit answers what the session says of approvals
   addSteered(answer, turn.steered)
-  if turn.opensGate then
-    for place = 7, 10 do answer[place] = answer[place] or false end
-    answer[11] = 'opens'
-  end
+  if turn.opensGate then setItem(answer, 11, 'opens') end
   batch.last, batch.lastKey = answer, recordKey
   if turn.ended then
     local ends = batch.ends

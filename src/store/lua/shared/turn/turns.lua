@@ -86,7 +86,7 @@ local function readLists(commit, texts)
 end
 
 -- Reads a list of positions in a lane, or of numbers of calls.
-local function readPlaces(commit, name)
+local function readPositions(commit, name)
   local consumed = commit[name]
   if consumed == nil then return none end
   if type(consumed) ~= 'table' then error('the header should have a list ' .. name, 0) end
@@ -108,7 +108,7 @@ local function readCommit(tag, commit, texts, node)
   commit.costs = readCosts(commit)
   readLists(commit, texts)
   commit.openChildren = commit.openChildren and textsOf(commit, 'openChildren') or none
-  commit.resultsConsumed, commit.steersTaken, commit.largeTaken = readPlaces(commit, 'resultsConsumed'), readPlaces(commit, 'steersTaken'), readPlaces(commit, 'largeTaken')
+  commit.resultsConsumed, commit.steersTaken, commit.largeTaken = readPositions(commit, 'resultsConsumed'), readPositions(commit, 'steersTaken'), readPositions(commit, 'largeTaken')
   if commit.claim ~= nil then readClaim(commit.claim, node) end
   if commit.inline ~= nil then
     if type(commit.inline) ~= 'table' or not node then error('the header should have inline as an object, and its node', 0) end
@@ -119,11 +119,17 @@ local function readCommit(tag, commit, texts, node)
   return { commit = commit, texts = texts, recordKey = recordKey, inboxKey = recordKey .. laneKeys.inbox }
 end
 
+-- Sets an item of the answer of a commit that most answers do not have. Items before it that are not there become false, since Redis ends an answer at
+-- the first one that is missing.
+local function setItem(answer, at, value)
+  for index = 7, at - 1 do answer[index] = answer[index] or false end
+  answer[at] = value
+end
+
 -- Adds what steers the worker to the answer of a commit. Nearly all workers have none.
 local function addSteered(answer, steered)
   if not steered or steered == atStart.steered then return end
-  for place = 7, 9 do answer[place] = answer[place] or false end
-  answer[10] = steered -- guard: a commit answers what steers the worker
+  setItem(answer, 10, steered) -- guard: a commit answers what steers the worker
 end
 
 -- May this node write for the worker, and has it not written this commit already? If not, returns what is answered instead.
@@ -143,7 +149,7 @@ local function guardTurn(tag, turn, batch)
     local assigned = commit.inline and readInline(tag, commit)
     local spentBefore = fine and spent -- guard: a commit that is sent again answers the session's spending
     local answer = { 'ok', record.version, record.wakeups or atStart.wakeups, before, spentBefore, fine and caps, assigned }
-    if fine and approval then answer[7], answer[8], answer[9] = assigned or false, false, approval end -- guard: a commit that is sent again answers what the session says of approvals
+    if fine and approval then setItem(answer, 9, approval) end -- guard: a commit that is sent again answers what the session says of approvals
     addSteered(answer, record.steered)
     return answer
   end
@@ -200,7 +206,7 @@ local function planTurn(tag, turn, batch)
   -- The length is read once: it shows that the key is a list, and whether more mail waits there.
   turn.inboxLeft = (consumed > 0 or wait or outcome) and lengthOf(turn.inboxKey) - consumed or 0 -- guard: keys are looked at before the first write
   if #commit.largeTaken > 0 then checkSort('hash', largeKeyOf(recordKey)) end
-  if #commit.steersTaken > 0 then checkPlaces(turn.inboxKey, tonumber(record.inbox or atStart.inbox), commit.steersTaken) end
+  if #commit.steersTaken > 0 then checkPositions(turn.inboxKey, tonumber(record.inbox or atStart.inbox), commit.steersTaken) end
   if commit.dead then
     checkSort('stream', tag .. ':dead')
     checkSort('zset', tag .. ':timers', openLettersKeyOf(tag))
