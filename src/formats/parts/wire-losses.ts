@@ -33,7 +33,7 @@ export const noAudio = {
   audioLinks: 'becomes a note in the text',
 } as const satisfies Losses
 export const noFiles = { files: 'become a note in the text' } as const satisfies Losses
-export const noReasoning = { reasoning: 'left out', signedReasoning: 'is left out' } as const satisfies Losses
+export const noReasoning = { reasoning: 'left out', signedReasoning: 'left out' } as const satisfies Losses
 export const oneText = {
   blockOrder: 'the texts of a reply become one, and stand before its calls',
   reasoningOrder: 'reasoning stands before the text',

@@ -11,27 +11,28 @@ import { argumentsText, parseArguments } from '../parts/arguments.ts'
 import type { Foreign } from '../parts/foreign.ts'
 import { modelOf, type Said, textBlocks, unknownModel } from '../parts/said.ts'
 import { joined, summaryTurn } from '../parts/turns.ts'
-import { noResultMedia, oneText, textResults } from '../parts/wire-losses.ts'
-import { isoOf, outcomeOf, readCall, readOutcome, readUserBlocks, writtenBlock, writtenCall } from './chat-message.ts'
+import { oneText } from '../parts/wire-losses.ts'
+import {
+  commonLosses,
+  isoOf,
+  outcomeOf,
+  readCall,
+  readOutcome,
+  readUserBlocks,
+  writtenBlock,
+  writtenCall,
+} from './chat-message.ts'
 
 export const chatMessageLog: Format = {
   name: 'chat-message-log',
   title: 'log of ChatMessage sessions',
   form: 'JSON lines: `{sessionId, cwd, model, createdAt}`, then `{kind, data}` for each event',
   losses: {
+    ...commonLosses,
     ...oneText,
-    ...textResults,
-    ...noResultMedia,
     system: 'left out: the log has none',
     laterSystem: 'left out: the log has none',
     severalSystem: 'left out: the log has none',
-    names: 'left out',
-    senders: 'left out',
-    facts: 'left out',
-    imageLinks: 'become a note in the text',
-    audioLinks: 'becomes a note in the text',
-    files: 'become a note in the text',
-    signatures: 'left out',
     signedReasoning: 'the text stays, the signature is left out',
     emptyMessages: 'replies are left out',
     errors: 'those before a summary are left out',
@@ -39,12 +40,7 @@ export const chatMessageLog: Format = {
     summaryCounts: 'left out',
     ids: 'those of replies with a text stay',
     times: 'left out',
-    resultTimes: 'left out',
     models: 'left out, where a reply has no text',
-    usage: 'left out',
-    finishReasons: 'left out',
-    cancelledResults: 'become a failure',
-    unknownResults: 'become a failure',
   },
   fits({ lines }) {
     const head: unknown = lines[0]?.value

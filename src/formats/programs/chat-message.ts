@@ -25,7 +25,8 @@ import type { Source } from '../source.ts'
 
 const types = ['system', 'user', 'assistant', 'toolCallResult', 'error', 'summary'] as const
 
-const common: Losses = {
+/** What all forms of ChatMessage lose. */
+export const commonLosses: Losses = {
   ...textResults,
   ...noResultMedia,
   names: 'left out',
@@ -47,7 +48,13 @@ export const chatMessage: Format = {
   name: 'chat-message',
   title: 'ChatMessage',
   form: 'a JSON object `{messages, tools}`; the calls of a reply stand beside its text',
-  losses: { ...common, ...oneText, reasoning: 'that of a reply becomes one text', ids: 'left out', models: 'left out' },
+  losses: {
+    ...commonLosses,
+    ...oneText,
+    reasoning: 'that of a reply becomes one text',
+    ids: 'left out',
+    models: 'left out',
+  },
   fits: (source) => areMessages(source) && !hasBlocks(source),
   read,
   write: (messages) => ({ json: { messages: written(messages, false), tools: [] } }),
@@ -57,7 +64,7 @@ export const chatMessageBlocks: Format = {
   name: 'chat-message-blocks',
   title: 'ChatMessage with blocks',
   form: 'a JSON object `{messages, tools}`; the blocks of a reply stand in their order, and messages have ids',
-  losses: { ...common, ids: 'those of results and system messages are left out' },
+  losses: { ...commonLosses, ids: 'those of results and system messages are left out' },
   fits: (source) => areMessages(source) && hasBlocks(source),
   read,
   write: (messages) => ({ json: { messages: written(messages, true), tools: [] } }),

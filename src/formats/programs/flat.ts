@@ -1,10 +1,9 @@
-import { handoffMark } from '../../core/history/prompt/prompt-fold.ts'
 import type { Format, Text } from '../format.ts'
 import type { Foreign } from '../parts/foreign.ts'
 import { haveRoles, looked, messagesIn } from '../parts/role-list.ts'
 import { type Said, textBlocks, textOutput } from '../parts/said.ts'
 import { joined, outputText, type Turn, turnsOf } from '../parts/turns.ts'
-import { noAudio, noFiles, noImages, noReasoning, noResultMedia } from '../parts/wire-losses.ts'
+import { noAudio, noFiles, noImages, noReasoning, ofRequests, textResults } from '../parts/wire-losses.ts'
 
 const roles = ['system', 'user', 'assistant', 'tool'] as const
 const fields = new Set(['role', 'content', 'name', 'tool_call_id'])
@@ -14,32 +13,19 @@ export const flat: Format = {
   title: 'flat role list',
   form: 'a JSON list of `{role, content, name?, tool_call_id?}`',
   losses: {
+    ...ofRequests,
     ...noImages,
     ...noAudio,
     ...noFiles,
     ...noReasoning,
-    ...noResultMedia,
+    ...textResults,
     calls: 'the arguments are left out, the name of the tool stays with the result',
     plainArguments: 'left out',
     badArguments: 'left out',
     blockOrder: 'the texts of a reply become one, and stand before its calls',
     signatures: 'left out',
-    emptyMessages: 'left out',
-    senders: 'left out',
-    facts: 'left out',
-    jsonResults: 'become the text of the JSON',
     failedResults: 'only the text says so',
-    cancelledResults: 'only the text says so',
-    unknownResults: 'only the text says so',
-    errors: 'left out',
-    summaries: `become the text of a user that begins with ${handoffMark}`,
-    summaryCounts: 'left out',
-    ids: 'left out',
-    times: 'left out',
-    resultTimes: 'left out',
     models: 'left out',
-    usage: 'left out',
-    finishReasons: 'left out',
   },
   fits(source) {
     const items = looked(source)
