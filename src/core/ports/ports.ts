@@ -1,6 +1,6 @@
 /**
- * Duty: what the runtime needs of the store, as narrow ports; what it needs of wake-ups is in wake.ts. Runtime and store know these and never
- * each other; compose.ts puts the real ones in.
+ * Duty: what turns need of the store, as narrow ports; what sweeps need of it is in upkeep.ts, and wake-ups are in wake.ts. Runtime and store know
+ * these and never each other; compose.ts puts the real ones in.
  */
 
 import type { Blob, BlobRef } from '../blob.ts'
@@ -17,9 +17,7 @@ import type { Refusal } from '../worker/refusal.ts'
 import type { CallCost } from '../worker/run/cost.ts'
 import type { Failure } from '../worker/run/failure.ts'
 import type { RunState } from '../worker/run/run-state.ts'
-import type { CommitEnd } from './commit-end.ts'
-import type { HostedKind } from './hosted-kind.ts'
-import type { GuestsAnswered, Wakeup } from './wake.ts'
+import type { Wakeup } from './wake.ts'
 
 /** What all agents of a session have used, and may use. */
 export interface SessionSpending {
@@ -176,6 +174,18 @@ export interface NextClaim {
 /** What a slot wants after a commit. null: to leave. stay: nothing, because it goes on with children, or another of its turns will ask. */
 export type SlotNext = NextClaim | 'stay' | null
 
+/** What a commit that ends a turn says of the turn and its worker. */
+interface CommitEnd {
+  /** What the worker waits for, as `encodeWait` writes it. */
+  readonly wait: string
+  readonly retryMs?: number
+  /** The turn was released and recorded nothing: its start does not count. `isIsolated`: that was an isolated start. */
+  readonly isUncounted?: boolean
+  readonly isIsolated?: boolean
+  /** For how long the turn has held its slot. */
+  readonly turnMs?: number
+}
+
 export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly workerId: string
   readonly pool: string
@@ -290,94 +300,6 @@ export interface TurnStore {
   renew(
     turns: readonly RenewRequest[],
   ): Promise<{ verdicts: Verdict[]; steered?: RenewedSteers; wakeups: readonly Wakeup[]; trustedUntil: number }>
-}
-
-export interface PoolLoad {
-  readonly pool: string
-  readonly kinds: readonly string[]
-  readonly free: number
-  /** Workers that a slot which is awake may be expected to take in a row; 0 when this node has run none lately. */
-  readonly workersPerWake: number
-}
-
-/** What a node must know of a partition in which there is nothing to do. */
-export interface Rest {
-  /** Until the next timer is due; null without any. */
-  readonly dueInMs: number | null
-  readonly isPaused: boolean
-  readonly kinds: string
-}
-
-/** What one sweep of a partition did and saw. */
-export interface SweepAnswer {
-  readonly healed: number
-  readonly wakeups: readonly Wakeup[]
-  /** Workers whose records cannot be read; they wait until they are mended. */
-  readonly damaged: readonly string[]
-  /** How many wait for a node of their kind, if this sweep took some in; else 0. */
-  readonly left: number
-  /** All sessions are paused, so that no wake-ups come. */
-  readonly isPaused: boolean
-  /** True if no other node healed a moment ago: this one did, and it does what else only one node is to do. */
-  readonly isHealer: boolean
-  /** The next sweep is to follow at once. */
-  readonly hasMore: boolean
-  /** The node was not registered any more. */
-  readonly wasGone: boolean
-  /** By how much the clock of the store was set back, and how many timers moved by as much, once all have. */
-  readonly setBack: { readonly ms: number; readonly timers: number } | null
-  /** Changes when a kind was registered, or registered anew. */
-  readonly kinds: string
-}
-
-export interface DamagedSession {
-  readonly sessionId: string
-  readonly error: Error
-}
-
-/** The store of one partition as the sweeper needs it. */
-export interface UpkeepStore {
-  readonly partition: number
-  /** Registers the node and everything that it hosts at once: nobody may learn before that the node is ready. */
-  announce(slots: number, kinds: readonly HostedKind[]): Promise<void>
-  /** `turnsLeft`: how many turns the node still runs while it drains, for those who look; null, the default, if it does not drain. */
-  sweep(slots: number, loads: readonly PoolLoad[], leaving: boolean, turnsLeft?: number | null): Promise<SweepAnswer>
-  /**
-   * Null: there is something to do, so that a sweep is due. Otherwise there is nothing to do, and the node is known to live. `kinds`: as in the
-   * answer of `sweep`.
-   */
-  rest(): Promise<Rest | null>
-  /**
-   * `notices`: what this node is to tell outside now (core/webhook/notice.ts). With a later call the node says which it has told; otherwise another
-   * node tells them.
-   */
-  fire(told?: readonly string[]): Promise<{
-    readonly fired: number
-    readonly dueInMs: number | null
-    readonly wakeups: readonly Wakeup[]
-    readonly notices: readonly string[]
-    /** What follows in other partitions, once they have answered. It never rejects. Absent: nothing does. */
-    readonly follows: Promise<GuestsAnswered> | undefined
-  }>
-  /**
-   * Finishes one batch of cancels. `finished`: sessions whose cancel is over. `damaged`: sessions that cannot be finished before they are mended.
-   * `wakeups`: for workers that go on, since only a run of theirs or a child was cancelled.
-   */
-  finishCancelled(): Promise<{
-    finished: number
-    damaged: readonly DamagedSession[]
-    wakeups: readonly Wakeup[]
-  }>
-  /** Prunes one batch of the pass that nodes share. `done`: the pass is over, or another node makes it. */
-  prune(): Promise<{ pruned: number; done: boolean }>
-  /** Forgets kinds and pools that no node has hosted for long and for which no work waits. Returns the names of what it forgot. */
-  forgetKinds(): Promise<{ kinds: readonly string[]; pools: readonly string[] }>
-  /** Packs some of the histories that have rested for long, on the walk that nodes share. `done`: it is over, or another node makes it. */
-  pack(): Promise<{ packed: number; done: boolean }>
-  /** What makes this Redis unfit now, for example that it may evict keys, or is nearly full; null when nothing does. */
-  redisProblem(): Promise<string | null>
-  /** Pool of each kind that nodes have ever registered. */
-  kindPools(): Promise<ReadonlyMap<string, string>>
 }
 
 /** Blobs of the sessions of one partition (core/blob.ts). */

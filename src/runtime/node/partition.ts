@@ -1,6 +1,7 @@
 /** Duty: what a node keeps for one partition. */
 import type { OutboxStore } from '../../core/ports/outbox.ts'
-import type { BlobStore, TurnStore, UpkeepStore } from '../../core/ports/ports.ts'
+import type { BlobStore, TurnStore } from '../../core/ports/ports.ts'
+import type { UpkeepStore } from '../../core/ports/upkeep.ts'
 import type { ClaimNonces } from '../slot/nonces.ts'
 import type { TurnTimes } from '../slot/turn-times.ts'
 import type { Carrier } from '../upkeep/carrier.ts'

@@ -15,7 +15,7 @@
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { toRuntimeError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { PoolLoad, UpkeepStore } from '../../core/ports/ports.ts'
+import type { PoolLoad, UpkeepStore } from '../../core/ports/upkeep.ts'
 import type { GuestsAnswered, Wakeup } from '../../core/ports/wake.ts'
 import { workerOfNotice } from '../../core/webhook/notice.ts'
 

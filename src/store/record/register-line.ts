@@ -1,7 +1,7 @@
 /** Duty: read and write the lines of the two registers of a partition: its nodes (sweep.lua writes these), and all kinds that nodes ever hosted. */
 import { isObject } from '../../core/check/is-object.ts'
 import { fromJson } from '../../core/json.ts'
-import type { HostedKind } from '../../core/ports/hosted-kind.ts'
+import type { HostedKind } from '../../core/ports/upkeep.ts'
 
 export interface NodeRow {
   readonly id: string

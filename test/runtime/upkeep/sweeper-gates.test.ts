@@ -1,7 +1,7 @@
 /** When does a node open the gates at which somebody waits? The store and its Redis are real, and the test holds up its call. */
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { UpkeepStore } from '../../../src/core/ports/ports.ts'
+import type { UpkeepStore } from '../../../src/core/ports/upkeep.ts'
 import { Place } from '../../store/support/place.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { sweeperOf, sweepingBy } from './sweeper-of.ts'

@@ -1,6 +1,6 @@
 /** What a node learns from its sweeps, and what it says of them. The store and its Redis are real, the node around it is not. */
 import { expect, test, vi } from 'vitest'
-import type { UpkeepStore } from '../../../src/core/ports/ports.ts'
+import type { UpkeepStore } from '../../../src/core/ports/upkeep.ts'
 import { Place } from '../../store/support/place.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { poolLoads, sweeperOf, sweepingBy } from './sweeper-of.ts'

@@ -1,5 +1,5 @@
 /** A sweeper on a real store and its Redis; the node around it does nothing. */
-import type { UpkeepStore } from '../../../src/core/ports/ports.ts'
+import type { UpkeepStore } from '../../../src/core/ports/upkeep.ts'
 import { Sweeper, type SweeperHost } from '../../../src/runtime/upkeep/sweeper.ts'
 import type { Place } from '../../store/support/place.ts'
 

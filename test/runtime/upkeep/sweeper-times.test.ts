@@ -1,6 +1,6 @@
 /** When does a sweep come, from the first of a node to its last? The store and its Redis are real, the node around it is not. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Rest } from '../../../src/core/ports/ports.ts'
+import type { Rest } from '../../../src/core/ports/upkeep.ts'
 import type { Sweeper } from '../../../src/runtime/upkeep/sweeper.ts'
 import { Place } from '../../store/support/place.ts'
 import { waitUntil } from '../../support/wait-until.ts'

@@ -1,12 +1,6 @@
 /** A node and its turns by hand: it claims, commits, renews and sweeps when the test says so, and keeps count as a turn does. */
-import type {
-  Assignment,
-  ClaimAnswer,
-  CommitAnswer,
-  CommitRequest,
-  NextClaim,
-  PoolLoad,
-} from '../../../src/core/ports/ports.ts'
+import type { Assignment, ClaimAnswer, CommitAnswer, CommitRequest, NextClaim } from '../../../src/core/ports/ports.ts'
+import type { PoolLoad } from '../../../src/core/ports/upkeep.ts'
 import type { GuestStore } from '../../../src/store/turn/guest-store.ts'
 import { RedisTurnStore } from '../../../src/store/turn/turn-store.ts'
 import { RedisUpkeepStore } from '../../../src/store/upkeep-store.ts'
