@@ -2,7 +2,6 @@
 import { readChatMessage } from './chat/chat-codec.ts'
 import type { ChatMessage } from './chat/chat-message.ts'
 import type { Entry } from './entry.ts'
-import { historyBase } from './entry-list.ts'
 import { countingEntries } from './undone.ts'
 
 /**
@@ -11,7 +10,7 @@ import { countingEntries } from './undone.ts'
  */
 export function saidIn(entries: Iterable<Entry>): ChatMessage[] {
   const said: ChatMessage[] = []
-  const placed = [...entries].map((entry, index) => ({ position: historyBase + index, entry }))
+  const placed = [...entries].map((entry, index) => ({ position: index, entry }))
   for (const { entry } of countingEntries(placed)) {
     if (entry.type === 'retried') takeBack(said, new Set(entry.reopened ?? []))
     const message = readChatMessage(entry)

@@ -13,9 +13,7 @@ import type { TurnOutcome } from '../turn/turn-state.ts'
 
 export interface KnownHistory {
   readonly container: ContextContainer
-  /** Position in the stored history of the first entry that the container was built from. 0: the container holds the whole history. */
-  readonly base: number
-  /** How many entries the container was built from, and how many bytes of memory their text takes. */
+  /** How many entries the container was built from, all from the first one on, and how many bytes of memory their text takes. */
   readonly length: number
   readonly bytes: number
   /** The last of these entries, as it is stored. */
@@ -77,11 +75,6 @@ export class HistoryCache {
     this.#kept.delete(workerId)
     this.#bytes -= memoryOf(kept.known)
   }
-}
-
-/** Position in the stored history of the entry that will be added next. */
-export function nextPosition({ base, length }: KnownHistory): number {
-  return base + length
 }
 
 function memoryOf({ bytes, length }: KnownHistory): number {

@@ -28,7 +28,7 @@ import type { RunState } from '../../core/worker/run/run-state.ts'
 import { addSpending, addUsage, subtractSpending } from '../../core/worker/run/usage.ts'
 import { emptyStep, type Step, type Used } from '../turn/step/step.ts'
 import type { Turn } from '../turn/turn.ts'
-import { type KnownHistory, nextPosition, textBytes } from './history-cache.ts'
+import { type KnownHistory, textBytes } from './history-cache.ts'
 
 export interface StepParts extends Partial<Omit<Step, 'entries' | 'position' | 'notes'>> {
   readonly position?: Partial<RunPosition>
@@ -82,7 +82,7 @@ export class Journal {
 
   /** The id of a message is its position in the history. `ahead`: how many entries come before it in the same step. */
   nextId(ahead = 0): string {
-    return `m${nextPosition(this.#known) + ahead}`
+    return `m${this.#known.length + ahead}`
   }
 
   /** Counts something that came although nothing waited for it. Messages are delivered at least once, so duplicates are normal. */

@@ -2,52 +2,43 @@
  * Duty: build what an agent knows from the node's memory and the stored history, reading only entries that the node has not seen.
  * LOAD-1 A kept history is extended only if its last entry still stands at its position in the stored history (CACHE-2).
  */
-import { InvariantError } from '../../core/errors.ts'
 import { ContextContainer } from '../../core/history/context-container.ts'
 import { decodeEntry } from '../../core/history/entry.ts'
-import { type EntryList, historyBase } from '../../core/history/entry-list.ts'
 import { changesWhatCounts, countingEntries } from '../../core/history/undone.ts'
 import type { Turn } from '../turn/turn.ts'
-import { type HistoryCache, type KnownHistory, nextPosition, textBytes } from './history-cache.ts'
+import { type HistoryCache, type KnownHistory, textBytes } from './history-cache.ts'
 
 export async function loadHistory(turn: Turn, cache: HistoryCache): Promise<KnownHistory> {
   const { assignment } = turn
-  if (assignment.commitId === '' && assignment.version === 0) return empty(turn, historyBase)
+  if (assignment.commitId === '' && assignment.version === 0) return empty(turn)
   const cached = cache.take(assignment)
   if (cached?.isWhole) return cached.known
   if (cached && cached.known.length > 0) {
     const { known } = cached
-    const { base, entries } = await read(turn, nextPosition(known) - 1)
-    const [last, ...rest] = entries
-    if (last === known.lastJson && !rest.some(changesWhatCounts))
-      return extend(turn, known, { base: base + 1, entries: rest })
+    const [last, ...rest] = await read(turn, known.length - 1)
+    if (last === known.lastJson && !rest.some(changesWhatCounts)) return extend(turn, known, rest)
   }
-  const stored = await read(turn, historyBase)
-  return extend(turn, empty(turn, stored.base), stored)
+  return extend(turn, empty(turn), await read(turn, 0))
 }
 
-async function read({ assignment, host }: Turn, base: number): Promise<EntryList> {
-  return { base, entries: await host.store.readHistory(assignment.workerId, base) }
+function read({ assignment, host }: Turn, from: number): Promise<readonly string[]> {
+  return host.store.readHistory(assignment.workerId, from)
 }
 
-function empty({ assignment }: Turn, base: number): KnownHistory {
+function empty({ assignment }: Turn): KnownHistory {
   const { sessionId, workerId, name, kind, parentId, depth } = assignment
   const container = new ContextContainer({ sessionId, workerId, name, kind, parentId, depth })
-  return { container, base, length: 0, bytes: 0, lastJson: '' }
+  return { container, length: 0, bytes: 0, lastJson: '' }
 }
 
-/** Adds the entries behind the known history. */
-function extend(turn: Turn, known: KnownHistory, { base, entries }: EntryList): KnownHistory {
-  if (base !== nextPosition(known))
-    throw new InvariantError(
-      `the history of worker ${turn.assignment.workerId} is known up to position ${nextPosition(known)}, and cannot go on at ${base}.`,
-    )
+/** Adds the entries that follow on the known history. */
+function extend(turn: Turn, known: KnownHistory, entries: readonly string[]): KnownHistory {
   const { container } = known
   const before = container.passedOver
   let { bytes } = known
   for (const json of entries) bytes += textBytes(json)
   if (entries.some(changesWhatCounts)) {
-    const items = entries.map((json, index) => ({ position: base + index, entry: decodeEntry(json) }))
+    const items = entries.map((json, index) => ({ position: known.length + index, entry: decodeEntry(json) }))
     for (const { entry } of countingEntries(items)) container.apply(entry)
   } else for (const json of entries) container.apply(decodeEntry(json))
   if (container.passedOver > before) {
