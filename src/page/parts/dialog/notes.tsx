@@ -1,6 +1,6 @@
 /**
  * Duty: short notes at the edge of the page: what came of a change, with a button that takes it back if that is possible.
- * NOTES-1 They lie over nothing that is pressed or written next: not over the composer, nor over what can be done with picked rows.
+ * PAGE-NOTES-1 They lie over nothing that is pressed or written next: not over the composer, nor over what can be done with picked rows.
  */
 import { type ReactNode, useLayoutEffect, useRef } from 'react'
 import { useNow } from '../../app/clock.ts'
@@ -74,7 +74,7 @@ export function Notes(): ReactNode {
   )
 }
 
-/** How far what must stay free (NOTES-1) reaches above the lower edge of the screen. */
+/** How far what must stay free (PAGE-NOTES-1) reaches above the lower edge of the screen. */
 function heightToKeepFree(): number {
   const edge = document.querySelector('.screen')?.getBoundingClientRect().bottom ?? 0
   const tops = [...document.querySelectorAll('.composer, .pick-bar')].map((one) => one.getBoundingClientRect().top)
