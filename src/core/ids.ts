@@ -39,7 +39,7 @@ export function newCreator(): string {
   return newId(0).slice(creatorFrom, creatorTo)
 }
 
-/** The client that created a job, by the id of its session. Of any other session: digits that no client has. */
+/** The client that created a job, by the id of its session. For any other session it returns digits that no client has. */
 export function creatorOf(sessionId: string): string {
   return sessionId.slice(creatorFrom, creatorTo)
 }

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 import type { Entry } from '../../src/core/history/entry.ts'
 import { workerKeys } from '../../src/store/keys.ts'
 
-/** Sessions ahead of this one have this time to begin, even on a busy machine. Whoever waits waits for so long. */
+/** Sessions ahead of this one have this time to begin, even on a busy machine. A test waits for all of it. */
 const heldMsMax = 1_000
 
 /** A step that may wait for the next one is no commit of its own, however slow the machine is. */

@@ -39,11 +39,11 @@ export class ClusterTrouble {
     'by itself': 0,
   }
   readonly #cluster: RedisCluster
-  /** Of the partitions, in their order. */
+  /** The tags of the partitions, in their order. */
   readonly #tags: readonly string[]
   readonly #random: Random
   readonly #busy = new Set<RedisServer>()
-  /** Who fails now, and who is to take over; and who did since somebody looked. */
+  /** The servers that fail now or are to take over, and those that did since somebody looked. */
   readonly #failing = new Set<RedisServer>()
   readonly #failed = new Set<RedisServer>()
 

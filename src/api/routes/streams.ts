@@ -98,7 +98,7 @@ export const followSession = route({
         { ...asked, limit: query.limit ?? 0, wants, histories },
         signal,
       )
-      // Whoever comes back need not have that read once more.
+      // A reader that comes back goes on behind this position.
       if (readTo !== null) writer.sendPosition(readTo)
     })
   },

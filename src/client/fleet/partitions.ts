@@ -42,7 +42,7 @@ export class PartitionLook {
     this.#timer = setInterval(() => void this.learn().catch(() => {}), lookEveryMs).unref()
   }
 
-  /** Who asks while it looks is answered by the same look. */
+  /** A call that comes while it looks is answered by the same look. */
   learn(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined

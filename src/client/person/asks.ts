@@ -47,7 +47,7 @@ export interface Ask {
   readonly options: readonly string[] | null
   /** JSON Schema of the answer; null: any JSON value. */
   readonly schema: Readonly<Record<string, unknown>> | null
-  /** Of an approval: the tool, its arguments, and why a person is asked. Null for none. */
+  /** If it is an approval: the tool, its arguments, and why a person is asked. Otherwise null. */
   readonly details: unknown
   /** In ms since 1970, as all times here. */
   readonly askedAt: number

@@ -99,13 +99,13 @@ export interface ModelSettings {
 
 /** Prices in dollars for a million tokens. Tokens from or into a cache cost as much as other input if nothing else is said. */
 export interface ModelPrice {
-  /** Of what the model reads. */
+  /** The price of what the model reads. */
   readonly input: number
-  /** Of what it writes. */
+  /** The price of what it writes. */
   readonly output: number
-  /** Of what the provider reads from its cache. Default: as `input`. */
+  /** The price of what the provider reads from its cache. Default: as `input`. */
   readonly cacheRead?: number | undefined
-  /** Of what the provider writes into its cache. Default: as `input`. */
+  /** The price of what the provider writes into its cache. Default: as `input`. */
   readonly cacheWrite?: number | undefined
 }
 

@@ -58,7 +58,7 @@ export const openaiChat: Format = {
     // A request names its model, and a plain list of roles does not.
     if (typeof whole.model === 'string' && Array.isArray(whole.messages) && haveRoles(items, roles))
       return !mayBeOther(items)
-    // Of those that would write these, only OpenAI has names.
+    // Other formats have such lists too, but only OpenAI has names in them.
     if (areTextBlocks(items) && items.some(({ name }) => typeof name === 'string')) return true
     const isFilePart = (part: unknown) => isObject(part) && part.type === 'file' && isObject(part.file)
     const isTyped = (call: unknown) => (call as { function?: unknown } | null)?.function !== undefined

@@ -160,7 +160,7 @@ export async function change<Reply>(
 
 /** The keys of changes that the server has not answered, by what they are. */
 const unanswered = new Map<string, { readonly key: string; readonly until: number }>()
-/** Who makes the same change later than this means another one. */
+/** The same change, made later than this, is meant as another one. */
 const againMs = 300_000
 
 function unansweredKeyOf(what: string): string | undefined {

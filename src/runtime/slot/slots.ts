@@ -73,7 +73,7 @@ export class Slots {
     this.#waiting.set(nameOf(queue), queue)
   }
 
-  /** Of the other queues that wait, the one that waits for longest. Without this, slots that always find work in their own queues would never claim from it. */
+  /** The queue that has waited for longest, apart from this one. Without it, slots that always find work in their own queues would never go there. */
   waitingElsewhere(than: RunQueue): RunQueue | undefined {
     const own = nameOf(than)
     let first: RunQueue | undefined

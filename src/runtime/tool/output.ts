@@ -20,7 +20,7 @@ import { wellFormedJson } from './plain-json.ts'
 
 const encoder = new TextEncoder()
 const contentSchema = z.array(userBlockSchema).min(1)
-/** Of a longer JSON text only the beginning is written, so its length is not known. */
+/** If the JSON text is longer, only its beginning is written, and nobody knows its length. */
 const exactCharsMax = 1_048_576
 
 /** A text that was cut for the model: all of it, to be kept elsewhere. */

@@ -12,7 +12,7 @@ import { isGate } from '../worker/gate-facts.ts'
 
 /** A run of another partition in the first one. */
 export interface GateGuest {
-  /** Of the set that has it: of runs in progress, or of those that wait. */
+  /** The key of the set that has it: the runs in progress at a gate, or those that wait there. */
   readonly key: string
   readonly name: string
   readonly workerId: string
@@ -27,7 +27,7 @@ export interface GuestRun {
   readonly recordedAt: number
 }
 
-/** Of each set it reads those that came first. */
+/** It reads at most so many members of each set: those that came first. */
 const oldestMost = 1_000
 
 export async function gateGuests(redis: Redis, keys: PartitionKeys): Promise<GateGuest[]> {

@@ -38,7 +38,7 @@ export interface Cut {
   readonly cancelled: readonly string[]
   readonly reasons: RecordFields
   readonly isCancelling: boolean
-  /** Of a session that is itself a copy: ids of its original, and its own. */
+  /** If the session is itself a copy: the ids that its workers had in the original, each with the id that it has here. */
   readonly originals: RecordFields
   /** How the runs of its root ended. */
   readonly results: RecordFields
@@ -58,7 +58,7 @@ export interface Part {
   readonly key: string
   /** bytes: one piece of a string. */
   readonly sort: 'list' | 'hash' | 'set' | 'zset' | 'string' | 'bytes'
-  /** Of a list, or of a string in pieces: its length before this part is written. */
+  /** How long the list, or the string in pieces, is before this part is written. */
   readonly from: number
   readonly texts: readonly (string | Buffer)[]
 }

@@ -103,7 +103,7 @@ local function asksOf(id, record)
   return found
 end
 
--- Of workers with very many timers and asks, one call reads those of few; those of the first one in any case.
+-- If workers have very many timers and asks, one call reads few of these workers, and the first one in any case.
 local workers, signals, signalsMost = {}, 0, 500
 local function signalsOf(id, record)
   local count = redis.call('HLEN', record .. ':timers') + redis.call('SCARD', record .. ':asks')

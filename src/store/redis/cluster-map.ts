@@ -120,7 +120,7 @@ export class ClusterMap {
   #readOnce(): Promise<void> {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined
-      // Whoever followed has left meanwhile: a connection that stays would keep the process alive.
+      // All followers may have left by now: a connection that stays would keep the process alive.
       if (this.#followers.size === 0) this.#endAsking()
     })
     return this.#reading

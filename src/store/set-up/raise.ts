@@ -7,7 +7,7 @@
  * RAISE-4 Nodes that run look for it when the version of the register of kinds changes, which they read with each sweep: the raise changes it. Clients look
  *     every few seconds, and when they are refused.
  * RAISE-5 What was paused, resumed or made to listen since the new partitions were prepared, by somebody who knew the old number, is brought to them after
- *     the new number was published. Who does it later knows the new number. Until it was brought, `unsettled` of the first partition has the pause that
+ *     the new number was published. Whoever does it later knows the new number. Until it was brought, `unsettled` of the first partition has the pause that
  *     the new partitions were prepared with: the next raise, also to the same number, brings it first.
  */
 import { ConfigError } from '../../core/errors.ts'

@@ -145,7 +145,7 @@ function arrive(world: World, rules: GuestRules, { call: index, twice }: Arrival
   world.calls.splice(index, 1)
   if (twice) {
     world.faults.twice--
-    // Who called goes on with the first answer.
+    // The caller goes on with the first answer.
     world.calls.push({ script, says, run, isStale: true })
   }
   const follow = (next: Call['script'], what: string) =>

@@ -142,7 +142,7 @@ export class GuestStage implements AsyncDisposable {
     return this.#held.news[0]?.standing ?? '-'
   }
 
-  /** Who comes to a gate in the same millisecond has no order there. */
+  /** Waits for the next millisecond: runs that come to a gate in the same one have no order there. */
   async #tick(): Promise<void> {
     const before = await this.#home.now()
     while ((await this.#home.now()) === before) {}

@@ -32,7 +32,7 @@ export interface Gate {
 export interface Call {
   /** host and guest: the scripts of these names. enter: the node has the answer of host. */
   readonly script: 'host' | 'guest' | 'enter'
-  /** Of host: `asks` or a standing. Of guest: `in` or `out`. Of enter: what host answered. */
+  /** For host: `asks` or a standing. For guest: `in` or `out`. For enter: what host answered. */
   readonly says: string
   readonly run: string
   /** The node that called is dead. */
@@ -76,7 +76,7 @@ export interface Scene {
   readonly limits: Limits
   readonly workers: readonly { readonly isGuest: boolean; readonly key: string; readonly runs: number }[]
   readonly faults?: Partial<Faults>
-  /** Who looks at a gate asks of the guests in progress there. Without, what is told must be enough. */
+  /** A look at a gate also asks about the guests in progress there. Absent: what the partitions tell each other must be enough. */
   readonly heals?: true
   /** How many calls may be under way at once. */
   readonly callsMost: number

@@ -14,7 +14,7 @@ const order = JSON.parse(process.argv[2] ?? '{}') as {
   readonly waitMs: number
 }
 
-/** Whoever started this node says so: a time would say nothing of how far the other workers have come. */
+/** The test that started this node sets it: a time would say nothing of how far the other workers have come. */
 let isToThrow = false
 process.on('message', () => {
   isToThrow = true

@@ -120,7 +120,7 @@ describe('a cluster', () => {
     })
   })
 
-  test('a cluster made of servers that are none is refused', async () => {
+  test('servers that belong to no cluster are refused as a cluster', async () => {
     const { host } = new URL(inject('redisUrl'))
     await expect(connectTo(inject('redisUrl').replace(host, `${host},${host}`))).rejects.toMatchObject({
       code: 'config_invalid',

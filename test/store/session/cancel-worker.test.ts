@@ -61,7 +61,7 @@ describe('a cancel of one worker', () => {
     expect(await place.sessions.cancelWorker(session.root, 'run', 'again')).toEqual({ kind: 'rests' })
   })
 
-  test('a cancel of a worker that is unknown, or was cancelled before, is refused as that', async () => {
+  test('a cancel of an unknown worker is refused as not found, and one of a worker that was cancelled before as terminal', async () => {
     await using place = await Place.open()
     const { node, second } = await pair(place)
     expect(await place.sessions.cancelWorker(rootIdOf(newId(0)), 'worker', 'x')).toEqual({ kind: 'not_found' })

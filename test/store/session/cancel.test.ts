@@ -56,7 +56,7 @@ describe('cancel', () => {
     expect(await place.session(session.id)).toEqual({ ...ended, cancelCount: '1' })
   })
 
-  test('a cancel of an unknown session is refused as that', async () => {
+  test('a cancel of an unknown session is refused as not found', async () => {
     await using scene = await started()
     expect(await scene.place.sessions.cancel('01890a5d-ac96-774b-bcce-b302099a8000', 'x')).toEqual({
       kind: 'not_found',

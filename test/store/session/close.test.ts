@@ -115,7 +115,7 @@ describe('close', () => {
     expect(await place.sessions.close(session.id)).toEqual({ kind: 'ok', state: 'cancelling' })
   })
 
-  test('a close of an unknown session is refused as that', async () => {
+  test('a close of an unknown session is refused as not found', async () => {
     await using scene = await conversation()
     expect(await scene.place.sessions.close('01890a5d-ac96-774b-bcce-b302099a8000')).toEqual({ kind: 'not_found' })
   })

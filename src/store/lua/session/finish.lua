@@ -53,7 +53,7 @@ for index = 1, #answered do
   answers[agent.id] = { version = agent.version, from = cursor, to = cursor + agent.entries - 1 }
   cursor = cursor + agent.entries
 end
--- Of a session that has ended only what still goes on is cancelled: its detached workers. The others stay as they ended.
+-- If the session has ended, only its detached workers still go on, and only they are cancelled. The others stay as they ended.
 local hasEnded = state ~= 'active' and state ~= 'cancelling'
 -- How many inputs stay behind the first `gone` ones, and how many go with these: those that a run took before their turn.
 local function readLeft(recordKey, record, gone)

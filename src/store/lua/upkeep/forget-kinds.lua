@@ -65,7 +65,7 @@ local function waitsIn(pool, kind)
   return not queued or queued[kind] or redis.call('EXISTS', kindQueueKey(tag, pool, kind)) == 1
 end
 
--- Which pools have a kind; read once somebody asks. Of very many kinds nobody knows.
+-- Which pools have a kind; read once somebody asks. If there are very many kinds, every pool counts as one that has.
 local kindsMost, homes = 2000, nil
 local function hasKinds(pool)
   if redis.call('HLEN', kindsKey) > kindsMost then return true end -- guard: a pool is forgotten only where all kinds can be looked at
@@ -110,7 +110,7 @@ end
 if #goneKinds > 0 then redis.pcall('HINCRBY', metaKey, 'kinds', 1) end -- guard: nodes learn that a kind was forgotten
 redis.call('HDEL', metaKey, 'formerAt')
 redis.call('HSET', metaKey, 'formerAt', digits(now))
--- Of very many kinds it looks at some, others each time: a kind is forgotten so long after its last node that an hour more changes nothing.
+-- If there are very many kinds, it looks at some, at others each time: a kind is forgotten so long after its last node that an hour more changes nothing.
 local looksMost, new = 1000, {}
 local function noteFormer(sort, names)
   for index = 1, #names do

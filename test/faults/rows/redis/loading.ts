@@ -60,7 +60,7 @@ async function endure(stage: Stage, trouble: Trouble, ms: number): Promise<undef
   return undefined
 }
 
-/** Whoever connects anew asks first whether Redis is loading, and is told that it is. */
+/** A client that connects again asks first whether Redis is loading, and learns that it is. */
 async function restart(harness: Harness, _ms: number, meanwhile: () => void): Promise<string> {
   await harness.killRedis()
   const isBack = harness.restartRedis()

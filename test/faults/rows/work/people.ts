@@ -167,7 +167,7 @@ function judgePayments({ ledger }: Harness, { toRunAgain }: People): void {
   }
 }
 
-/** Of sessions that are pruned, nothing is left but what goes by itself, such as what idempotency keys say. */
+/** A session that was pruned has left nothing but keys that expire, such as those of idempotency keys. */
 async function judgeKeys(harness: Harness, sessions: readonly string[]): Promise<void> {
   const { client } = harness
   for (const id of sessions)

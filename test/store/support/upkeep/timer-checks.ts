@@ -62,6 +62,6 @@ export const anotherStepBackIsSeen: Check = async (place) => {
   await place.redis.hincrby(meta, 'sweptAt', hourMs)
   await sweep()
   expect(await sweep()).toMatchObject({ setBack: { timers: 1_201 } })
-  // Of these, as many were set for a time behind the highest that was seen.
+  // 401 of them had been set for a time behind the highest that was seen.
   expect(await sweep()).toMatchObject({ setBack: { timers: 401 } })
 }

@@ -40,7 +40,7 @@ async function workerFaults(harness: Harness, report: WorkerReport): Promise<str
     const retried = of.filter(({ type }) => type === 'retried').length
     if (run !== undefined && ended > retried + 1) say(`run ${run} has ${ended} ends and was retried ${retried} times`)
   }
-  // Of a run that was cancelled, replies count that were not recorded any more.
+  // If a run was cancelled, its usage includes replies that were not recorded any more.
   const given = entries.filter(({ run }) => run === 0).length
   const used = entries.slice(given).reduce((sum, entry) => sum + (usageOf(entry)?.inputTokens ?? 0), 0)
   const told = report.usage.inputTokens ?? 0

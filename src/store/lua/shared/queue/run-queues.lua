@@ -62,7 +62,8 @@ local function leaveQueue(tag, pool, kind, id)
 end
 
 -- The queues of a pool in which a node may find work: the run queue, and those of kinds that it hosts, in the order of their first places.
--- `hosts(own, kind)` says whether it hosts a kind. Also returns whether there are queues of kinds that the node does not host. Of very many queues it looks at some, elsewhere each time.
+-- `hosts(own, kind)` says whether it hosts a kind. Also returns whether there are queues of kinds that the node does not host. If there are very many queues, it
+-- looks at some of them, at others each time.
 local function queuesOf(tag, pool, hosts, own)
   local queuesMost = 128
   local runKey, queued = tag .. ':run:' .. pool, queuedKinds(tag, pool)

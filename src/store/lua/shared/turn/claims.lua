@@ -195,8 +195,8 @@ local function readCandidate(tag, claim, id)
   return { id = id, record = record, token = token, purpose = purpose, suspect = suspect, reply = reply }
 end
 
--- How far into a run queue a claim looks at once. It reads the whole records of the first workers, which are nearly always fit. Of the others it asks for
--- a few fields first, and reads the record only if these do not say already that this node cannot run the worker now.
+-- How far into a run queue a claim looks at once. It reads the whole records of the first workers, which are nearly always fit. It asks the others
+-- for a few fields first, and reads their records only if these fields do not say already that this node cannot run the worker now.
 local readMost, nearMost, lookMost = 32, 384, 512 -- guard: a claim looks past the first ones
 local function kindIfForeign(tag, claim, id)
   local kind = redis.pcall('HGET', workerKey(tag, id), 'kind')

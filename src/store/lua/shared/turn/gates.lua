@@ -2,7 +2,8 @@
 of the kind or for each key of their inputs. A gate is <kind>:<sort>:<id>, where the id is a digest of the key, or `all`. T:gate:<gate> has its numbers,
 T:gate:<gate>:in the workers whose runs are in progress, T:gate:<gate>:begun when the last runs began, T:gate:<gate>:waiting the workers that wait, in
 their order. T:gates says when a sweep looks at each gate. In the record of a worker, `gates` is "<state> <id of runs> <id of rate>", - for none: its
-run is `in`, waits at `runs` or at `rate`, or is `out`. Who waits has the wait `gate`, and holds neither a slot nor a lease nor a place at another gate. ]]
+run is `in`, waits at `runs` or at `rate`, or is `out`. A run that waits has the wait `gate`, and holds neither a slot nor a lease nor a place at
+another gate. ]]
 
 -- The gates of all partitions are in the first one. A run of another partition is a guest there: "<kind> <worker>:<version> <id of runs> <id of rate>",
 -- with the number of commits at which it asked, so that no later run of the worker is taken for it. The guest is a member of the sets of its gates, and
@@ -110,7 +111,8 @@ local function numbersOf(key)
   return tonumber(field[1] or nil) or 1e9, tonumber(field[2] or nil)
 end
 
--- Notes the numbers that a run brings to its gates: at each one those of the other, too. Who waits at the one may find that the other has gone.
+-- Notes the numbers that a run brings to its gates: at each one those of the other, too. A run that waits at one may
+-- find that the other has gone.
 local function writeNumbers(gates)
   for index = 1, #gates do
     local one, other = gates[index], gates[3 - index]
