@@ -55,7 +55,7 @@ export async function readUsage(
 ): Promise<UsageRow[]> {
   const isByHour = by.includes('hour') || hours !== undefined
   if (isByHour && (days !== undefined || by.includes('day')))
-    throw new InputError('usage is of days or of hours: leave out days and "day", or hours and "hour".')
+    throw new InputError('usage is by days or by hours: leave out days and "day", or hours and "hour".')
   const now = await (stores[0] as InspectStore).now()
   const [ms, count] = isByHour ? [msOfHour, hours ?? 24] : [msOfDay, days ?? 30]
   const since = (Math.floor(now / ms) - count + 1) * ms

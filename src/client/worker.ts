@@ -197,7 +197,7 @@ export class Worker {
     await amend(this.#amended, 'undone', undoing(this.id), query)
   }
 
-  /** Lets the turn count again that `undo` took back last. Throws `transition_illegal` if none was, or if something was said since. */
+  /** Brings back the turn that `undo` took back last. Throws `transition_illegal` if none was, or if something was said since. */
   async redo(query: AmendQuery = {}): Promise<void> {
     checkOptions('redo', query, amendRules, InputError)
     await amend(this.#amended, 'redone', redoing(this.id), query)

@@ -102,7 +102,7 @@ function checkRequest(request: FastifyRequest, reply: FastifyReply, { hosts, tok
   request.caller = nobody
   checkOrigin(request.raw, hosts, request.routeOptions.config.right === 'open')
   if ((request.raw.url ?? '').length > urlCharsMax)
-    throw new ApiError(414, 'request_too_large', `an address may have ${urlCharsMax} characters.`)
+    throw new ApiError(414, 'request_too_large', `an address may have ${urlCharsMax} characters at most.`)
   const { right = 'read', takesTicket = false } = request.routeOptions.config
   if (right === 'open') return
   const { ticket } = request.query as { readonly ticket?: unknown }
@@ -134,7 +134,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply, log: WorkerLog
 function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, log: WorkerLog): void {
   const { problem, isFault } = ofThrown(thrown)
   if (isFault)
-    log.error('a request failed by a fault', {
+    log.error('a request failed with an error that nobody foresaw', {
       id: problem.id,
       method: request.method,
       path: pathOf(request.raw),

@@ -112,7 +112,7 @@ export const startAudit = route({
   right: 'operate',
   tag,
   summary: 'Begin an audit; GET /v1/audit has what came of it',
-  description: 'It writes nothing. One runs at a time: while it does, this answers with that one.',
+  description: 'It writes nothing. One audit runs at a time: while one does, the answer is about that one.',
   body: z.strictObject({ session: sessionId.optional() }).optional(),
   replies: { 202: audit },
   changes: false,

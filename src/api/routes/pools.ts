@@ -41,7 +41,7 @@ export const listPools = route({
   path: '/v1/pools',
   right: 'read',
   tag,
-  summary: 'Pools, what waits in each, and how many nodes that takes',
+  summary: 'Pools, what waits in each, and how many nodes it needs',
   replies: { 200: z.object({ pools: z.array(pool) }) },
   cli: { command: 'pool list' },
   async handle({ troupe }) {

@@ -96,7 +96,7 @@ export const redoWorker = route({
   ...operate,
   id: 'redoWorker',
   path: '/v1/workers/:id/redo',
-  summary: 'Let the turn count again that was undone last',
+  summary: 'Bring back the turn that was taken back last',
   replies: changed,
   cli: { command: 'worker redo' },
   ceiling: 'unneeded',

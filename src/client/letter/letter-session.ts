@@ -51,7 +51,7 @@ export async function beginFromLetter(
       `${which} holds a message that cannot be read: ${unreadable}. Dismiss it: troupe mailbox dismiss ${workerId} --id ${id}`,
     )
   if (redrivenAs !== null)
-    throw new InputError(`${which} was put back, as message ${redrivenAs}: it begins no session as well.`)
+    throw new InputError(`${which} was put back, as message ${redrivenAs}: so it cannot begin a session, too.`)
   const { like, configured } = await likeOf(letter, store)
   const { blobs } = submission.store(letter.sessionId, 'session').forks
   const input = await withBlobBytes(message.value, letter.sessionId, blobs)

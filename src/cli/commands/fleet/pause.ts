@@ -46,7 +46,7 @@ to their end, and are recorded. What is sent waits in its order.
 export function addResumeAllCommand(program: Command): void {
   addVerb<AllFlag>(program, {
     name: 'resume',
-    description: 'go on after troupe pause --all',
+    description: 'end a pause of all sessions: nodes take up work again',
     options: (command) => command.option('--all', 'all sessions; required'),
     examples: [['troupe resume --all', '']],
     details: 'Sessions that were paused by themselves stay paused.',

@@ -14,7 +14,7 @@ export function addPoolCommands(program: Command): void {
   ])
   addVerb(group, {
     name: 'list',
-    description: 'pools, what waits in each, and how many nodes that takes',
+    description: 'pools, what waits in each, and how many nodes it needs',
     examples: [
       ['troupe pool list', ''],
       ['troupe pool list --json | jq \'select(.pool == "gpu").expectedNodes\'', 'for a script that starts nodes'],

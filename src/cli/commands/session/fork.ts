@@ -32,7 +32,9 @@ and states stay those of the first session.
 troupe worker fork begins a new conversation with the messages of one of its agents.`,
     answer: async (troupe, { id, flags: { dryRun = false, at, key } }) => {
       if (at !== undefined && dryRun)
-        throw new ConfigError('--dry-run is of a whole copy, and --at of one conversation: leave one of them out.')
+        throw new ConfigError(
+          '--dry-run copies the whole session, and --at copies one conversation: leave one of them out.',
+        )
       const session = troupe.sessions.get(id)
       const once = { idempotencyKey: key }
       const copy =

@@ -9,7 +9,7 @@ import { secretAnswer, webhookObject } from './webhook-text.ts'
 export function addRemoveCommand(group: Command): void {
   addVerb(group, {
     name: 'remove',
-    description: 'remove an endpoint: nothing more is sent to it, also of what is on its way',
+    description: 'remove an endpoint: nothing more is sent to it, not even what was on its way',
     options: takesWebhook,
     examples: [['troupe webhook remove 0199…', '']],
     purpose: 'change',
@@ -54,7 +54,7 @@ export function addEnableCommand(group: Command): void {
 export function addDisableCommand(group: Command): void {
   addVerb(group, {
     name: 'disable',
-    description: 'tell an endpoint of nothing until it is enabled; what happens meanwhile it is not told later',
+    description: 'send nothing to an endpoint until it is enabled; what happens until then is not sent later either',
     options: takesWebhook,
     examples: [['troupe webhook disable 0199…', '']],
     purpose: 'change',

@@ -35,7 +35,7 @@ new is said. What its tools did outside, and what was spent, stays.`,
   },
   {
     name: 'redo',
-    description: 'let the turn count again that was undone last',
+    description: 'bring back the turn that was taken back last',
     example: 'after an undo, and before anything new is said',
     details: '',
     done: 'knows the turn again that was undone last',
