@@ -1,7 +1,7 @@
 /**
  * Duty: find runs of other partitions that the first one still has at its gates, although they are over (I18). They keep a place, or a turn.
- * ORPHAN-1 Partitions tell each other within seconds, and a sweep asks of each such run every half a minute. So only what stands there for far longer, of a
- *     worker that recorded nothing for as long, is a fault.
+ * ORPHAN-1 Partitions tell each other within seconds, and a sweep asks of each such run every half a minute. So a run is a fault only
+ *     if it has stood there for far longer, and its worker has recorded nothing for as long.
  */
 import { partitionOf } from '../core/ids.ts'
 import type { AuditStore } from '../store/audit/audit-store.ts'

@@ -212,7 +212,7 @@ class HandlerTurn {
     const awaited = requests.spawns.filter((spawn) => !spawn.detached).map((spawn) => spawn.call)
     const pendingCalls = [...pendingAfter(mail, position), ...awaited]
     const { timers, asks } = requests
-    const signalsOpen = position.signalsOpen - (mail.lane === 'signals' ? 1 : 0) + timers.length + asks.length
+    const signalsOpen = openBeside(mail, position).signalsOpen + timers.length + asks.length
     const ends = requests.replyJson !== undefined || (pendingCalls.length === 0 && signalsOpen === 0)
     // Before anything changes: it throws if the run may not end without a reply.
     const valueJson = ends ? (requests.replyJson ?? resultWithoutReply(this.#definition, assignment.kind)) : null

@@ -124,7 +124,7 @@ local function listed(id)
   return redis.call('LPOS', key, id) and 1 or 0
 end
 
--- Does the gate at which it waits, or is in progress, have it? false: a key of it cannot be read, or its record says nothing of one.
+-- Does the gate at which the run waits, or is in progress, have the worker? false: a key of the gate cannot be read, or the record names no gate.
 local function gateHas(id, fields)
   local own = readGates(fields.gates)
   if own and own.version and own.state ~= 'out' then

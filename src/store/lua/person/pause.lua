@@ -40,7 +40,7 @@ if not paused then
   writeEvents(eventsKey, { sessionId, event })
 end
 -- No worker is claimed any more, so these turns only become fewer; children that slots take at once come at the end of the list. It looks at workers of
--- the session, and not at leases: of those there are as many as all nodes have slots.
+-- the session, and not at leases: there are as many of those as all nodes have slots.
 local looksMost, now, turns = 500, nowMs(), 0
 local ids = redis.call('LRANGE', workersKey, digits(from), digits(from + looksMost - 1)) -- guard: a pause looks at no more workers than a script may
 local next = #ids == looksMost and digits(from + looksMost) or ''

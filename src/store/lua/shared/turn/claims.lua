@@ -44,8 +44,8 @@ local function readResults(recordKey, most)
   return results, taken
 end
 
--- Of these inputs, those that may begin the runs of one turn, and the permissions of these runs: a run has no more than the worker whose message
--- began it. The first input alone if its sender is restricted, else all before the next one of such a sender.
+-- Returns the inputs that may begin the runs of one turn, and the permissions of these runs: a run has no more than the worker whose message began it. If
+-- the sender of the first input is restricted, this is the first input alone; otherwise it is all inputs before the next one of such a sender.
 local function limitedFrom(inbox)
   local limited = permissionsInMail(inbox[1]) -- guard: a run has no more than the sender of its message may use
   if limited then return { inbox[1] }, limited end -- guard: a turn under the permissions of a sender receives no other input
