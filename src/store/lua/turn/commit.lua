@@ -7,7 +7,7 @@ ARGV[1] header    json:
   seed             names of new wake-ups begin with it
   node             the node, with the fields of claim.lua, where a slot claims or takes children:
     id, leaseMs, mailBytes, suspectAfter, poisonAfter   the same for all its claims
-    kinds          for each pool in which one claims:
+    kinds          for each pool in which a slot claims:
       pool, list   its name, and the kinds of the node there
   commits          in the order in which they were made, each as follows. "Text" means: the number of a text of this commit, 0 for the
                    first
@@ -51,7 +51,7 @@ ARGV[1] header    json:
       kind, pool   of the child; absent: those of the child before it
       call         number of the call; absent: one more than for the child before it; 1 for the first
       mail         text: its input
-      more         ids of siblings that follow and differ only in their calls and texts, which are the next ones
+      more         ids of further siblings: each is like this child, with the next call and the next text as its mail
       name         absent: made of its kind and call
       permissions  text, which siblings may share; absent: nothing is restricted
       detached     true: nobody waits for it
@@ -90,9 +90,9 @@ ARGV[1] header    json:
 ARGV[2] texts     then for each commit its texts
 Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, claimed, spent or nothing, caps or nothing, assigned or nothing, "paused" or nothing,
         approval or nothing, steered or nothing, "opens" or nothing} |
-        {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list} | {"failed"}: another commit was recorded, and this
-        one met an error, which it meets again when it is sent alone; or its run drops many timers and asks, for which it is to be sent alone. The
-        wake-ups of all are in the answer of the last recorded commit.
+        {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list} | {"failed"}: it is to be sent alone. Another commit was
+        recorded before this one met an error; or the end of its run drops many timers and asks. The wake-ups of all are in the answer of
+        the last recorded commit.
         claimed: nothing, or the answer of claim: "assigned" and its parts, "empty", "unfit"; or "later": claims before it read much, so the slot
         is to claim by itself
         steered: the positions of the inputs that steer the worker, in order; with a ! behind an input that interrupts its run
