@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import type { ShownFinding } from '../../api/queries.ts'
 import { Command } from '../text/command.tsx'
 import { Text } from '../text/text.tsx'
+import { aroundCommand } from './around-command.ts'
 
 export function Findings({ findings }: { readonly findings: readonly ShownFinding[] }): ReactNode {
   return (
@@ -17,11 +18,7 @@ export function Findings({ findings }: { readonly findings: readonly ShownFindin
             <p>
               <Text text={sentence(finding.what)} />
             </p>
-            {finding.todo !== undefined && (
-              <p className="muted">
-                <Text text={finding.todo} />
-              </p>
-            )}
+            <Advice finding={finding} />
             {placeOf[finding.code] !== undefined && (
               <Link to={placeOf[finding.code]?.to ?? '/'}>{placeOf[finding.code]?.name}</Link>
             )}
@@ -31,10 +28,26 @@ export function Findings({ findings }: { readonly findings: readonly ShownFindin
               </Link>
             )}
           </div>
-          {finding.command !== undefined && <Command text={finding.command} />}
         </li>
       ))}
     </ul>
+  )
+}
+
+function Advice({ finding: { todo = '', command } }: { readonly finding: ShownFinding }): ReactNode {
+  const around = command === undefined ? null : aroundCommand(todo, command)
+  const [before, behind] = around ?? [todo, '']
+  return (
+    <>
+      {todo !== '' && (
+        <p className="muted">
+          <Text text={before} />
+          {around !== null && <Command text={command ?? ''} />}
+          <Text text={behind} />
+        </p>
+      )}
+      {command !== undefined && around === null && <Command text={command} />}
+    </>
   )
 }
 
