@@ -1,5 +1,7 @@
 /** Duty: what a screen says while it has nothing to show: what to type, or what went wrong. */
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { useTitle } from '../../app/title.tsx'
 import { Command } from '../text/command.tsx'
 import { Text } from '../text/text.tsx'
 
@@ -15,6 +17,19 @@ export function Empty({ children, commands = [] }: EmptyProps): ReactNode {
       {commands.map((command) => (
         <Command key={command} text={command} />
       ))}
+    </div>
+  )
+}
+
+/** In place of what has the id, of which only a part is there. */
+export function CutId({ title, problem }: { readonly title: string; readonly problem: string }): ReactNode {
+  useTitle(title)
+  return (
+    <div className="empty" role="alert">
+      <p className="bad">
+        <Text text={problem} />
+      </p>
+      <Link to="/sessions">All sessions</Link>
     </div>
   )
 }

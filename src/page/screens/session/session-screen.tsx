@@ -4,10 +4,11 @@ import { type ComponentType, type ReactNode, useMemo } from 'react'
 import { escapeLine } from '../../../cli/view/text/escape.ts'
 import type { Report, WorkerReport } from '../../../client/report.ts'
 import { ApiError } from '../../api/http.ts'
+import { cutIdProblem } from '../../api/id.ts'
 import { useReport } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'
 import { useTitle } from '../../app/title.tsx'
-import { Waiting } from '../../parts/state/empty.tsx'
+import { CutId, Waiting } from '../../parts/state/empty.tsx'
 import { Text } from '../../parts/text/text.tsx'
 import { ConversationTab } from './conversation/conversation-tab.tsx'
 import { EventList } from './event-list.tsx'
@@ -41,6 +42,11 @@ const tabs: readonly [Tab, ...Tab[]] = [
 
 export function SessionScreen(): ReactNode {
   const { id } = route.useParams()
+  const problem = cutIdProblem(id, 'session')
+  return problem === null ? <WholeSession id={id} /> : <CutId title="Session" problem={problem} />
+}
+
+function WholeSession({ id }: { readonly id: string }): ReactNode {
   const query = useReport(id)
   const live = useLiveSession(id)
   const report = query.data?.session.id === id ? query.data : undefined

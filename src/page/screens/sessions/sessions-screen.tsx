@@ -3,6 +3,7 @@
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, type ReactNode, useState } from 'react'
 import type { ListedSession } from '../../../client/summaries.ts'
+import { isPartOfId } from '../../api/id.ts'
 import { type SessionsFilter, useSessions } from '../../api/queries.ts'
 import { useTitle } from '../../app/title.tsx'
 import { pickKeys, usePicked } from '../../parts/list/picked.tsx'
@@ -46,6 +47,7 @@ export function SessionsScreen(): ReactNode {
           (isFiltered ? (
             <Empty>
               {hasMore ? 'None of the newest sessions fits these filters.' : 'No session fits these filters.'}
+              {isPartOfId(search.name?.trim() ?? '') && ' This may be a part of an id: an id is found if it is whole.'}
             </Empty>
           ) : (
             <NoSessions />
