@@ -46,7 +46,8 @@ export function EventList({ workerId }: { readonly workerId: string }): ReactNod
           only of this worker
         </Pill>
       </div>
-      <ol className="event-lines mono" aria-live="off">
+      {shown.length === 0 && <p className="empty">{emptyText(events.length, find)}</p>}
+      <ol className="event-lines mono" aria-live="off" hidden={shown.length === 0}>
         {shown
           .slice(-linesMost)
           .toReversed()
@@ -58,6 +59,11 @@ export function EventList({ workerId }: { readonly workerId: string }): ReactNod
       </ol>
     </details>
   )
+}
+
+function emptyText(events: number, find: string): string {
+  if (events === 0) return 'Nothing has happened in the last minutes.'
+  return find === '' ? 'None of it needs a line: the tree shows what has changed.' : 'No line has this text.'
 }
 
 function linesOf(

@@ -9,6 +9,7 @@ import { useNow } from '../../../app/clock.ts'
 import { Empty, Waiting } from '../../../parts/state/empty.tsx'
 import { Line, Text } from '../../../parts/text/text.tsx'
 import { SessionContext } from '../session-context.ts'
+import { type BarRow, rowsOf } from './timeline-rows.ts'
 
 const rowsMost = 200
 const names: Readonly<Record<TimelineBar['kind'], string>> = {
@@ -39,34 +40,16 @@ export function TimelineTab({ worker }: { readonly worker: WorkerReport }): Reac
       )}
       {timeline !== undefined && rows.length === 0 && <Empty>Nothing of it is among the stored events.</Empty>}
       {timeline?.from != null && rows.length > 0 && (
-        <Bars rows={rows} from={timeline.from} to={timeline.to ?? timeline.from} />
+        <Bars rows={rows.slice(0, rowsMost)} from={timeline.from} to={timeline.to ?? timeline.from} />
+      )}
+      {rows.length > rowsMost && (
+        <p className="muted">
+          These are {rowsMost} of {rows.length} workers: choose one in the tree to see those below it.
+        </p>
       )}
       {rows.length > 0 && <Legend />}
     </div>
   )
-}
-
-interface BarRow {
-  readonly worker: WorkerReport
-  readonly bars: readonly TimelineBar[]
-}
-
-/** The chosen worker, and all below it. */
-function rowsOf(bars: readonly TimelineBar[], workers: readonly WorkerReport[], chosen: string): BarRow[] {
-  const byWorker = Map.groupBy(bars, ({ workerId }) => workerId)
-  const below = new Set([chosen])
-  const rows: BarRow[] = []
-  for (const worker of workers) {
-    if (worker.parentId !== null && below.has(worker.parentId)) below.add(worker.id)
-    if (below.has(worker.id) && rows.length < rowsMost)
-      rows.push({ worker, bars: (byWorker.get(worker.id) ?? []).map((bar) => asReported(bar, worker)) })
-  }
-  return rows.some((row) => row.bars.length > 0) ? rows : []
-}
-
-/** The first turn of a run has written nothing yet: only the report knows that it has its slot. */
-function asReported(bar: TimelineBar, { lifecycle }: WorkerReport): TimelineBar {
-  return bar.kind === 'queue' && bar.to === null && lifecycle === 'busy' ? { ...bar, kind: 'working' } : bar
 }
 
 function Bars({
