@@ -70,6 +70,23 @@ test('an entry of an unknown type is shown as it is', () => {
   })
 })
 
+test('the result of an agent is not shown a second time below the reply that says it, and never as escaped JSON', () => {
+  const reply = { ...head, type: 'assistant', id: 'a', model: 'm', finishReason: 'stop', usage }
+  const noteOf = (said: string, value: object) => {
+    const entries = [
+      { ...reply, content: [{ type: 'text', text: said }] },
+      { ...head, type: 'completed', value },
+    ]
+    return conversationOf(entries.map((entry, position) => ({ position, entry }) as unknown as HistoryItem)).at(-1)
+  }
+  expect(noteOf('one\ntwo', { text: 'one\ntwo' })).toMatchObject({ text: 'completed', detail: undefined })
+  const withFacts = { text: 'one\ntwo', facts: { pages: 2 } }
+  expect(noteOf('one\ntwo', withFacts)).toMatchObject({ text: 'completed: {"facts":{"pages":2}}' })
+  expect(noteOf('one', { text: 'one\ntwo' })).toMatchObject({ text: 'completed: one\ntwo', detail: 'one\ntwo' })
+  const ofHandler = { text: 'one', pages: 2 }
+  expect(noteOf('one', ofHandler)).toMatchObject({ text: 'completed: {"text":"one","pages":2}', detail: ofHandler })
+})
+
 const worker = (id: string, parentId: string | null, needs = false) =>
   ({ id, parentId, holdup: needs ? { needsSomebody: true, reason: 'approval' } : null }) as unknown as TreeWorker
 

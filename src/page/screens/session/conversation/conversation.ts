@@ -5,11 +5,12 @@
  * CONVERSATION-2 An entry of a type that this page does not know is a note that says so; nothing is left out silently.
  */
 import type { HistoryItem } from '../../../../client/worker.ts'
-import type {
-  AssistantMessage,
-  ToolCallBlock,
-  ToolResultMessage,
-  UserMessage,
+import {
+  type AssistantMessage,
+  type ToolCallBlock,
+  type ToolResultMessage,
+  textOf,
+  type UserMessage,
 } from '../../../../core/history/chat/chat-message.ts'
 import type { AskNote, Entry, SpawnNote } from '../../../../core/history/entry.ts'
 import type { SubCall } from '../../../../core/history/kind-entry.ts'
@@ -103,7 +104,9 @@ class ConversationFold {
   #addNote(head: ItemHead, entry: Entry): void {
     if (entry.type === 'undone') this.#undo(entry.from)
     if (entry.type === 'redone') for (const item of this.#undone.pop()?.items ?? []) item.isUndone = false
-    this.items.push({ ...head, type: 'note', ...noteOf(entry) })
+    const before = this.items.findLast(({ type }) => type === 'reply')
+    const said = before?.type === 'reply' && before.run === head.run ? textOf(before.message.content) : undefined
+    this.items.push({ ...head, type: 'note', ...noteOf(entry, said) })
   }
 
   #undo(from: number): void {

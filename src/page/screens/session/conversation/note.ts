@@ -1,5 +1,6 @@
 /** Duty: an entry that is no message, as a note between the messages. Its words are those of the command line. */
 import { entryWords } from '../../../../cli/view/lines/entry-line.ts'
+import { type AgentResult, isAgentResult } from '../../../../core/history/agent-result.ts'
 import type { Entry } from '../../../../core/history/entry.ts'
 
 type Tone = 'plain' | 'good' | 'warn' | 'bad'
@@ -23,18 +24,35 @@ const tones: Partial<Record<Entry['type'], Tone>> = {
   orderRefused: 'warn',
 }
 
-export function noteOf(entry: Entry): Note {
+/** `said`: the text of the reply before it, which the result of an agent only repeats. */
+export function noteOf(entry: Entry, said?: string): Note {
+  const result = entry.type === 'completed' && isAgentResult(entry.value) ? entry.value : undefined
+  if (result !== undefined) return resultNote(result, said)
   const detail = detailOf(entry)
   const isDivider = entry.type === 'compacted' || entry.type === 'cleared'
   return { tone: tones[entry.type] ?? 'plain', text: textOf(entry, detail), detail, isDivider }
 }
 
+/** A text is shown as a text, and not as JSON. */
+function resultNote({ text, ...more }: AgentResult, said: string | undefined): Note {
+  const rest = Object.keys(more).length === 0 ? undefined : more
+  const isRepeated = text === said
+  const parts = [isRepeated ? '' : text, rest === undefined ? '' : JSON.stringify(rest)].filter((part) => part !== '')
+  const words = ['completed', ...parts].join(': ')
+  const detail = isRepeated ? rest : rest === undefined ? text : { text, ...more }
+  return { tone: 'good', text: cut(words), detail, isDivider: false }
+}
+
 const charsMost = 300
+
+function cut(words: string): string {
+  return words.length > charsMost ? `${words.slice(0, charsMost)}…` : words
+}
 
 /** The words of the line, cut if the detail has all of them. */
 function textOf(entry: Entry, detail: unknown): string {
   const words = entry.type === 'compacted' ? compactedWords(entry) : entryWords(entry)
-  return detail !== undefined && words.length > charsMost ? `${words.slice(0, charsMost)}…` : words
+  return detail === undefined ? words : cut(words)
 }
 
 function compactedWords({ messages, tokensBefore, tokensAfter, model }: Extract<Entry, { type: 'compacted' }>): string {
