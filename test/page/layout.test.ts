@@ -43,3 +43,28 @@ test(
     })
   }),
 )
+
+test(
+  'a table of sessions fits its window, whatever their names are, and the kinds of a node are all there',
+  inBrowser(async (page) => {
+    await create('resting', { name: 'a long name that goes on and on beside its kind, until it ends' })
+    await create('asking', { keepOpen: true, name: 'short' })
+    for (const width of [400, 700, 1000, 1400]) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.goto(rig.url('sessions'))
+      const table = page.getByRole('region', { name: 'Sessions' })
+      await table.getByRole('link', { name: 'a long name' }).waitFor()
+      const [has, needs] = await table.evaluate(({ clientWidth, scrollWidth }) => [clientWidth, scrollWidth])
+      expect(needs, `at ${width}`).toBe(has)
+      expect((await boxOf(table.getByRole('link', { name: 'a long name' }))).width).toBeGreaterThan(60)
+    }
+    await page.goto(rig.url('fleet'))
+    const row = page.getByRole('region', { name: 'Nodes' }).getByRole('row').nth(1)
+    await row.getByText(/clerk.*payer/).waitFor()
+    const cut = await row.evaluate(
+      (one) =>
+        [...one.querySelectorAll('.cut')].filter(({ clientWidth, scrollWidth }) => scrollWidth > clientWidth).length,
+    )
+    expect(cut).toBe(0)
+  }),
+)

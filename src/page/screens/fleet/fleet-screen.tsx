@@ -13,7 +13,7 @@ import { Empty, Waiting } from '../../parts/state/empty.tsx'
 import { Findings } from '../../parts/state/findings.tsx'
 import { NodeState } from '../../parts/state/state.tsx'
 import { Line, Text } from '../../parts/text/text.tsx'
-import { Age } from '../../parts/text/time.tsx'
+import { Age, ageText } from '../../parts/text/time.tsx'
 import { isSilent, ReleaseNode } from './release-node.tsx'
 
 export function FleetScreen(): ReactNode {
@@ -47,6 +47,22 @@ export function FleetScreen(): ReactNode {
   )
 }
 
+const kindsShown = 8
+
+/** The first kinds of a node; all of them unfold. */
+function Kinds({ kinds }: Pick<NodeSummary, 'kinds'>): ReactNode {
+  const first = <Text text={kinds.slice(0, kindsShown).join(', ')} isLine />
+  if (kinds.length <= kindsShown) return first
+  return (
+    <details>
+      <summary>
+        {first} <span className="muted">and {kinds.length - kindsShown} more</span>
+      </summary>
+      <Text text={kinds.slice(kindsShown).join(', ')} isLine />
+    </details>
+  )
+}
+
 const nodeColumns: readonly Column<NodeSummary>[] = [
   { head: 'State', cell: (node) => <NodeState node={node} isSilent={isSilent(node)} /> },
   { head: 'Node', cell: ({ id }) => <Line text={id} className="mono" />, className: 'wide' },
@@ -56,8 +72,8 @@ const nodeColumns: readonly Column<NodeSummary>[] = [
   },
   { head: 'Slots', cell: ({ slots }) => slots, className: 'number wide' },
   { head: 'Pools', cell: ({ pools }) => <Line text={pools.join(', ')} />, className: 'wide' },
-  { head: 'Kinds', cell: ({ kinds }) => <Line text={kinds.join(', ')} />, className: 'wide' },
-  { head: 'Last seen', cell: ({ lastSeenMs }) => `${formatDuration(lastSeenMs)} ago`, className: 'number' },
+  { head: 'Kinds', cell: ({ kinds }) => <Kinds kinds={kinds} />, className: 'wide grow' },
+  { head: 'Last seen', cell: ({ lastSeenMs }) => `${ageText(lastSeenMs)} ago`, className: 'number' },
   {
     head: <span className="spoken">Release</span>,
     cell: (node) => isSilent(node) && <ReleaseNode id={node.id} />,

@@ -48,6 +48,7 @@ const columnsOf = (isUnhosted: IsUnhosted): readonly Column<ListedSession>[] => 
         {mode === 'conversation' && <span className="tag">conversation</span>}
       </span>
     ),
+    className: 'grow',
   },
   {
     head: 'Kind',
@@ -58,7 +59,7 @@ const columnsOf = (isUnhosted: IsUnhosted): readonly Column<ListedSession>[] => 
     ),
     className: 'wide',
   },
-  { head: 'Waits for', cell: (session) => waitsFor(session, isUnhosted), className: 'wide muted' },
+  { head: 'Waits for', cell: (session) => waitsFor(session, isUnhosted), className: 'wide muted grow' },
   { head: 'Workers', cell: ({ workers }) => workers, className: 'number' },
   {
     head: 'Age',

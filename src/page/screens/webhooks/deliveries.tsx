@@ -83,13 +83,19 @@ function DeliveryTable({ deliveries, onShow, webhooks, chosen }: DeliveryTablePr
     },
     ...(webhooks === undefined
       ? []
-      : [{ head: 'To', cell: (one: Delivery) => <Receiver delivery={one} webhooks={webhooks} />, className: 'wide' }]),
+      : [
+          {
+            head: 'To',
+            cell: (one: Delivery) => <Receiver delivery={one} webhooks={webhooks} />,
+            className: 'wide grow',
+          },
+        ]),
     {
       head: 'Session',
       cell: ({ sessionId }) => sessionId !== null && <SessionLink id={sessionId} />,
       className: 'wide',
     },
-    { head: 'Answer', cell: answerOf, className: 'wide' },
+    { head: 'Answer', cell: answerOf, className: 'wide grow' },
     { head: 'Attempts', cell: ({ attempts }) => attempts, className: 'number wide' },
     { head: 'When', cell: whenOf, className: 'number' },
     {
