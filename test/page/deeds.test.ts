@@ -200,7 +200,7 @@ test(
     await page.getByLabel('Answer').fill('4')
     await page.getByRole('button', { name: 'Answer' }).click()
     await page.getByText('completed: 4').waitFor()
-    await page.getByRole('button', { name: 'Fork' }).waitFor()
+    await page.getByRole('button', { name: 'Export' }).waitFor()
 
     await page.goto(rig.url('kinds?kind=ordering'))
     await page.getByLabel('what').fill('tea')

@@ -48,8 +48,8 @@ export function SessionActions({ session }: { readonly session: SessionReport })
     void (paused === null ? act('pause', {}, 'Paused: nothing more begins in it.') : act('resume', {}, 'It goes on.'))
   useKeys('Session', [
     { key: 'P', does: 'pause, resume', run: () => isActive && pause() },
-    { key: 'L', does: 'limits', run: () => setOpen('limits') },
-    { key: 'F', does: 'fork', run: () => setOpen('fork') },
+    { key: 'L', does: 'limits', run: () => isActive && setOpen('limits') },
+    { key: 'F', does: 'fork', run: () => isActive && setOpen('fork') },
     { key: 'X', does: 'cancel it', run: () => isActive && setOpen('cancel') },
   ])
   return (
@@ -64,12 +64,16 @@ export function SessionActions({ session }: { readonly session: SessionReport })
           {paused === null ? 'Pause' : 'Resume'}
         </button>
       )}
-      <button type="button" className="button" onClick={() => setOpen('limits')}>
-        Limits
-      </button>
-      <button type="button" className="button" onClick={() => setOpen('fork')}>
-        Fork
-      </button>
+      {isActive && (
+        <>
+          <button type="button" className="button" onClick={() => setOpen('limits')}>
+            Limits
+          </button>
+          <button type="button" className="button" onClick={() => setOpen('fork')}>
+            Fork
+          </button>
+        </>
+      )}
       <button type="button" className="button" onClick={() => void download(id)}>
         Export
       </button>

@@ -5,6 +5,7 @@ import { costText, tokensText } from '../../../cli/view/amounts.ts'
 import { failureSentence } from '../../../cli/view/lines/message-line.ts'
 import type { Report, SessionReport } from '../../../client/report.ts'
 import { FileNotice } from '../../app/drop-file.tsx'
+import { useSteady } from '../../app/steady.ts'
 import { needsSomebody, SessionState } from '../../parts/state/state.tsx'
 import { Id } from '../../parts/text/command.tsx'
 import { Text } from '../../parts/text/text.tsx'
@@ -13,12 +14,14 @@ import { HoldupHelp } from './holdup-help.tsx'
 import { SessionActions } from './session-actions.tsx'
 
 const holdupsMost = 3
+/** A report has no more of them. */
+const reportedMost = 20
+const stillMs = 3_000
 
 export function SessionHeader({ report }: { readonly report: Report }): ReactNode {
-  const { session, workers } = report
+  const { session } = report
   const { id, kind, name, state, mode, paused, createdAt, finishedAt, failure, holdups, forkedFrom, cancelReason } =
     session
-  const workerOf = (workerId: string) => workers.find((worker) => worker.id === workerId)
   return (
     <header className="session-head">
       <FileNotice id={id} />
@@ -67,16 +70,57 @@ export function SessionHeader({ report }: { readonly report: Report }): ReactNod
           Cancelled: <Text text={cancelReason} />
         </p>
       )}
-      {holdups.slice(0, holdupsMost).map((holdup) => (
+      {state === 'active' && paused !== null && <Paused paused={paused} />}
+      <Holdups report={report} />
+    </header>
+  )
+}
+
+/** What it waits for. That it is paused is said above. */
+function Holdups({ report: { session, workers } }: { readonly report: Report }): ReactNode {
+  const waits = session.holdups.filter(({ reason }) => reason !== 'pause')
+  // A session at work has moments in which all of it waits: the page would jump with each of them.
+  const isStill = useSteady(waits.length > 0, stillMs)
+  if (!isStill && !waits.some((holdup) => holdup.needsSomebody)) return null
+  return (
+    <>
+      {waits.slice(0, holdupsMost).map((holdup) => (
         <HoldupHelp
           key={`${holdup.workerId} ${holdup.reason}`}
           holdup={holdup}
-          worker={workerOf(holdup.workerId)}
+          worker={workers.find(({ id }) => id === holdup.workerId)}
           session={session}
         />
       ))}
-      {holdups.length > holdupsMost && <p className="muted">and {holdups.length - holdupsMost} more</p>}
-    </header>
+      {waits.length > holdupsMost && (
+        <p className="muted">
+          and {waits.length - holdupsMost} {session.holdups.length === reportedMost ? 'or more' : 'more'}
+        </p>
+      )}
+    </>
+  )
+}
+
+function Paused({ paused: { at, by, why } }: { readonly paused: NonNullable<SessionReport['paused']> }): ReactNode {
+  return (
+    <p className="holdup" data-needs>
+      <span>
+        <strong>Paused</strong> <Age since={at} /> ago
+        {by !== undefined && (
+          <>
+            {' by '}
+            <Text text={by} isLine />
+          </>
+        )}
+        {why !== undefined && (
+          <>
+            {': '}
+            <Text text={why} isLine />
+          </>
+        )}
+        . Nothing more begins in it until it is resumed, and what is sent waits.
+      </span>
+    </p>
   )
 }
 
@@ -97,7 +141,7 @@ function Spent({ session: { usage, limits } }: { readonly session: SessionReport
       className="spent"
       title={`${tokensText(tokens)} tokens, ${usage.modelCalls} model calls, ${usage.workers} workers`}
     >
-      <span className="meter" data-full={part >= 1} role="img" aria-label={words}>
+      <span className="meter" data-full={part >= 1} aria-hidden="true">
         <span style={{ width: `${part * 100}%` }} />
       </span>
       <span className="muted number">{words}</span>

@@ -64,7 +64,7 @@ const ofAgent: readonly Deed[] = [
 ]
 
 export function WorkerActions({ worker }: { readonly worker: WorkerReport }): ReactNode {
-  const { id: sessionId } = useContext(SessionContext)
+  const { id: sessionId, report } = useContext(SessionContext)
   const { id, status, lifecycle, parentId } = worker
   const [isBusy, setBusy] = useState(false)
   const act = async ({ path, body = {}, done, isOnce = false }: Deed) => {
@@ -77,9 +77,12 @@ export function WorkerActions({ worker }: { readonly worker: WorkerReport }): Re
     }
     setBusy(false)
   }
-  if (status === 'terminal') return null
+  const session = report?.session
+  if (status === 'terminal' || session?.state !== 'active') return null
+  // The session of a job ends with the run of its root: then there is no conversation to change any more.
+  const talks = isAgent(worker) && (parentId !== null || session.mode === 'conversation')
   const deeds = [
-    ...(isAgent(worker) ? ofAgent : []),
+    ...(talks ? ofAgent : []),
     ...(lifecycle === 'busy' ? [ofRun] : []),
     // The cancel button of the root is that of its session.
     ...(parentId === null ? [] : [ofWorker]),

@@ -1,10 +1,12 @@
 /** Duty: write to a worker: a message for its next run, or one that steers or interrupts the run in progress. */
-import { type KeyboardEvent, type ReactNode, type SubmitEvent, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, type SubmitEvent, useContext, useState } from 'react'
 import type { WorkerReport } from '../../../../client/report.ts'
+import type { SessionState } from '../../../../client/session/session-state.ts'
 import type { Sent } from '../../../../client/summaries.ts'
 import type { SendTime } from '../../../../core/worker/message/steer.ts'
 import { change } from '../../../api/http.ts'
 import { say, sayError } from '../../../parts/dialog/notes.tsx'
+import { SessionContext } from '../session-context.ts'
 
 interface ComposerProps {
   readonly worker: WorkerReport
@@ -14,6 +16,8 @@ interface ComposerProps {
 export function Composer({ worker: { id, status, lifecycle }, isAgent }: ComposerProps): ReactNode {
   const [text, setText] = useDraft(id)
   const [isBusy, setBusy] = useState(false)
+  const session = useContext(SessionContext).report?.session
+  const isPaused = session?.paused != null
   const isAtWork = lifecycle === 'busy'
   const isBlocked = isBusy || text.trim() === ''
   const send = async (when: SendTime) => {
@@ -24,7 +28,7 @@ export function Composer({ worker: { id, status, lifecycle }, isAgent }: Compose
       const sent = await change<Sent>('POST', `workers/${id}/messages`, { body: { input: value, when }, isOnce: true })
       // Whoever has gone on writing keeps that.
       setText(draftOf(id).startsWith(text) ? draftOf(id).slice(text.length) : draftOf(id))
-      say({ text: sentText(sent, when, isAtWork) })
+      say({ text: isPaused ? sentToPaused(sent) : sentText(sent, when, isAtWork) })
     } catch (error) {
       sayError(error)
     }
@@ -39,7 +43,8 @@ export function Composer({ worker: { id, status, lifecycle }, isAgent }: Compose
     event.preventDefault()
     void send('queue')
   }
-  if (status === 'terminal') return <p className="composer muted">This worker takes no message any more.</p>
+  const closed = closedText(session?.state, status === 'terminal', isAgent)
+  if (closed !== null) return <p className="composer muted">{closed}</p>
   return (
     <form className="composer" onSubmit={onSubmit}>
       <textarea
@@ -107,6 +112,20 @@ function jsonOrText(text: string): unknown {
   } catch {
     return text
   }
+}
+
+function sentToPaused({ warning }: Sent): string {
+  return warning ?? 'Sent: it is received once the session is resumed.'
+}
+
+/** Why it takes no message; null if it does. */
+function closedText(state: SessionState | undefined, isCancelled: boolean, isAgent: boolean): string | null {
+  if (state === 'failed') return 'The session has failed, and takes no message. Retry it, and it goes on.'
+  if (state !== undefined && state !== 'active')
+    return isAgent
+      ? 'The session has ended, and takes no message. Branch off at a message above, and a new one goes on from there.'
+      : 'The session has ended, and takes no message any more.'
+  return isCancelled ? 'This worker was cancelled, and takes no message any more.' : null
 }
 
 function sentText({ steers, warning }: Sent, when: SendTime, isAtWork: boolean): string {

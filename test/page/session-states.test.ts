@@ -1,0 +1,39 @@
+/** What the page says and offers in each state of a session. */
+import { expect, test } from 'vitest'
+import { PageRig } from './support/page-rig.ts'
+
+const rig = new PageRig()
+const inBrowser = rig.inBrowser.bind(rig)
+const create = rig.create.bind(rig)
+
+test(
+  'a paused session says since when and why, and that a message waits until it is resumed',
+  inBrowser(async (page) => {
+    const session = await create('resting', { keepOpen: true })
+    await rig.api.post(`/v1/sessions/${session}/pause`, { reason: 'until noon' })
+    await page.goto(rig.url(`sessions/${session}`))
+    await page.getByText(/^Paused .* ago.*: until noon\. Nothing more begins/).waitFor()
+    await page.getByLabel('Message').fill('later')
+    await page.getByLabel('Message').press('Enter')
+    await page.getByText('Sent: it is received once the session is resumed.').waitFor()
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.getByText(/^Paused .* ago/).waitFor({ state: 'detached' })
+    expect((await rig.api.get(`/v1/sessions/${session}`)).body.session.paused).toBe(null)
+  }),
+)
+
+test(
+  'a session that has ended offers nothing that it refuses',
+  inBrowser(async (page) => {
+    const [done, failed] = [await create('ordering', { input: { what: 'tea', often: true } }), await create('failing')]
+    expect(await rig.endOf(done)).toBe('completed')
+    await page.goto(rig.url(`sessions/${done}`))
+    await page.getByText('The session has ended, and takes no message any more.').waitFor()
+    expect(await rig.endOf(failed)).toBe('failed')
+    await page.goto(rig.url(`sessions/${failed}`))
+    await page.getByText('The session has failed, and takes no message.').waitFor()
+    await page.keyboard.press('F')
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    for (const name of ['Fork', 'Limits', 'Send']) expect(await page.getByRole('button', { name }).count()).toBe(0)
+  }),
+)
