@@ -237,7 +237,7 @@ test(
     await page.getByRole('tab', { name: 'State' }).click()
     await page.getByRole('tab', { name: 'Conversation' }).click()
     await page.getByLabel('Message').press('Enter')
-    await page.getByText('The server does not answer.').waitFor()
+    await page.locator('.note').getByText('The server does not answer.').waitFor()
     await page.getByLabel('Message').press('Enter')
     await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>('[aria-label=Message]')?.value === '')
     const { rootId } = (await rig.api.get(`/v1/sessions/${open}`)).body.session
@@ -269,7 +269,7 @@ test(
     )
     const undo = page.getByRole('button', { name: 'Take the last turn back' })
     await undo.click()
-    await page.getByText('The server does not answer.').waitFor()
+    await page.locator('.note').getByText('The server does not answer.').waitFor()
     await undo.click()
     await page.getByText('The last turn is in no prompt any more.').waitFor()
     const { rootId } = (await rig.api.get(`/v1/sessions/${talk}`)).body.session

@@ -1,5 +1,8 @@
-/** What the page says and offers in each state of a session. */
+/** What the page says and offers in each state of a session, and to who has no token. */
 import { expect, test } from 'vitest'
+import { startApi } from '../../src/api/api.ts'
+import { entryOf } from '../../src/api/guard/tokens.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { PageRig } from './support/page-rig.ts'
 
 const rig = new PageRig()
@@ -35,5 +38,35 @@ test(
     await page.keyboard.press('F')
     expect(await page.getByRole('dialog').count()).toBe(0)
     for (const name of ['Fork', 'Limits', 'Send']) expect(await page.getByRole('button', { name }).count()).toBe(0)
+  }),
+)
+
+test(
+  'a reader who puts off giving a token is not asked again until they want to',
+  inBrowser(async (page) => {
+    const { redisUrl, namespace } = rig.api.troupe
+    const token = 'reader-'.padEnd(40, 'x')
+    const tokens = [entryOf(token, { name: 'reader', rights: ['read'] }, 'test')]
+    const api = await startApi({ redisUrl, namespace, page: rig.folder, port: 0, tokens })
+    let refused = 0
+    page.on('response', (response) => {
+      if (response.status() === 401) refused++
+    })
+    await page.goto(`${api.url}/#/sessions`)
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('whoever runs it gives you one').waitFor()
+    await page.keyboard.press('Escape')
+    const give = page.getByRole('button', { name: 'Give a token' })
+    await give.waitFor()
+    const before = refused
+    await waitUntil('more was refused', () => refused > before)
+    expect(await dialog.count()).toBe(0)
+    await give.press('Enter')
+    await dialog.locator('input').fill(token)
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'live' }).waitFor()
+    expect(await give.count()).toBe(0)
+    await page.goto('about:blank')
+    await api.close()
   }),
 )

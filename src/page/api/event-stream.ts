@@ -32,7 +32,7 @@ export async function follow(path: string, { query, signal, onEvents }: StreamOp
     } catch (error) {
       if (signal.aborted) return
       if (error instanceof ApiError && isFinal(error)) throw error
-      noteSilence()
+      noteSilence(error instanceof Error ? error.message : String(error))
     }
     await pause(retryMs, signal)
     retryMs = Math.min(retryMsMost, retryMs * 2)

@@ -27,6 +27,8 @@ const headBytes = 1_000
 let keptBytes = 0
 /** A server that takes longer than this to begin its answer is silent; the request goes on. */
 const silentMs = 5_000
+const silentText = 'The server does not answer.'
+const tokenMissing = 'This server answers only who has a token: whoever runs it gives you one.'
 
 const storedAs = 'troupe.token'
 let token = sessionStorage.getItem(storedAs) ?? ''
@@ -94,13 +96,13 @@ export async function send(method: string, path: string, { query, signal, body, 
     keepalive,
   }
   const address = addressOf(path, query)
-  const timer = setTimeout(noteSilence, silentMs)
+  const timer = setTimeout(() => noteSilence(silentText), silentMs)
   if (keepalive) keptBytes += bytes
   const response = await fetch(address, request)
     .catch((error: unknown) => {
       if (signal?.aborted) throw error
-      noteSilence()
-      throw new ApiError(0, 'server_silent', 'The server does not answer.')
+      noteSilence(silentText)
+      throw new ApiError(0, 'server_silent', silentText)
     })
     .finally(() => {
       clearTimeout(timer)
@@ -111,8 +113,9 @@ export async function send(method: string, path: string, { query, signal, body, 
     noteAnswer()
     return response
   }
-  const error = await errorOf(response)
-  if (error.status >= 500) noteSilence()
+  const isUntold = response.status === 401 && token === ''
+  const error = isUntold ? new ApiError(401, 'token_missing', tokenMissing) : await errorOf(response)
+  if (error.status >= 500) noteSilence(error.message)
   if (error.status === 401) onTokenNeeded(error)
   throw error
 }

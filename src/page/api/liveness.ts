@@ -8,34 +8,35 @@ import { serverTimeNow } from './server-time.ts'
 export type Liveness =
   | { readonly state: 'live' }
   | { readonly state: 'paused' }
-  | { readonly state: 'stale'; readonly since: number }
+  | { readonly state: 'stale'; readonly since: number; readonly why: string }
 
 let lastAnswer = Date.now()
-let isSilent = false
+/** Why the last request failed; null if it did not. */
+let silence: string | null = null
 let isPaused = false
 const liveness = newStore<Liveness>({ state: 'live' })
 
 function update(): void {
   const next: Liveness = isPaused
     ? { state: 'paused' }
-    : isSilent
-      ? { state: 'stale', since: lastAnswer }
-      : { state: 'live' }
+    : silence === null
+      ? { state: 'live' }
+      : { state: 'stale', since: lastAnswer, why: silence }
   const current = liveness.get()
   const isSame =
     next.state === current.state &&
-    (next.state !== 'stale' || current.state !== 'stale' || next.since === current.since)
+    (next.state !== 'stale' || current.state !== 'stale' || (next.since === current.since && next.why === current.why))
   if (!isSame) liveness.set(next)
 }
 
 export function noteAnswer(): void {
   lastAnswer = serverTimeNow(Date.now())
-  isSilent = false
+  silence = null
   update()
 }
 
-export function noteSilence(): void {
-  isSilent = true
+export function noteSilence(why: string): void {
+  silence = why
   update()
 }
 

@@ -5,6 +5,7 @@ import { whenTokenIsNeeded } from '../api/http.ts'
 import { togglePause, useLiveness } from '../api/liveness.ts'
 import { useAsks, useOpenLetters } from '../api/queries.ts'
 import { Notes, undoNewest } from '../parts/dialog/notes.tsx'
+import { Text } from '../parts/text/text.tsx'
 import { ageText } from '../parts/text/time.tsx'
 import { useNow } from './clock.ts'
 import { DropFile } from './drop-file.tsx'
@@ -40,6 +41,7 @@ export function Shell(): ReactNode {
       <Rail counts={counts} />
       <header className="bar">
         <TitleSlot />
+        <TokenQuestion />
         <LiveDot />
         <button
           type="button"
@@ -64,7 +66,6 @@ export function Shell(): ReactNode {
         <Outlet />
       </main>
       {isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
-      <TokenQuestion />
       <DropFile />
       <Notes />
     </div>
@@ -98,13 +99,27 @@ function LiveDot(): ReactNode {
       onClick={togglePause}
       title="Pause or resume the page (.)"
     >
-      {word}
+      <span>{word}</span>
+      {liveness.state === 'stale' && (
+        <span className="live-why cut">
+          <Text text={liveness.why} isLine />
+        </span>
+      )}
     </button>
   )
 }
 
+/** Whoever has put it off reads on, and is asked again by the button alone. */
 function TokenQuestion(): ReactNode {
   const [why, setWhy] = useState<string | null>(null)
+  const [isPutOff, setPutOff] = useState(false)
   useEffect(() => whenTokenIsNeeded((error) => setWhy(error.message)), [])
-  return why === null ? null : <TokenDialog why={why} onClose={() => setWhy(null)} />
+  if (why === null) return null
+  if (isPutOff)
+    return (
+      <button type="button" className="button main" onClick={() => setPutOff(false)}>
+        Give a token
+      </button>
+    )
+  return <TokenDialog why={why} onGiven={() => setWhy(null)} onClose={() => setPutOff(true)} />
 }

@@ -5,11 +5,17 @@ import { queries } from '../api/queries.ts'
 import { Dialog } from '../parts/dialog/dialog.tsx'
 import { Text } from '../parts/text/text.tsx'
 
-export function TokenDialog({ why, onClose }: { readonly why: string; readonly onClose: () => void }): ReactNode {
+interface TokenDialogProps {
+  readonly why: string
+  readonly onGiven: () => void
+  readonly onClose: () => void
+}
+
+export function TokenDialog({ why, onGiven, onClose }: TokenDialogProps): ReactNode {
   const [text, setText] = useState('')
   const onSubmit = () => {
     setToken(text)
-    onClose()
+    onGiven()
     void queries.invalidateQueries()
   }
   return (
