@@ -68,3 +68,22 @@ test(
     expect(cut).toBe(0)
   }),
 )
+
+test(
+  'the list of keys begins at its top',
+  inBrowser(async (page) => {
+    await page.setViewportSize({ width: 1000, height: 400 })
+    await page.goto(rig.url('sessions'))
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+    await page.keyboard.press('?')
+    const dialog = page.getByRole('dialog')
+    const [title, close] = [
+      dialog.getByRole('heading', { name: 'Keys' }),
+      dialog.getByRole('button', { name: 'Close' }),
+    ]
+    await close.waitFor()
+    const box = await boxOf(dialog)
+    expect((await boxOf(title)).y).toBeGreaterThan(box.y)
+    expect((await boxOf(close)).bottom).toBeLessThanOrEqual(box.bottom)
+  }),
+)

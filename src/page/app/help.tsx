@@ -10,16 +10,18 @@ export function Help({ onClose }: { readonly onClose: () => void }): ReactNode {
         <section key={title}>
           <h3>{title}</h3>
           <dl className="facts">
-            {keys.map(({ key, does }) => (
-              <div key={key} className="key-row">
-                <dt>
-                  {key.split(' ').map((one) => (
-                    <kbd key={one}>{names[one] ?? one}</kbd>
-                  ))}
-                </dt>
-                <dd>{does}</dd>
-              </div>
-            ))}
+            {keys
+              .filter(({ does }) => does !== '')
+              .map(({ key, does }) => (
+                <div key={key} className="key-row">
+                  <dt>
+                    {key.split(' ').map((one) => (
+                      <kbd key={one}>{names[one] ?? one}</kbd>
+                    ))}
+                  </dt>
+                  <dd>{does}</dd>
+                </div>
+              ))}
           </dl>
         </section>
       ))}

@@ -9,7 +9,7 @@ import { newStore, useStore } from '../store.ts'
 export interface Key {
   /** The key as `KeyboardEvent.key`; two keys after each other with a blank: `g s`. */
   readonly key: string
-  /** What the key does, for the list. */
+  /** What the key does, for the list. Empty: the line of another key says it. */
   readonly does: string
   readonly run: () => void
 }

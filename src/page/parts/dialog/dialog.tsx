@@ -15,7 +15,11 @@ interface DialogProps {
 export function Dialog({ title, onClose, children, submit, onSubmit, isHarsh, isBlocked }: DialogProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null)
   const titleId = useId()
-  useEffect(() => dialog.current?.showModal(), [])
+  useEffect(() => {
+    dialog.current?.showModal()
+    // The focus may be on a button at its end: it is read from its beginning.
+    dialog.current?.scrollTo(0, 0)
+  }, [])
   const onSubmitted = (event: SubmitEvent) => {
     event.preventDefault()
     onSubmit?.()

@@ -117,7 +117,8 @@ function useTreeKeys(
     { key: 'R', does: 'to the root (in the tree also t)', run: () => rows[0] && onChoose(rows[0].worker.id) },
     ...Array.from({ length: 10 }, (_, level) => ({
       key: String(level),
-      does: `open ${level} levels`,
+      // The list of keys has one line for all of them.
+      does: level === 0 ? 'open so many levels: 0 to 9' : '',
       run: () => toLevel(level),
     })),
   ])
