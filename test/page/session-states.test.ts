@@ -42,6 +42,20 @@ test(
 )
 
 test(
+  'a question for a number is not answered by a slip',
+  inBrowser(async (page) => {
+    const session = await create('asking')
+    await page.goto(rig.url(`sessions/${session}`))
+    const answer = page.getByRole('button', { name: 'Answer', exact: true })
+    await answer.waitFor()
+    expect([await page.getByLabel('Answer').inputValue(), await answer.isDisabled()]).toEqual(['', true])
+    await page.getByLabel('Answer').fill('0')
+    await answer.click()
+    expect(await rig.endOf(session)).toBe('completed')
+  }),
+)
+
+test(
   'a reader who puts off giving a token is not asked again until they want to',
   inBrowser(async (page) => {
     const { redisUrl, namespace } = rig.api.troupe

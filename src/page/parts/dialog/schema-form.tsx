@@ -23,7 +23,7 @@ export function SchemaForm(props: Omit<FieldProps, 'label'> & { readonly label?:
   return <Field label="Value" isRequired {...props} />
 }
 
-/** A value to begin with. */
+/** A value to begin with. A number and one of several words are left to the reader: nothing is chosen by a slip. */
 export function emptyValue(schema: Schema): unknown {
   if ('default' in schema) return schema.default
   switch (typeOf(schema)) {
@@ -35,9 +35,8 @@ export function emptyValue(schema: Schema): unknown {
       return false
     case 'number':
     case 'integer':
-      return 0
     case 'enum':
-      return (schema.enum as readonly unknown[])[0]
+      return undefined
     case 'string':
       return ''
     case 'json':
@@ -190,6 +189,7 @@ function EnumField(props: FieldProps): ReactNode {
       <select
         id={id}
         className="field"
+        required={isRequired === true}
         value={typeof value === 'string' ? value : ''}
         onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
       >
@@ -206,13 +206,14 @@ function EnumField(props: FieldProps): ReactNode {
 
 function NumberField(props: FieldProps): ReactNode {
   const id = useId()
-  const { value, onChange, schema } = props
+  const { value, onChange, schema, isRequired } = props
   return (
     <Label {...props} id={id}>
       <input
         id={id}
         className="field"
         type="number"
+        required={isRequired === true}
         step={schema.type === 'integer' ? 1 : 'any'}
         value={typeof value === 'number' ? value : ''}
         onChange={({ target }) => onChange(target.value === '' ? undefined : Number(target.value))}
