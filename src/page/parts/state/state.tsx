@@ -33,17 +33,28 @@ const lookOfState: Readonly<Record<ListedState, Look>> = {
   damaged: 'bad',
 }
 
-function State({ look, word }: { readonly look: Look; readonly word: string }): ReactNode {
+/** `spoken`: what the form says, for those who hear the page. */
+function State({
+  look,
+  word,
+  spoken,
+}: {
+  readonly look: Look
+  readonly word: string
+  readonly spoken?: string
+}): ReactNode {
   return (
     <span className="state" data-look={look}>
       {word}
+      {spoken !== undefined && <span className="spoken"> {spoken}</span>}
     </span>
   )
 }
 
 export function WorkerState({ activity, holdup }: Pick<WorkerReport, 'activity' | 'holdup'>): ReactNode {
   const needsSomebody = holdup?.needsSomebody === true && (activity === 'waiting' || activity === 'queued')
-  return <State look={needsSomebody ? 'needs' : lookOfActivity[activity]} word={activity} />
+  if (needsSomebody) return <State look="needs" word={activity} spoken="for somebody" />
+  return <State look={lookOfActivity[activity]} word={activity} />
 }
 
 interface SessionStateProps {
