@@ -21,7 +21,7 @@ export function RawTab({ worker }: { readonly worker: WorkerReport }): ReactNode
       {history.items.toReversed().map(({ position, entry }) => (
         <details key={position} className="call">
           <summary>
-            <span className="item-place">#{position}</span> <span className="mono">{entry.type}</span>
+            <span className="mono">{entry.type}</span> <span className="item-place">#{position}</span>
           </summary>
           <JsonText value={entry} />
         </details>
