@@ -7,6 +7,7 @@ import { useEffect, useState, useSyncExternalStore } from 'react'
 import type { RawEvent } from '../../../core/event/event.ts'
 import { follow } from '../../api/event-stream.ts'
 import { useLiveness } from '../../api/liveness.ts'
+import { PacedRead } from '../../api/paced-read.ts'
 import { queries } from '../../api/queries.ts'
 import { serverTime } from '../../api/server-time.ts'
 import { isInFile } from '../../api/session-file.ts'
@@ -23,9 +24,6 @@ export interface LiveText {
 const eventsMost = 1_000
 /** A follower gets the events of the last minutes first. */
 const pastMs = 600_000
-const readMsLeast = 100
-/** The report is read again at the earliest after this many times the time that reading it took. */
-const readPause = 3
 
 const endsReply: ReadonlySet<string> = new Set([
   'model.replied',
@@ -37,16 +35,16 @@ const endsReply: ReadonlySet<string> = new Set([
 ])
 
 export class LiveSession {
-  readonly #id: string
   readonly #listeners = new Set<() => void>()
   readonly #texts = new Map<string, LiveText>()
   readonly #changes = new Map<string, number>()
   #events: readonly RawEvent[] = []
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #readMs = 0
+  readonly #reads: readonly PacedRead[]
 
   constructor(id: string) {
-    this.#id = id
+    const report = `sessions/${id}`
+    // A timeline may take seconds to read, and must not hold up the tree.
+    this.#reads = [new PacedRead((path) => path === report), new PacedRead((path) => path.startsWith(`${report}/`))]
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -80,14 +78,15 @@ export class LiveSession {
     for (const event of events) this.#noteText(event)
     for (const { workerId } of stored) this.#changes.set(workerId, this.changesOf(workerId) + 1)
     if (stored.length > 0) this.#events = [...this.#events, ...stored].slice(-eventsMost)
-    if (stored.length > 0 || events.some(({ type }) => type === 'worker.stateChanged')) this.#readSoon()
+    if (stored.length > 0 || events.some(({ type }) => type === 'worker.stateChanged'))
+      for (const read of this.#reads) read.soon()
     if (stored.some(({ type }) => type.startsWith('ask.')))
       for (const inbox of ['approvals', 'asks']) void queries.invalidateQueries({ queryKey: [inbox] })
     this.#notify()
   }
 
   stop(): void {
-    clearTimeout(this.#timer)
+    for (const read of this.#reads) read.stop()
   }
 
   #noteText({ type, workerId, details }: RawEvent): void {
@@ -104,24 +103,6 @@ export class LiveSession {
     // A piece that was lost leaves a gap, and one that comes twice changes nothing.
     const before = now[field].slice(0, offset).padEnd(offset, '…')
     this.#texts.set(workerId, { ...now, [field]: before + text })
-  }
-
-  /** Reads the report that is shown, after a while. To read a session of thousands of workers takes long, so it is not read for each event. */
-  #readSoon(): void {
-    this.#timer ??= setTimeout(
-      () => {
-        const begin = performance.now()
-        const read = queries.refetchQueries(
-          { type: 'active', predicate: ({ queryKey: [path] }) => String(path).startsWith(`sessions/${this.#id}`) },
-          { cancelRefetch: false },
-        )
-        void read.finally(() => {
-          this.#readMs = performance.now() - begin
-        })
-        this.#timer = undefined
-      },
-      Math.max(readMsLeast, this.#readMs * readPause),
-    )
   }
 
   #notify(): void {
