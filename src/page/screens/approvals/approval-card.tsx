@@ -1,6 +1,7 @@
 /** Duty: one approval: who asks, what would run with which arguments, since when; and the decision about it. */
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, type SubmitEvent, useState } from 'react'
+import { formatTime } from '../../../cli/view/duration.ts'
 import { escapeLine } from '../../../cli/view/text/escape.ts'
 import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { Approval } from '../../../client/person/approvals.ts'
@@ -74,7 +75,7 @@ export function ApprovalCard(props: CardProps): ReactNode {
 function Expiry({ at }: { readonly at: number }): ReactNode {
   return (
     <span className="tag warn">
-      expires <time dateTime={new Date(at).toISOString()}>{new Date(at).toLocaleTimeString()}</time>
+      expires <time dateTime={new Date(at).toISOString()}>{formatTime(at)}</time>
     </span>
   )
 }

@@ -2,6 +2,7 @@
 
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
+import { formatTime } from '../../../cli/view/duration.ts'
 import type { Delivery, DeliveryState, Webhook } from '../../../client/webhook/webhook.ts'
 import { useDeliveries } from '../../api/queries.ts'
 import { Pills } from '../../parts/list/pills.tsx'
@@ -151,7 +152,7 @@ function answerOf({ state, status, reason }: Delivery): ReactNode {
 
 function whenOf({ state, createdAt, finishedAt, nextAt }: Delivery): ReactNode {
   if (state === 'retrying' && nextAt !== null)
-    return <span title="when it is tried again">at {new Date(nextAt).toLocaleTimeString()}</span>
+    return <span title="when it is tried again">at {formatTime(nextAt)}</span>
   return (
     <>
       <Age since={finishedAt ?? createdAt} /> ago
