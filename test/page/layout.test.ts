@@ -87,3 +87,38 @@ test(
     expect((await boxOf(close)).bottom).toBeLessThanOrEqual(box.bottom)
   }),
 )
+
+test(
+  'a reader at the end of a conversation stays there, also in a narrow window',
+  inBrowser(async (page) => {
+    const input = { what: 'tea', often: true }
+    const session = await create('ordering', { keepOpen: true, input })
+    const { rootId } = (await rig.api.get(`/v1/sessions/${session}`)).body.session
+    const sendMore = async () => {
+      for (let sent = 0; sent < 12; sent++) await rig.api.post(`/v1/workers/${rootId}/messages`, { input })
+    }
+    await sendMore()
+    for (const [width, scroller] of [
+      [1000, '.messages'],
+      [400, '.screen'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 600 })
+      await page.goto(rig.url(`sessions/${session}`))
+      const box = page.locator(scroller)
+      await page.getByText('completed:').nth(11).waitFor({ state: 'attached' })
+      await box.evaluate((one) => one.scrollTo(0, one.scrollHeight))
+      const before = await box.evaluate((one) => one.scrollTop)
+      expect(before).toBeGreaterThan(0)
+      await sendMore()
+      await page.waitForFunction(
+        ({ scroller, before }) => {
+          const one = document.querySelector(scroller)
+          if (one === null || one.scrollTop < before + 200) return false
+          return one.scrollHeight - one.scrollTop - one.clientHeight < 2
+        },
+        { scroller, before },
+      )
+      await page.goto('about:blank')
+    }
+  }),
+)

@@ -100,20 +100,34 @@ function OpenQuestions({ worker }: { readonly worker: WorkerReport }): ReactNode
     .map((ask) => <QuestionCard key={ask.id} ask={ask} />)
 }
 
-/** A reader at the end stays at the end; one who has scrolled up stays where they are. */
+/**
+ * A reader at the end stays at the end; one who has scrolled up stays where they are. In a narrow window the whole screen scrolls, and begins at its
+ * top.
+ */
 function useStayAtEnd(box: { readonly current: HTMLElement | null }, changes: readonly unknown[]): void {
-  const isAtEnd = useRef(true)
+  /** Null: the reader has not scrolled yet. */
+  const isAtEnd = useRef<boolean | null>(null)
   useEffect(() => {
     const element = box.current
     if (element === null) return
     const onScroll = () => {
-      isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 60
+      const { scrollHeight, scrollTop, clientHeight } = scrollerOf(element)
+      isAtEnd.current = scrollHeight - scrollTop - clientHeight < 60
     }
-    element.addEventListener('scroll', onScroll, { passive: true })
-    return () => element.removeEventListener('scroll', onScroll)
+    const places = new Set([element, element.closest('.screen') ?? element])
+    for (const place of places) place.addEventListener('scroll', onScroll, { passive: true })
+    return () => {
+      for (const place of places) place.removeEventListener('scroll', onScroll)
+    }
   }, [box])
   useLayoutEffect(() => {
-    if (isAtEnd.current && box.current !== null) box.current.scrollTop = box.current.scrollHeight
+    if (box.current === null) return
+    const scroller = scrollerOf(box.current)
+    if (isAtEnd.current ?? scroller === box.current) scroller.scrollTop = scroller.scrollHeight
     // biome-ignore lint/correctness/useExhaustiveDependencies: what has changed
   }, changes)
+}
+
+function scrollerOf(box: HTMLElement): Element {
+  return getComputedStyle(box).overflowY === 'visible' ? (box.closest('.screen') ?? box) : box
 }
