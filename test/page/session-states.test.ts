@@ -42,6 +42,30 @@ test(
 )
 
 test(
+  'a worker is cancelled for good only once its reader has said so again',
+  inBrowser(async (page) => {
+    const session = await create('parent')
+    const child = await waitUntil('its clerk asks', async () =>
+      (await rig.approvals()).find(({ sessionId }) => sessionId === session),
+    )
+    const open = async () => (await rig.approvals()).some(({ id }) => id === child.id)
+    const { workers } = (await rig.api.get(`/v1/sessions/${session}`)).body
+    const { id } = workers.find(({ kind }: { readonly kind: string }) => kind === 'clerk')
+    await page.goto(rig.url(`sessions/${session}?worker=${id}&tab=state`))
+    await page.getByRole('button', { name: 'Cancel it for good' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('This cannot be taken back.').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    expect(await open()).toBe(true)
+    await page.getByRole('button', { name: 'Cancel it for good' }).click()
+    await dialog.getByRole('button', { name: 'Cancel it for good' }).click()
+    await page.getByText('Cancelled, with all that it spawned.').waitFor()
+    expect(await open()).toBe(false)
+  }),
+)
+
+test(
   'a question for a number is not answered by a slip',
   inBrowser(async (page) => {
     const session = await create('asking')

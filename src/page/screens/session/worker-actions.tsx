@@ -1,10 +1,13 @@
 /** Duty: what can be done with one worker: cancel it or its run; compact its conversation, take turns back, branch off. */
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useContext, useState } from 'react'
+import { escapeLine } from '../../../cli/view/text/escape.ts'
+import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { WorkerReport } from '../../../client/report.ts'
 import type { Compacted } from '../../../client/session/conversation/orders.ts'
 import { change } from '../../api/http.ts'
 import { queries } from '../../api/queries.ts'
+import { Dialog } from '../../parts/dialog/dialog.tsx'
 import { say, sayError } from '../../parts/dialog/notes.tsx'
 import { isAgent } from './is-agent.ts'
 import { SessionContext } from './session-context.ts'
@@ -18,6 +21,8 @@ interface Deed {
   readonly isHarsh?: true
   /** True if a second one does more. */
   readonly isOnce?: boolean
+  /** What a reader is asked before: it cannot be taken back. */
+  readonly asks?: string
 }
 
 const ofRun: Deed = {
@@ -36,6 +41,7 @@ const ofWorker: Deed = {
   body: {},
   done: () => 'Cancelled, with all that it spawned.',
   isHarsh: true,
+  asks: 'Neither it nor anything that it spawned starts or records anything from now on. This cannot be taken back.',
 }
 const ofAgent: readonly Deed[] = [
   {
@@ -67,6 +73,7 @@ export function WorkerActions({ worker }: { readonly worker: WorkerReport }): Re
   const { id: sessionId, report } = useContext(SessionContext)
   const { id, status, lifecycle, parentId } = worker
   const [isBusy, setBusy] = useState(false)
+  const [asked, setAsked] = useState<Deed | null>(null)
   const act = async ({ path, body = {}, done, isOnce = false }: Deed) => {
     setBusy(true)
     try {
@@ -95,11 +102,25 @@ export function WorkerActions({ worker }: { readonly worker: WorkerReport }): Re
           type="button"
           className={deed.isHarsh ? 'button harsh' : 'button'}
           disabled={isBusy}
-          onClick={() => void act(deed)}
+          onClick={() => (deed.asks === undefined ? void act(deed) : setAsked(deed))}
         >
           {deed.name}
         </button>
       ))}
+      {asked !== null && (
+        <Dialog
+          title={`Cancel ${escapeLine(nameAndKind(worker.name, worker.kind))}`}
+          submit={asked.name}
+          isHarsh
+          onSubmit={() => {
+            setAsked(null)
+            void act(asked)
+          }}
+          onClose={() => setAsked(null)}
+        >
+          <p>{asked.asks}</p>
+        </Dialog>
+      )}
     </div>
   )
 }
