@@ -2,6 +2,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { MessageCounts } from '../../../audit/counts.ts'
+import { count } from '../../../cli/view/amounts.ts'
 import { change } from '../../api/http.ts'
 import { type AuditView, queries, useAudit } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'
@@ -51,7 +52,7 @@ function AuditHead({ audit }: { readonly audit: AuditView }): ReactNode {
       </button>
       {state === 'running' && progress !== null && (
         <span className="muted">
-          {progress.sessions} sessions, {progress.workers} workers looked at
+          {count(progress.sessions, 'session')}, {count(progress.workers, 'worker')} looked at
         </span>
       )}
       {finishedAt !== null && state !== 'running' && (
@@ -88,7 +89,7 @@ function Sum({ counts }: { readonly counts: MessageCounts }): ReactNode {
         <span className="state" data-look={isBalanced ? 'good' : 'bad'}>
           {isBalanced
             ? 'every accepted message is accounted for'
-            : `${counts.accepted - sum} messages are not accounted for`}
+            : `not accounted for: ${count(counts.accepted - sum, 'message')}`}
         </span>
       </div>
       <div className="sum">
@@ -120,8 +121,8 @@ function AuditFindings({ report }: { readonly report: NonNullable<AuditView['rep
     <section className="box" aria-label="Findings">
       <div className="box-head">
         <h2>
-          {findings.length === 0 ? 'No contradiction' : `${findings.length} contradictions`} in {sessions} sessions with{' '}
-          {workers} workers
+          {findings.length === 0 ? 'No contradiction' : count(findings.length, 'contradiction')} in{' '}
+          {count(sessions, 'session')} with {count(workers, 'worker')}
         </h2>
       </div>
       <ul className="findings" hidden={findings.length === 0}>

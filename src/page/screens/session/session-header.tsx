@@ -1,7 +1,7 @@
 /** Duty: the head of a session: its state, why it does not go on, what it has spent, and what can be done with it. */
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { costText, tokensText } from '../../../cli/view/amounts.ts'
+import { costText, count, tokensText } from '../../../cli/view/amounts.ts'
 import { failureSentence } from '../../../cli/view/lines/message-line.ts'
 import type { Report, SessionReport } from '../../../client/report.ts'
 import { FileNotice } from '../../app/drop-file.tsx'
@@ -139,7 +139,7 @@ function Spent({ session: { usage, limits } }: { readonly session: SessionReport
   return (
     <span
       className="spent"
-      title={`${tokensText(tokens)} tokens, ${usage.modelCalls} model calls, ${usage.workers} workers`}
+      title={`${tokensText(tokens)} tokens, ${count(usage.modelCalls, 'model call')}, ${count(usage.workers, 'worker')}`}
     >
       <span className="meter" data-full={part >= 1} aria-hidden="true">
         <span style={{ width: `${part * 100}%` }} />

@@ -1,6 +1,6 @@
 /** Duty: the state of a worker: what it does and waits for, what it may use and has used, its last failure. */
 import type { ReactNode } from 'react'
-import { inAndOut } from '../../../../cli/view/amounts.ts'
+import { count, inAndOut } from '../../../../cli/view/amounts.ts'
 import { configurationText } from '../../../../cli/view/configuration-text.ts'
 import { failureSentence } from '../../../../cli/view/lines/message-line.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
@@ -46,7 +46,7 @@ function factsOfRun({
     ['name', <Text key="name" text={name} isLine />],
     ['kind', <Text key="kind" text={kind} isLine />],
     ['state of its run', `${run} (${state}; ${status})`],
-    ['runs', `${runs}, with ${iterations} model calls in this one`],
+    ['runs', `${runs}, with ${count(iterations, 'model call')} in this one`],
     [
       'node',
       node === null ? null : (
@@ -74,11 +74,14 @@ function factsOfUse({
 }: WorkerReport): Fact[] {
   const { modelCalls, inputTokens, outputTokens, cacheReadTokens, toolCalls } = usage
   return [
-    ['usage', modelCalls === undefined ? null : `${modelCalls} model calls, ${inAndOut(inputTokens, outputTokens)}`],
+    [
+      'usage',
+      modelCalls === undefined ? null : `${count(modelCalls, 'model call')}, ${inAndOut(inputTokens, outputTokens)}`,
+    ],
     ['from the cache', cacheReadTokens ? `${cacheReadTokens} tokens` : null],
     ['tool calls', toolCalls ?? null],
     ['mailbox', `${mailbox.pending} waiting of at most ${limits.mailbox}`],
-    ['history', `${historyLength} entries`],
+    ['history', historyLength === 1 ? '1 entry' : `${historyLength} entries`],
     ['open children', openChildren > 0 ? openChildren : null],
     ['permissions', permissions === null ? 'as its kind says' : <JsonText key="permissions" value={permissions} />],
     ['set for it', configured === null ? null : <Text key="configured" text={configurationText(configured)} />],
