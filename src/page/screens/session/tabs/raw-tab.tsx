@@ -15,7 +15,9 @@ export function RawTab({ worker }: { readonly worker: WorkerReport }): ReactNode
     <div className="tab-body">
       <details className="call">
         <summary>Report of the worker</summary>
-        <JsonText value={worker} />
+        <div className="call-body">
+          <JsonText value={worker} />
+        </div>
       </details>
       <HistoryProblem history={history} />
       {history.items.toReversed().map(({ position, entry }) => (
@@ -23,7 +25,9 @@ export function RawTab({ worker }: { readonly worker: WorkerReport }): ReactNode
           <summary>
             <span className="mono">{entry.type}</span> <span className="item-place">#{position}</span>
           </summary>
-          <JsonText value={entry} />
+          <div className="call-body">
+            <JsonText value={entry} />
+          </div>
         </details>
       ))}
       {history.hasEarlier && (
