@@ -56,7 +56,7 @@ function columnsOf(rows: readonly UsageRow[], by: Way): Column<UsageRow>[] {
   return [
     {
       head: `${by.slice(0, 1).toUpperCase()}${by.slice(1)}`,
-      cell: (row) => <Line text={by === 'hour' ? hourText(row.hour) : (row[by] ?? '')} />,
+      cell: (row) => (by === 'hour' ? hourText(row.hour) : <Line text={row[by] ?? ''} />),
     },
     {
       head: <span className="spoken">Part</span>,
@@ -69,7 +69,7 @@ function columnsOf(rows: readonly UsageRow[], by: Way): Column<UsageRow>[] {
     },
     { head: 'Tokens in', cell: ({ inputTokens }) => tokensText(inputTokens), className: 'number' },
     { head: 'Tokens out', cell: ({ outputTokens }) => tokensText(outputTokens), className: 'number' },
-    { head: 'Model calls', cell: ({ modelCalls }) => modelCalls, className: 'number' },
+    { head: 'Model calls', cell: ({ modelCalls }) => modelCalls, className: 'number wide' },
     { head: 'Cost', cell: (row) => costText(row) ?? '–', className: 'number long' },
   ]
 }
