@@ -128,9 +128,11 @@ export class ScriptCaller {
         const pauseMs = pauseAfter(attempt)
         if (error.code === 'store_refused') {
           refusal = error
-          this.#refusals.refused(script.file, error)
-          // A full or read-only Redis refuses a function as a whole; command by command, a call that was recorded before is answered.
+          const isByCommand = way === 'digest' || way === 'source'
           way = 'digest'
+          // A full or read-only Redis refuses a function as a whole. Command by command it takes a call that writes nothing, or was recorded before.
+          if (!isByCommand && !this.#transport.isOver) continue
+          this.#refusals.refused(script.file, error)
         }
         const isTooLate = performance.now() + pauseMs >= give || this.#transport.isOver
         if (!error.retryable || isTooLate) throw lastWord(refusal, error)

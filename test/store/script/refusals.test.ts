@@ -70,3 +70,16 @@ test.each([
     expect(ofClient.lines).toContain(over)
   },
 )
+
+test('a full Redis is not reported for a call that writes nothing, because it takes that', async () => {
+  await using server = await RedisServer.start({ durability: 'none' })
+  await using troupe = await TestTroupe.connect({ redisUrl: server.url })
+  await troupe.create('echo')
+  await troupe.redis.config('SET', 'maxmemory', '1')
+  const { lines, logger } = linesOf()
+  const place = { redisUrl: server.url, namespace: troupe.namespace }
+  await using client = await connectInternal({ ...place, purpose: 'change', logger })
+  expect(await client.sessions.prune()).toBe(0)
+  expect(lines).toEqual([])
+  await troupe.redis.config('SET', 'maxmemory', '0')
+})
