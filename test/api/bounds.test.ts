@@ -89,6 +89,12 @@ test.each([
   expect([status, body.errors[0].pointer]).toEqual([400, pointer])
 })
 
+test('a request without a field that it needs is refused with plain words', async () => {
+  const { status, body } = await api.call('POST', '/v1/workers/0199f3a2-5c1e-7b04-9d68-3e0f7a21c000/messages', {})
+  expect(body.errors).toEqual([{ pointer: '/body/input', message: 'is missing' }])
+  expect([status, body.detail]).toEqual([400, 'body.input: is missing.'])
+})
+
 test('a caller that sends too many requests is told when to come back; others are not held up', async () => {
   const { redisUrl, namespace } = api.troupe
   await using limited = await startApi({ redisUrl, namespace, port: 0, tokens: entries, rate: 3 })

@@ -1,4 +1,5 @@
 /** Duty: turn what fastify and its schemas throw into what a caller is told, beside the errors of troupe (problem.ts). */
+import { isMissing } from '../../core/check/schema-problems.ts'
 import type { FieldProblem, HttpCode, ThrownProblem } from '../problem.ts'
 import { problem, problemOf } from '../problem.ts'
 import { WrongRequest } from './request-schema.ts'
@@ -46,7 +47,12 @@ export function ofThrown(thrown: unknown): ThrownProblem {
 
 function ofIssues({ issues, validationContext = 'body' }: WrongRequest): ThrownProblem {
   const part = parts[validationContext] ?? validationContext
-  const errors = issues.map(({ path, message }): FieldProblem => ({ pointer: ['', part, ...path].join('/'), message }))
+  const errors = issues.map(
+    (issue): FieldProblem => ({
+      pointer: ['', part, ...issue.path].join('/'),
+      message: isMissing(issue) ? 'is missing' : issue.message,
+    }),
+  )
   const [first] = errors
   const more = errors.length > 1 ? `; and ${errors.length - 1} more` : ''
   const detail = `${first?.pointer.slice(1).replaceAll('/', '.')}: ${first?.message}${more}.`
