@@ -1,17 +1,21 @@
 /** What somebody outside asks of an agent itself is done once, in a turn between the messages, and the answer says what came of it. */
 import { describe, expect, test, vi } from 'vitest'
 import { compact } from '../../../../src/client/session/conversation/orders.ts'
+import type { TroupeNode } from '../../../../src/compose.ts'
 import type { CompactionSettings } from '../../../../src/core/definition/agent/compaction-settings.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../../../src/core/definition/model.ts'
 import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../../src/core/errors.ts'
 import { chat } from '../../../../src/core/history/chat/message-factories.ts'
+import type { TurnStore } from '../../../../src/core/ports/ports.ts'
 import { call, type ScriptedReply, say } from '../../../../src/models/local/scripted-model.ts'
 import { InspectStore } from '../../../../src/store/audit/inspect-store.ts'
 import { partitionKeys, workerKeys } from '../../../../src/store/keys.ts'
+import { changedStore } from '../../../support/changed-store.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 
 const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')
 const sentOf = (request: ModelRequest | undefined) => JSON.stringify(request?.messages)
@@ -135,6 +139,33 @@ describe('a conversation that somebody has compacted', () => {
       'compacted',
     ])
     expect(await talk.findings()).toEqual([])
+  })
+
+  test('a conversation compacted by hand is compacted by a third node if the second one finds the order as it drains (PERMIT-6)', async () => {
+    const never = Promise.withResolvers<ScriptedReply>()
+    let writes = 0
+    const talk = await conversation({ write: () => (++writes === 1 ? never.promise : say('They talked.')) })
+    await using _ = talk.troupe
+    const asked = talk.root.compact({ keepLast: 2, signal: signal() })
+    await expect.poll(() => talk.handoffs().length).toBe(1)
+    const gone = talk.troupe.nodes[0]?.stop({ force: true })
+    const second = Promise.withResolvers<TroupeNode>()
+    let drained: Promise<void> | undefined
+    const aroundTurns = (turns: TurnStore) =>
+      changedStore(turns, {
+        async readHistory(workerId, from) {
+          drained ??= (await second.promise).stop()
+          return turns.readHistory(workerId, from)
+        },
+      })
+    second.resolve(await talk.troupe.startNode({ agent: talk.agent }, { aroundTurns }))
+    await waitUntil('the second node drains', () => drained !== undefined)
+    await drained
+    never.reject(new Error('gone'))
+    await gone
+    await talk.troupe.startNode({ agent: talk.agent })
+    expect(await asked).toMatchObject({ compacted: true })
+    expect(writes).toBe(2)
   })
 
   test('a conversation compacted by hand is expanded by hand', async () => {
