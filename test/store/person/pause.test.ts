@@ -1,5 +1,6 @@
 /** pause and resume: no worker of a paused session is claimed; its workers keep their places, and return to them. */
 import { describe, expect, test } from 'vitest'
+import { newId } from '../../../src/core/ids.ts'
 import { auditLines } from '../../support/fault/oracle.ts'
 import { pauseNote, resumedEvent, withChildren } from '../support/person/pause-checks.ts'
 import { Place } from '../support/place.ts'
@@ -41,6 +42,17 @@ describe('a pause', () => {
     await place.sessions.pauses.resume(session.id, resumedEvent)
     const { assignment } = await node.claim()
     expect(assignment.mail.inbox.map(({ message }) => message.value)).toEqual(['second', 'third'])
+  })
+
+  test('a resume lets go of all workers, also of more than one script may', async () => {
+    await using place = await Place.open()
+    const session = await place.create()
+    await place.sessions.pauses.pause(session.id, pauseNote)
+    const { held } = place.sessionKeys(session.id)
+    const gone = Array.from({ length: 401 }, (_, number) => [number, newId(0)]).flat()
+    await place.redis.zadd(held, ...gone)
+    await place.sessions.pauses.resume(session.id, resumedEvent)
+    expect(await place.redis.zcard(held)).toBe(0)
   })
 
   test('a pause of a session whose worker lost its node holds the worker that a sweep heals', async () => {
