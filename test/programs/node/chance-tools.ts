@@ -2,6 +2,7 @@
  * Tools and replies of the kinds of chance-kinds.ts: tools of every effect class, one that is a recipe and one that ends its run, and a model that also says
  * what no model should say.
  */
+import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import type { ModelRequest } from '../../../src/core/definition/model.ts'
@@ -122,7 +123,8 @@ function toolCall({ messages, tools }: ModelRequest): ScriptedReply {
     list_tasks: () => ({}),
   }
   const args = { n: chance(0.05) ? 'no number' : below(1_000), ...(chance(0.05) && { terminate: true }) }
-  return call(name, inputs[name]?.() ?? args)
+  // Each node counts its calls from 1. When a turn is taken back, another node could give its ids again, and the verdicts tell calls by their ids.
+  return call(name, inputs[name]?.() ?? args, randomUUID())
 }
 
 function task(): Json {
