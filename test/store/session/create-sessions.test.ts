@@ -1,7 +1,8 @@
 /** A session is created with its root worker and the first message, in one script. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import { defaultSessionLimits, defaultSpending } from '../../../src/core/policy.ts'
+import { prepareForkScript } from '../../../src/store/script/scripts.ts'
 import { Place } from '../support/place.ts'
 import { aSession } from '../support/session/create-checks.ts'
 
@@ -40,6 +41,16 @@ describe('creating a session', () => {
       'w:<one.root>:log': ['{"a":1}', '{"b":2}'],
       events: [['session.created <one.root>']],
     })
+  })
+
+  test('a long history is written in pieces, none of which has many bytes', async () => {
+    await using place = await Place.open()
+    const history = Array.from({ length: 6 }, (_, number) => JSON.stringify({ number, text: 'x'.repeat(60_000) }))
+    const calls = vi.spyOn(place.caller, 'call')
+    const { root } = await place.create({ mode: 'conversation', history, rests: true })
+    const pieces = calls.mock.calls.flatMap(([script, , args]) => (script === prepareForkScript ? [args.texts] : []))
+    expect(pieces).toEqual([history.slice(0, 3), history.slice(3)])
+    expect(await place.redis.lrange(place.workerKeys(root).log, 0, -1)).toEqual(history)
   })
 
   test('a worker of another pool waits in the queue of that pool', async () => {
