@@ -17,6 +17,7 @@ import type { AskOrder } from '../../../../core/ports/ports.ts'
 import { type ApprovalDetails, approvalBody } from '../../../../core/worker/ask/approval-ask.ts'
 import { approvalHash } from '../../../../core/worker/ask/approval-hash.ts'
 import { encodeAnswer, encodeAskBody } from '../../../../core/worker/ask/ask.ts'
+import type { RunMachine } from '../../../../core/worker/run/lifecycle.ts'
 import { forSignal } from '../../../../core/worker/wait.ts'
 import { readArguments } from '../../../tool/arguments.ts'
 import type { AgentTurn, Pause } from '../../agent-turn.ts'
@@ -97,8 +98,9 @@ export async function passApprovals(
   tools: AgentTools,
   calls: readonly CheckedCall[],
 ): Promise<Gate> {
-  const { approvals, started } = agentTurn.journal.container.pending
-  if (approvals.size === 0 && calls.every(runsFreely)) return { kind: 'pass', calls }
+  const { container, machine } = agentTurn.journal
+  const { approvals, started } = container.pending
+  if (approvals.size === 0 && calls.every(runsFreely)) return pass(machine, calls)
   const approvalOf = ({ call }: CheckedCall) => approvals.get(call.toolCallId)
   const all = calls
     .filter(({ call }) => !started.has(call.toolCallId))
@@ -118,15 +120,19 @@ export async function passApprovals(
   const asks = all.filter(({ standing }) => standing.kind === 'ask')
   if (asks.length > 0) openAsks(agentTurn, tools, asks)
   if (asks.length > 0 || all.some(({ standing }) => standing.kind === 'waits')) return waitForDecisions
-  const { machine } = agentTurn.journal
-  if (machine.state === 'AwaitingToolApproval') machine.apply('approved')
   // LOCAL-2 of local-calls.ts: a call that was started, and is not the one that was approved, is not run again.
   const changed = (one: CheckedCall) =>
     started.has(one.call.toolCallId) && !isAsApproved(agentTurn, tools, one.call, approvalOf(one))
-  const pass = calls.map(
+  const passed = calls.map(
     (one): CheckedCall => (changed(one) ? { kind: 'invalid', call: one.call, text: changedText } : one),
   )
-  return { kind: 'pass', calls: pass }
+  return pass(machine, passed)
+}
+
+/** A call that needed an approval may need none any more, before anybody was asked. */
+function pass(machine: RunMachine, calls: readonly CheckedCall[]): Gate {
+  if (machine.state === 'AwaitingToolApproval') machine.apply('approved')
+  return { kind: 'pass', calls }
 }
 
 function runsFreely(one: CheckedCall): boolean {

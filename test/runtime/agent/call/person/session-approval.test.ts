@@ -5,6 +5,7 @@ import { defineTool } from '../../../../../src/core/definition/tool/define-tool.
 import { call, say } from '../../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
+import { waitUntil } from '../../../../support/wait-until.ts'
 
 function paying(ran: string[], during: () => Promise<unknown> = () => Promise.resolve()) {
   const pay = defineTool({ name: 'pay', description: 'Pays.', effect: 'once', run: () => void ran.push('pay') })
@@ -55,4 +56,33 @@ test('a policy that is set while an agent runs holds from its next commit on', a
   ready.resolve()
   expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
   expect(ran).toEqual(['look'])
+})
+
+test('a call that needs no approval any more, before anybody was asked, runs, and its worker does not seem to wait for one', async () => {
+  const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const states: string[] = []
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    effect: 'once',
+    run: async () => void states.push((await session.root.report()).run),
+  })
+  const model = recordedModel('test/m', async (_request, number) => {
+    if (number > 1) return say('done')
+    asked.resolve()
+    await gate.promise
+    return call('pay')
+  })
+  await using troupe = await TestTroupe.start({
+    workers: { agent: defineWorker({ instructions: 'x', model, tools: [pay] }) },
+  })
+  const session = await troupe.create('agent', 'go')
+  await asked.promise
+  await session.pause()
+  gate.resolve()
+  await waitUntil('the reply is recorded', async () => (await session.root.report()).run === 'AwaitingToolApproval')
+  await session.setApproval('auto')
+  await session.resume()
+  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+  expect(states).toEqual(['ExecutingTools'])
 })
