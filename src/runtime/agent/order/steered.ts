@@ -62,19 +62,25 @@ async function interruptCalls(agentTurn: AgentTurn, mails: readonly Mail[]): Pro
     return journal.entry('toolResult', { ...result, ...(isAsked && { approval: 'pending' }) })
   })
   const withdraws = openAsks(agentTurn)
-  if (machine.state !== 'TransientFailure') machine.apply('steered')
+  const isRetried = machine.state === 'TransientFailure'
   const step = withInputs(agentTurn, mails, {
     entries: results,
     parts: {
       withdraws,
       cancels: awaitedChildren(agentTurn),
       failure: position.attempt > 0 ? null : undefined,
-      position: { attempt: 0, retrying: '', signalsOpen: Math.max(0, position.signalsOpen - withdraws.length) },
+      position: {
+        attempt: 0,
+        retrying: '',
+        signalsOpen: Math.max(0, position.signalsOpen - withdraws.length),
+        runState: isRetried ? machine.state : 'GeneratingResponse',
+      },
     },
   })
   const declined = await journal.propose(step.entries, step.parts)
   if (agentTurn.isOver) return null
   if (declined) return { for: goOn }
+  if (!isRetried) machine.apply('steered')
   taken(agentTurn, mails)
   return null
 }
