@@ -114,6 +114,12 @@ const arrowList = [
   },
   {
     event: 'circuitOpened',
+    from: 'GeneratingResponse',
+    to: 'Failed',
+    why: 'the same calls were denied several times in a row',
+  },
+  {
+    event: 'circuitOpened',
     from: 'HandlingToolError',
     to: 'Failed',
     why: 'the same invalid calls came several times in a row',

@@ -60,6 +60,7 @@ const added: readonly (readonly [RunState, RunEvent, RunState])[] = [
   ['AwaitingToolApproval', 'toolRefused', 'Failed'],
   ['ProcessingToolResults', 'circuitOpened', 'Failed'],
   ['HandlingToolError', 'circuitOpened', 'Failed'],
+  ['GeneratingResponse', 'circuitOpened', 'Failed'],
   ['Failed', 'inputReceived', 'ProcessingUserMessage'],
   ...busyStates.map((state) => [state, 'cancelled', 'Idle'] as const),
   ...busyStates.map((state) => [state, 'quarantined', 'Failed'] as const),

@@ -17,6 +17,7 @@ import {
   told,
   tools,
 } from '../../../../support/approvals.ts'
+import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 
 describe('a session', () => {
@@ -164,4 +165,19 @@ describe('a session', () => {
     await troupe.client.asks.answer(ask?.id as string, 'approve')
     expect(await resultOf(session)).toMatchObject({ status: 'completed' })
   })
+})
+
+test('calls that are denied again and again end their run, from whatever state it is in', async () => {
+  const made = tools()
+  const model = recordedModel('test/m', (_request, number) => pay(5, `pay-${number}`))
+  const agent = defineWorker({ instructions: 'x', model, tools: made.tools, limits: { sameErrors: 2 } })
+  await using troupe = await TestTroupe.start({ workers: { agent } })
+  const session = await troupe.create('agent', 'go')
+  for (let times = 1; times <= 2; times++) {
+    const [ask] = await openAsks(troupe)
+    await troupe.client.asks.answer(ask?.id as string, 'deny', { by: 'ada', reason: 'no' })
+  }
+  // A node logs an event that does not apply to the state of a run, and this test fails then.
+  expect(await resultOf(session)).toMatchObject({ status: 'failed', failure: { code: 'circuit_open' } })
+  expect(await session.root.report()).toMatchObject({ run: 'Failed' })
 })
