@@ -25,14 +25,18 @@ export function boundedFetch(bytesMax: number, id: string): typeof fetch {
 
 /** The blank lines that end an event. */
 const eventEnds = ['\n\n', '\r\n\r\n', '\r\r']
+const longestEnd = 4
 
 function limit(bytesMax: number, isEvents: boolean, id: string): TransformStream<Uint8Array, Uint8Array> {
   let open = 0
+  /** What came last: a server that writes line by line sends the end of an event in two pieces. */
+  let tail = Buffer.alloc(0)
   return new TransformStream({
     transform(chunk, controller) {
-      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+      const bytes = Buffer.concat([tail, chunk])
       const end = isEvents ? Math.max(...eventEnds.map((mark) => bytes.lastIndexOf(mark))) : -1
-      open = end < 0 ? open + bytes.length : bytes.length - end
+      open = end < 0 ? open + chunk.length : bytes.length - end
+      tail = bytes.subarray(1 - longestEnd)
       if (open > bytesMax) {
         throw new TransientError(
           `${id} sent an event or an answer of more than ${bytesMax} bytes; the rest was not read.`,

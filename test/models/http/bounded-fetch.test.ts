@@ -22,6 +22,17 @@ test.each(['\n\n', '\r\n\r\n', '\r\r'])('events that end with %j are counted one
   expect(await textOf(whole)).toBe(whole.join(''))
 })
 
+test.each(['\n\n', '\r\n\r\n', '\r\r'])(
+  'events whose end %j comes in two pieces are counted one by one',
+  async (end) => {
+    for (let cut = 1; cut < end.length; cut++) {
+      const [first, rest] = [end.slice(0, cut), end.slice(cut)]
+      const whole = [`123${first}`, `${rest}123${first}`, rest, '123', first, rest]
+      expect(await textOf(whole)).toBe(whole.join(''))
+    }
+  },
+)
+
 test.each([
   ['an event', 'text/event-stream', 200, '\n\n'],
   ['an error', 'application/json', 500, ''],
