@@ -1,8 +1,12 @@
 /** Duty: what a model and a summariser say in a random life: also what no model should say. */
 import { TerminalError, TransientError } from '../../src/core/errors.ts'
 import type { AssistantBlock, Json } from '../../src/core/history/chat/chat-message.ts'
+import { encodeOrder, type Order } from '../../src/core/worker/message/order.ts'
 import type { ScriptedReply } from '../../src/models/local/scripted-model.ts'
 import type { Random } from '../support/fault/fault-settings.ts'
+
+const own = ['look', 'look', 'put', 'pay', 'post', 'mix', 'mix', 'finish']
+const toolNames = [...own, 'ask_person', 'spawn_workers', 'ghost', 'no name/ä']
 
 export class LifeChances {
   readonly random: Random
@@ -53,11 +57,32 @@ export class LifeChances {
   #call(): AssistantBlock {
     const ids = [`c${++this.#calls}`, `c${++this.#calls}`, 'same', '', `long-${'x'.repeat(90)}`, 'odd id ä']
     const toolCallId = this.one(ids)
-    const toolName = this.one(['look', 'look', 'put', 'pay', 'post', 'spawn_workers', 'ghost', 'no name/ä'])
+    const toolName = this.one(toolNames)
+    if (toolName === 'ask_person') return { type: 'tool-call', toolCallId, toolName, input: { question: 'May I?' } }
     if (this.chance(0.08)) return { type: 'tool-call', toolCallId, toolName, input: null, inputText: '{"n":' }
     const tasks = Array.from({ length: 1 + this.below(2) }, (): Json => ({ kind: 'child', input: 'help' }))
-    const usual = this.one<Json>([{ n: 1 }, { n: 1 }, { n: 1 }, { n: 'one' }, 'text', null])
+    const usual = this.one<Json>([{ n: 1 }, { n: 1 }, { n: 1, terminate: true }, { n: 'one' }, 'text', null])
     return { type: 'tool-call', toolCallId, toolName, input: toolName === 'spawn_workers' ? { tasks } : usual }
+  }
+
+  /** What an input holds; `number` tells it from others. */
+  input(number: number): unknown {
+    const text = this.one([
+      `task-${number}.`,
+      `task-${number}. [Previous conversation handoff]`,
+      ' ',
+      `task-${number}. ${'word '.repeat(this.below(80))}`,
+    ])
+    const image = { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' }
+    return this.one<unknown>([text, { content: [{ type: 'text', text }, image] }])
+  }
+
+  /** An order as it stands in a mailbox. */
+  order(): string {
+    const change = this.one([{ tools: ['look', 'post'] }, { settings: { maxOutputTokens: 100 } }])
+    return encodeOrder(
+      this.one<Order>([{ do: 'compact' }, { do: 'compact', keepLast: 1 }, { do: 'run' }, { do: 'configure', change }]),
+    )
   }
 
   summary(): ScriptedReply | Error {

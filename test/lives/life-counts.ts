@@ -4,6 +4,8 @@
 export interface LifeCounts {
   prompts: number
   crashes: number
+  stops: number
+  orders: number
   cancels: number
   denials: number
   compactions: number
@@ -21,6 +23,8 @@ export interface LifeCounts {
 export const noCounts = (): LifeCounts => ({
   prompts: 0,
   crashes: 0,
+  stops: 0,
+  orders: 0,
   cancels: 0,
   denials: 0,
   compactions: 0,

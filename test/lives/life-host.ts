@@ -1,6 +1,6 @@
 /** The node around the turns of a life: it keeps everything in memory, and waits for nothing long. */
 import type { WorkerLog } from '../../src/core/definition/worker-log.ts'
-import { policy } from '../../src/core/policy.ts'
+import { type Policy, policy } from '../../src/core/policy.ts'
 import type { TurnHost } from '../../src/runtime/turn/turn-host.ts'
 import { loneHost } from '../../src/testing/lone-host.ts'
 import { MemoryBlobs } from '../../src/testing/memory-blobs.ts'
@@ -10,6 +10,16 @@ const silent: WorkerLog = { debug() {}, info() {}, warn() {}, error() {} }
 /** Short waits: nothing here waits for them. */
 const quick = { ...policy, attempts: 2 }
 
-export function lifeHost(store: LifeWorker): TurnHost {
-  return loneHost({ store, blobs: new MemoryBlobs(), log: silent, policy: quick })
+/** `onFault`: told of what a node logs and no life may bring about (LIFE-5). */
+export function lifeHost(store: LifeWorker, more: Partial<Policy>, onFault: (fault: string) => void): TurnHost {
+  const log: WorkerLog = {
+    ...silent,
+    info(_message, { what } = {}) {
+      if (/^[a-zA-Z]+ in state /.test(String(what))) onFault(String(what))
+    },
+    error(message, fields) {
+      if (message.startsWith('a turn broke')) onFault(`${message} ${JSON.stringify(fields)}`)
+    },
+  }
+  return loneHost({ store, blobs: new MemoryBlobs(), log, policy: { ...quick, ...more } })
 }

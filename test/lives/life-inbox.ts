@@ -38,6 +38,10 @@ export class LifeInbox {
     if (when) this.#steered = [...this.#steered, { position: this.#gone + this.#lane.length - 1, when }]
   }
 
+  putOrder(text: string): void {
+    this.#lane.push(text)
+  }
+
   at(positions: readonly number[]): Mail[] {
     return this.mails.filter(({ position }) => positions.includes(position))
   }
@@ -74,8 +78,8 @@ export class LifeInbox {
     const said = entries
       .flatMap((entry) => (entry.type === 'user' && entry.run > 0 ? JSON.stringify(entry.content) : []))
       .filter((content) => own.has(content))
-    const waiting = this.mails.flatMap(({ message }) =>
-      message.kind === 'input' ? JSON.stringify(blocksOf(message.value)) : [],
+    const waiting = this.mails.flatMap(({ message, order }) =>
+      message.kind === 'input' && order === undefined ? JSON.stringify(blocksOf(message.value)) : [],
     )
     const found = [...said, ...waiting].sort()
     const accepted = [...this.#accepted].sort()

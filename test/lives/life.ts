@@ -1,16 +1,16 @@
 /**
- * Duty: one random life of an agent: messages also to a run in progress, replies of all sorts, failing tools, denials, crashes, cancels, compactions,
- * forks, undo. The turns are those of a node, on a worker in memory.
+ * Duty: one random life of an agent: messages also to a run in progress, replies of all sorts, failing tools and hooks, denials, crashes, drains, pauses,
+ * cancels, orders, compactions, forks, undo. The turns are those of a node, on a worker in memory.
  * LIFE-1 Every prompt is valid. What a run owes stands in each of its prompts: its input, what steered it, and results of what really happened.
  * LIFE-2 A tool of effect once runs once for a call at most, and never for a call that was denied.
  * LIFE-3 Without its summaries a history gives the prompts that it would have given if none had been written, byte by byte.
  * LIFE-4 Each accepted message is in the history once, as soon as the worker rests.
+ * LIFE-5 Nothing comes to a run that does not apply to its state, and no turn breaks.
  */
 
-import { z } from 'zod'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../src/core/definition/model.ts'
-import { defineTool, type Tool, type ToolContext } from '../../src/core/definition/tool/define-tool.ts'
+import type { Tool } from '../../src/core/definition/tool/define-tool.ts'
 import { TerminalError, TransientError } from '../../src/core/errors.ts'
 import { textOf } from '../../src/core/history/chat/chat-message.ts'
 import { encodeGivenHistory } from '../../src/core/history/given-history.ts'
@@ -31,12 +31,13 @@ import { LifeChances } from './life-chances.ts'
 import { type LifeCounts, noCounts } from './life-counts.ts'
 import { folded, isIn, isShortening, placed, undoFaults } from './life-history.ts'
 import { lifeHost } from './life-host.ts'
+import { lifeKind } from './life-kind.ts'
+import { lifeTools, type ToolRun } from './life-tools.ts'
 import { LifeWorker } from './life-worker.ts'
 import { promptFaults } from './prompt-rules.ts'
 
 const maker = new KindMaker(openModels({ env: {} }))
 
-type ToolRun = Pick<ToolContext, 'toolCallId' | 'idempotencyKey' | 'signal'>
 export type OnPrompt = (request: ModelRequest) => Promise<void> | void
 
 export class Life {
@@ -46,6 +47,7 @@ export class Life {
   readonly #onPrompt: OnPrompt
   #worker: LifeWorker
   #behaviour: Behaviour
+  readonly #kind: ReturnType<typeof lifeKind>
   #turn: Turn | null = null
   #inputs = 0
   /** The life is near its end: nothing more comes from outside. */
@@ -61,6 +63,7 @@ export class Life {
     this.counts = counts
     this.#onPrompt = onPrompt
     this.#worker = this.#newWorker()
+    this.#kind = lifeKind(this.#chances, () => this.#happensWithin())
     this.#behaviour = this.#newNode()
   }
 
@@ -120,14 +123,15 @@ export class Life {
         model: scriptedModel('scripted/life', (request) => this.#reply(request)),
         tools: this.#tools(),
         spawns: ['child'],
+        asks: true,
+        ...this.#kind,
         compaction: { window: 2_000, at: 0.2, keep: 1 + this.#chances.below(4), model: summariser },
       }),
     ).behaviour
   }
 
   #tools(): Tool[] {
-    const input = z.object({ n: z.number() })
-    const run = (effect: string) => async (_: unknown, context: ToolRun) => {
+    const run = (effect: Tool['effect']) => async (_: unknown, context: ToolRun) => {
       const { toolCallId, idempotencyKey, signal } = context
       if (this.#denied.has(idempotencyKey)) this.faults.push(`denied call ${toolCallId} ran`)
       if (this.#chances.chance(0.1))
@@ -136,8 +140,7 @@ export class Life {
       const output = this.#chances.one([`output of ${toolCallId}`, '', ' ', `x${'y'.repeat(this.#chances.below(400))}`])
       if (effect === 'once') this.#reported.set(toolCallId, output)
       if (this.#chances.chance(0.03)) void this.#cancelTurn()
-      this.#mayMessage(0.15)
-      await this.#soon()
+      await this.#happensWithin()
       if (this.#chances.chance(0.5)) signal.throwIfAborted()
       const image = { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' }
       const content = [
@@ -146,12 +149,7 @@ export class Life {
       ]
       return this.#chances.one<unknown>([output, { of: toolCallId }, null, { content }])
     }
-    return [
-      defineTool({ name: 'look', description: 'Looks.', effect: 'pure', input, run: run('pure') }),
-      defineTool({ name: 'put', description: 'Puts.', effect: 'idempotent', input, run: run('idempotent') }),
-      defineTool({ name: 'pay', description: 'Pays.', effect: 'once', input, run: run('once') }),
-      defineTool({ name: 'post', description: 'Posts.', effect: 'once', approval: 'never', input, run: run('once') }),
-    ]
+    return lifeTools(run, this.#chances.chance(0.5))
   }
 
   // What the model replies to this request.
@@ -162,14 +160,33 @@ export class Life {
     await this.#onPrompt(request)
     if (this.#isLate) return { content: [{ type: 'text', text: 'The end.' }] }
     if (this.#chances.chance(0.04)) void this.#cancelTurn()
-    this.#mayMessage(0.15)
-    await this.#soon()
+    await this.#happensWithin()
     return this.#chances.reply()
   }
 
   /** Lets a few passes of the event loop go by, so that everything that is already there arrives first. */
   async #soon(): Promise<void> {
     for (let more = this.#chances.below(3); more > 0; more--) await new Promise(setImmediate)
+  }
+
+  /** Lets a message come, or the turn be stopped, while code of the kind or its model works. Returns false when nothing more comes. */
+  async #happensWithin(): Promise<boolean> {
+    this.#mayMessage(0.15)
+    this.#mayStop(0.06)
+    await this.#soon()
+    return !this.#isLate
+  }
+
+  /** May have the node drain, pause the session, release the turn, or lose its lease. */
+  #mayStop(most: number): void {
+    const turn = this.#turn
+    if (this.#isLate || turn === null || !this.#chances.chance(most)) return
+    this.counts.stops++
+    const how = this.#chances.one(['drain', 'pause', 'release', 'lose'] as const)
+    if (how === 'drain') turn.drain()
+    else if (how === 'pause') turn.pausing.begin()
+    else if (how === 'release') void turn.release()
+    else turn.abandon('unreachable')
   }
 
   #cancelTurn(): Promise<void> {
@@ -190,6 +207,10 @@ export class Life {
     else if (chance < 0.4) this.#behaviour = this.#newNode()
     else if (chance < 0.5) this.#takeBack()
     if (this.#chances.chance(0.8)) this.#answerAll()
+    if (this.#chances.chance(0.15)) {
+      this.counts.orders++
+      this.#worker.inbox.putOrder(this.#chances.order())
+    }
     if (!this.#worker.isOpen || this.#chances.chance(0.3)) this.#input()
   }
 
@@ -212,6 +233,10 @@ export class Life {
   }
 
   #decide(ask: AskOrder): void {
+    if (ask.sort !== 'approval') {
+      this.#worker.answer(ask, 'yes', 'anna', null)
+      return
+    }
     const body = decodeAskBody(ask.body)
     const details = body?.details as ApprovalDetails
     const isApproved = this.#chances.chance(0.6)
@@ -232,6 +257,7 @@ export class Life {
       if (ask && this.#chances.chance(0.5)) this.#decide(ask)
     }
     this.#mayMessage(outcome ? 0.1 : 0.03)
+    queueMicrotask(() => this.#mayStop(0.02))
   }
 
   /** May send a message during a turn. Its node hears of it at once, later, or by the answer of its next commit. */
@@ -247,21 +273,7 @@ export class Life {
   }
 
   #input(): void {
-    const text = this.#chances.one([
-      `task-${++this.#inputs}.`,
-      `task-${++this.#inputs}. [Previous conversation handoff]`,
-      ' ',
-      `task-${++this.#inputs}. ${'word '.repeat(this.#chances.below(80))}`,
-    ])
-    const value = this.#chances.one<unknown>([
-      text,
-      {
-        content: [
-          { type: 'text', text },
-          { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' },
-        ],
-      },
-    ])
+    const value = this.#chances.input(++this.#inputs)
     const when = this.#chances.one<SendTime>(['queue', 'steer', 'interrupt'])
     const from = this.#chances.chance(0.2) ? 'w1' : null
     const { inbox } = this.#worker
@@ -317,12 +329,15 @@ export class Life {
   async #drive(): Promise<void> {
     for (let turns = 0; turns < 60; turns++) {
       const before = this.#worker.requests.length
-      const turn = new Turn(this.#worker.assignment(), lifeHost(this.#worker))
+      const slice = this.#chances.one([{}, {}, { turnSliceSteps: 1 }, { turnSliceMs: 0 }])
+      const host = lifeHost(this.#worker, slice, (fault) => this.faults.push(fault))
+      const turn = new Turn(this.#worker.assignment(), host)
       this.#turn = turn
       await this.#behaviour(turn)
       await turn.finished
       if (turn.over !== 'ended') {
-        if (turn.over !== 'fenced') this.faults.push(`a turn ended as ${String(turn.over)}`)
+        if (turn.over !== 'fenced' && turn.over !== 'unreachable')
+          this.faults.push(`a turn ended as ${String(turn.over)}`)
         this.#behaviour = this.#newNode()
         continue
       }
