@@ -26,7 +26,8 @@ const magic = /[*?[\]{}]/
 
 interface ReadFile {
   readonly version: string
-  readonly text: string
+  /** Null: it is no text. */
+  readonly text: string | null
 }
 
 export class ContextFiles {
@@ -133,8 +134,8 @@ export class ContextFiles {
         length += bytesRead
       }
       const read = bytes.subarray(0, length)
-      if (read.includes(0)) return this.#skip(log, path, 'it is no text')
-      const text = textOf(read, Number(size), fileBytesMax)
+      const isText = !read.includes(0)
+      const text = isText ? textOf(read, Number(size), fileBytesMax) : this.#skip(log, path, 'it is no text')
       this.#read.set(path, { version, text })
       return text
     } catch (error) {

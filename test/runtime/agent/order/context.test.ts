@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { AgentWorker } from '../../../../src/core/definition/agent/define-agent.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import type { PromptMessage } from '../../../../src/core/definition/model.ts'
+import type { Workspace } from '../../../../src/core/definition/tool/define-tool.ts'
 import { say } from '../../../../src/models/local/scripted-model.ts'
 import { ContextFiles } from '../../../../src/runtime/agent/context/context-files.ts'
 import { timeText } from '../../../../src/runtime/agent/context/input-context.ts'
@@ -162,6 +163,29 @@ describe('files of the context', () => {
     const before = await files.text(await openWorkspace(folder), log)
     await utimes(join(folder, 'README.md'), 1, 1)
     expect(await files.text(await openWorkspace(folder), log)).toBe(before)
+  })
+
+  test('a file that is no text is read once as long as it stays as it is (CONTEXT-FILES-4)', async () => {
+    await write({ 'binary.md': Buffer.from([65, 0, 66]) })
+    const workspace = await openWorkspace(folder)
+    let reads = 0
+    const counted: Pick<Workspace, 'root' | 'open'> = {
+      root: workspace.root,
+      async open(path) {
+        const file = await workspace.open(path)
+        return new Proxy(file, {
+          get(_, name) {
+            if (name === 'read') reads++
+            const value: unknown = Reflect.get(file, name)
+            return typeof value === 'function' ? value.bind(file) : value
+          },
+        })
+      },
+    }
+    const files = new ContextFiles({ files: ['binary.md'] })
+    const log = { debug() {}, info() {}, error() {}, warn() {} }
+    for (let times = 0; times < 2; times++) expect(await files.text(counted as Workspace, log)).toBe('')
+    expect(reads).toBe(1)
   })
 
   test('a worker without a folder has no files of the context, and its run goes on', async () => {
