@@ -72,6 +72,42 @@ export const fleetScenes: Readonly<Record<string, Scene>> = {
       for (let time = 0; time < 3; time++) await redis.fcall(forget, keys.length, ...keys, '1', '0', '10')
     },
   },
+  nodes: {
+    figure: '500 nodes of 200 kinds each, of which one sweeps',
+    async act({ troupe, redis }) {
+      const tag = await tagOf(redis)
+      const kinds = Object.keys(kindsOf('n', 200)).join(',')
+      const facts = JSON.stringify({
+        version: '0.1.0',
+        host: 'a-host-in-a-cluster',
+        pid: 12_345,
+        more: 'x'.repeat(200),
+      })
+      const pipeline = redis.pipeline()
+      for (let index = 0; index < 500; index++)
+        pipeline.hset(`${tag}:nodes`, `n-${index}`, `${Date.now()} 50 default ${kinds} ${facts}`)
+      for (let index = 0; index < 500; index++) pipeline.hset(`${tag}:seen`, `n-${index}`, Date.now())
+      await pipeline.exec()
+      // A node that has work sweeps.
+      await troupe.sessions.create({ kind: 'nobody', input: 1 })
+      await wait(5_000)
+    },
+  },
+  ownPools: {
+    figure: 'a node of 200 pools, with work in each',
+    node: {
+      workers: Object.fromEntries(
+        Array.from({ length: 200 }, (_, index) => [`in${index}`, { ...workers.busy, pool: `pool-${index}` }]),
+      ),
+      concurrency: 1,
+    },
+    async act({ troupe }) {
+      const orders = Array.from({ length: 400 }, (_, index) => ({ kind: `in${index % 200}`, input: 1 }))
+      const made = await troupe.sessions.createMany(orders)
+      await wait(5_000)
+      for (const one of made) if (one.status === 'fulfilled') await one.value.cancel()
+    },
+  },
   pools: {
     figure: 'a node that rests beside 20 000 pools',
     async act({ redis }) {

@@ -28,7 +28,7 @@ async function putWorkers(
   stage: Stage,
   session: { readonly id: string; readonly rootId: string },
   count: number,
-  status: 'queued' | 'idle',
+  status: 'queued' | 'idle' | 'running',
 ): Promise<string> {
   const own = await recordKey(stage, session.rootId)
   const [tag, root] = own.split(':w:') as [string, string]
@@ -38,6 +38,8 @@ async function putWorkers(
     const record = { schema: '8', depth: '1', status, kind: 'sink', path1: `${root}:1`, call: index + 1 }
     pipeline.hset(`${tag}:w:${id}`, record).rpush(`${tag}:s:${session.id}:workers`, id)
     if (status === 'queued') pipeline.zadd(`${tag}:run:default`, index + 10, id)
+    if (status === 'running')
+      pipeline.hset(`${tag}:w:${id}`, 'token', '1:x').zadd(`${tag}:leases`, Date.now() + 15_000, id)
   }
   pipeline.hset(own, 'workers', String(count + 1))
   await pipeline.exec()
@@ -154,6 +156,17 @@ export const sessionScenes: Readonly<Record<string, Scene>> = {
       await until(async () => (await redis.zcard(`${tag}:s:${session.id}:held`)) >= 5_000)
       await session.resume()
       await wait(3_000)
+    },
+  },
+  pausedTurns: {
+    figure: 'a pause of a session of which 2 000 workers run',
+    async act(stage) {
+      const session = await stage.troupe.sessions.create({ kind: 'sink', input: 1, limits, keepOpen: true })
+      await session.result()
+      await putWorkers(stage, session, 2_000, 'running')
+      // It would wait until the leases have ended.
+      await Promise.race([session.pause(), wait(3_000)])
+      await session.resume()
     },
   },
   fork: {
