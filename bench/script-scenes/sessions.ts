@@ -82,6 +82,18 @@ export const sessionScenes: Readonly<Record<string, Scene>> = {
       await troupe.sessions.prune({ olderThanMs: 0 })
     },
   },
+  media: {
+    figure: 'a first message with 500 images of 2 KB',
+    async act({ troupe }) {
+      const head = [137, 80, 78, 71, 13, 10, 26, 10]
+      const image = (index: number) => {
+        const data = new Uint8Array(2_000).fill(index % 256)
+        data.set([...head, index >> 8, index & 255])
+        return { type: 'image' as const, mediaType: 'image/png', data }
+      }
+      await troupe.sessions.create({ kind: 'sink', input: Array.from({ length: 500 }, (_, index) => image(index)) })
+    },
+  },
   blobs: {
     figure: 'an audit and the pruning of a session with 3 000 blobs',
     async act(stage) {

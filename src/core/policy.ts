@@ -223,6 +223,8 @@ export const policy = {
   blobBytesMax: 16_777_216,
   /** Blobs of the first message of a session together. */
   firstBlobBytesMax: 33_554_432,
+  /** How many of them there may be. One script keeps all of them. */
+  firstBlobsMax: 500,
   /** The size of all blobs of a session together. */
   sessionBlobBytesMax: 268_435_456,
   /** How many blobs a session may have. Pruning removes them in one script. */

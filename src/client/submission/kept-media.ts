@@ -94,10 +94,10 @@ export function mediaAside(input: unknown): MediaAside {
       'message_too_big',
       `the media of the first message have ${bytes} bytes; the limit is ${policy.firstBlobBytesMax}: send further media with messages of their own.`,
     )
-  if (blobs.size > policy.sessionBlobsMax)
+  if (blobs.size > policy.firstBlobsMax)
     throw new LimitError(
       'message_too_big',
-      `the first message has ${blobs.size} media, and a session may keep ${policy.sessionBlobsMax}: send fewer, or larger ones.`,
+      `the first message has ${blobs.size} media, and may have ${policy.firstBlobsMax}: send further media with messages of their own.`,
     )
   return { input: withBlocks(input, kept), blobs: [...blobs.values()] }
 }

@@ -133,16 +133,17 @@ end
 
 -- The blobs that the first message names, whose bytes are there, become those of the session. Whoever asks for the session bounds them.
 local function writeFirstBlobs(tag, order, texts)
-  local base, held = sessionKey(tag, order.session), 0
+  if order.blobs == 0 then return end
+  local base, held, lines = sessionKey(tag, order.session), 0, {}
   for from = order.firstBlob, order.firstBlob + 3 * (order.blobs - 1), 3 do
     local blob, bytes = texts[from], texts[from + 2]
     local blobKey = base .. ':blob:' .. blob
     redis.call('RENAME', sentKeyOf(tag, order.session, blob), blobKey)
     redis.call('PERSIST', blobKey) -- guard: the first blobs of a session stay
-    redis.call('HSET', base .. ':blobs', blob, bytes .. ' ' .. texts[from + 1])
+    lines[#lines + 1], lines[#lines + 2] = blob, bytes .. ' ' .. texts[from + 1]
     held = held + tonumber(bytes)
   end
-  if held > 0 then redis.call('HSET', base .. ':blobs', 'bytes', digits(held)) end
+  redis.call('HSET', base .. ':blobs', 'bytes', digits(held), unpack(lines))
 end
 
 -- Writes the sessions, which are in the index already. The first of each pool gets the new wake-ups of that pool, and its record keeps them.
