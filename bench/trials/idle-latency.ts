@@ -10,8 +10,8 @@ import { openBenchTroupe } from '../peers/troupe-runs.ts'
 import type { TroupeUnderTest } from '../troupe.ts'
 import type { Arena } from './arena.ts'
 
-const samplesPerRepeat = 60
-const warmUpSamples = 20
+const samplesPerRepeat = 200
+const warmUpSamples = 500
 const pauseMs = 10
 
 export interface Latency {
