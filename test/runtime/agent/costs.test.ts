@@ -73,7 +73,7 @@ describe('the cost of a session', () => {
       'kind',
       'model',
     ])
-    await expect(troupe.client.usage({ by: ['hour'], days: 2 })).rejects.toThrow('days or of hours')
+    await expect(troupe.client.usage({ by: ['hour'], days: 2 })).rejects.toThrow('by days or by hours')
     const [today = ''] = await troupe.redis.keys(`${troupe.tag}:usage:*`)
     expect(await troupe.redis.pttl(today)).toBeGreaterThan(399 * 86_400_000)
     // Two usages of yesterday, at one and at two o'clock; and a value that another program wrote.
