@@ -47,7 +47,8 @@ describe('a fork of a session', () => {
     const session = await troupe.create('adder')
     const first = await openAsks(troupe, 2)
     await isParked(session)
-    await troupe.client.asks.answer(first[0]?.id as string, 1)
+    // Results are received in the order of the spawns.
+    await troupe.client.asks.answer(first.find(({ workerName }) => workerName === 'one')?.id as string, 1)
     await waitUntil('one child has reported', async () => (await session.root.report()).openChildren === 1)
     await isParked(session)
     const copy = await session.fork()
