@@ -16,6 +16,7 @@ import { outboxKeys, workerKeys } from './keys.ts'
 import type { OpenPlace } from './places.ts'
 import { sessionOfPath } from './record/worker-record.ts'
 import { guarded } from './redis/guarded.ts'
+import { pieceLike } from './redis/large-keys.ts'
 import type { Reply } from './script/script.ts'
 import { deliveredScript, deliverScript } from './script/scripts.ts'
 import { partitionsNow } from './set-up/set-up.ts'
@@ -159,7 +160,7 @@ export class RedisOutboxStore implements OutboxStore {
 /** As many mails of this size as one script takes. */
 function countAfter(read: readonly Mail[]): number {
   const bytes = read.reduce((sum, { text }) => sum + text.length, 0)
-  return Math.min(atOnce, Math.max(1, Math.floor((bytesMost * read.length) / Math.max(1, bytes))))
+  return pieceLike({ count: read.length, bytes }, { bytesMost, most: atOnce })
 }
 
 function decode(line: string): Mail {

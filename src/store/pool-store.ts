@@ -6,8 +6,8 @@
 import { defaultPool, isPool, unhostedPool } from '../core/ids.ts'
 import { type PartitionKeys, workerKeys } from './keys.ts'
 import { poolOfKindLine } from './record/register-line.ts'
+import { allMembers } from './redis/large-keys.ts'
 import type { Redis } from './redis/redis.ts'
-import { allMembers } from './redis/scans.ts'
 import { orElse, repliesOf } from './script/replies.ts'
 
 export interface PoolWork {

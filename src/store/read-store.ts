@@ -7,8 +7,8 @@ import { isPool } from '../core/ids.ts'
 import { readEntries } from './history/read-entries.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
 import { decodeKindLine, decodeNodeLine, type KindRow, type NodeRow } from './record/register-line.ts'
+import { allFields, allMembers } from './redis/large-keys.ts'
 import type { Redis } from './redis/redis.ts'
-import { allFields, allMembers } from './redis/scans.ts'
 import { type RecordFields, toEntries } from './script/replies.ts'
 
 /** A session may have a hundred thousand workers. */

@@ -16,8 +16,8 @@ import { readEntries } from './history/read-entries.ts'
 import { formerKey, gatesKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { encodeKindFacts, poolOfKindLine } from './record/register-line.ts'
 import { guarded } from './redis/guarded.ts'
+import { allFields } from './redis/large-keys.ts'
 import type { Redis } from './redis/redis.ts'
-import { allFields } from './redis/scans.ts'
 import type { ScriptCaller } from './script/script.ts'
 import {
   announceScript,

@@ -1,8 +1,8 @@
 /** Duty: look at the sort of each key that belongs to a partition as a whole. It never writes. */
 
 import { formerKey, gateKeys, gatesKey, openLettersKey, outboxKeys, type PartitionKeys } from '../keys.ts'
+import { allRanked } from '../redis/large-keys.ts'
 import type { Redis } from '../redis/redis.ts'
-import { allRanked } from '../redis/scans.ts'
 import { orElse } from '../script/replies.ts'
 import { isGate } from '../worker/gate-facts.ts'
 

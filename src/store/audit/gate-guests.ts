@@ -5,8 +5,8 @@
 import { decodeGates } from '../../core/worker/gates.ts'
 import { readEntry } from '../history/read-entries.ts'
 import { gateKeys, gatesKey, type PartitionKeys, workerKeys } from '../keys.ts'
+import { allRanked } from '../redis/large-keys.ts'
 import type { Redis } from '../redis/redis.ts'
-import { allRanked } from '../redis/scans.ts'
 import { orElse, scored } from '../script/replies.ts'
 import { isGate } from '../worker/gate-facts.ts'
 

@@ -1,8 +1,8 @@
 /** Duty: read what model calls used and cost by hour, kind and model, as commits keep it. A line that another program wrote over is left out. */
 import { msOfDay, msOfHour } from '../../core/hours.ts'
 import { type PartitionKeys, usageKey } from '../keys.ts'
+import { allFields } from '../redis/large-keys.ts'
 import type { Redis } from '../redis/redis.ts'
-import { allFields } from '../redis/scans.ts'
 import { orElse } from '../script/replies.ts'
 
 /** What the calls of one model by workers of one kind used and cost in one hour. */

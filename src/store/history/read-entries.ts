@@ -2,18 +2,13 @@
  * Duty: read entries of a history, packed or not. Only this module reads the list of a history; others read its length or its last element.
  * READ-ENTRIES-1 A history that is not packed costs what reading its list costs. One that is packed costs one more read at most for each piece, of the
  *     pack that begins before its first position.
- * READ-ENTRIES-2 An entry has a hundred bytes or some million. So many entries are read in pieces, whose sizes follow from the entries before them: no
- *     read holds Redis for long.
+ * READ-ENTRIES-2 Many entries are read in pieces (redis/large-keys.ts): no read holds Redis for long.
  */
 import type { Buffer } from 'node:buffer'
+import { firstPiece, pieceLike } from '../redis/large-keys.ts'
 import type { Redis } from '../redis/redis.ts'
 import { StoredDamage } from '../redis/store-error.ts'
 import { distanceOf, isEntry, unpacked } from './pack.ts'
-
-/** Nobody knows how large the first entries are. */
-const firstPiece = 8
-const pieceMost = 1_000
-const pieceBytes = 1_048_576
 
 /** The entries from one position to another one. Negative positions count from the end, as those of Redis do. */
 export async function readEntries(redis: Redis, log: string, from: number, to: number): Promise<string[]> {
@@ -22,7 +17,7 @@ export async function readEntries(redis: Redis, log: string, from: number, to: n
   const texts: string[] = []
   let [count, bytes] = [firstPiece, 0]
   for (let at = from; at <= to; at += count) {
-    if (texts.length > 0) count = Math.min(pieceMost, Math.max(1, Math.floor((pieceBytes * texts.length) / bytes)))
+    if (texts.length > 0) count = pieceLike({ count: texts.length, bytes })
     const last = Math.min(to, at + count - 1)
     const piece = await readPiece(redis, log, at, last)
     for (const text of piece) {

@@ -1,11 +1,11 @@
 /**
  * Duty: read the mails that wait for a worker, lane by lane. It never writes.
- * LANE-ROWS-1 A mail has a hundred bytes or a million. So a lane is read in pieces, whose sizes follow from the mails before them: no read holds Redis
- *     for long.
+ * LANE-ROWS-1 A lane is read in pieces (redis/large-keys.ts): no read holds Redis for long.
  */
 import { callOfHeadAlone, type Lane, lanes } from '../../core/worker/message/message.ts'
 import type { workerKeys } from '../keys.ts'
 import { takenFields } from '../record/worker-record.ts'
+import { firstPiece, pieceLike } from '../redis/large-keys.ts'
 import type { Redis } from '../redis/redis.ts'
 
 export interface LaneRow {
@@ -18,10 +18,6 @@ export interface LaneRow {
 
 type Keys = ReturnType<typeof workerKeys>
 
-/** Nobody knows how large the first mails are. */
-const firstPiece = 8
-const pieceMost = 1_000
-const pieceBytes = 1_048_576
 const largeAtOnce = 4
 
 /** The mails of each lane, in the order in which the worker receives them; at most `limit` of each. */
@@ -60,7 +56,7 @@ async function laneRow(redis: Redis, keys: Keys, lane: Lane, field: string, limi
       bytes += text.length
     }
     if (texts.length < count || mails.length >= limit) return { lane, first, mails }
-    count = Math.min(pieceMost, Math.max(1, Math.floor((pieceBytes * mails.length) / Math.max(1, bytes))))
+    count = pieceLike({ count: mails.length, bytes })
   }
 }
 

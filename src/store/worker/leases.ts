@@ -1,8 +1,8 @@
 /** Duty: read the leases of workers: whose have ended although their turns had not, and which a node holds. It never writes. */
 import { type PartitionKeys, workerKeys } from '../keys.ts'
 import { nonceIn } from '../record/worker-record.ts'
+import { allRanked } from '../redis/large-keys.ts'
 import type { Redis } from '../redis/redis.ts'
-import { allRanked } from '../redis/scans.ts'
 import { orElse, repliesOf } from '../script/replies.ts'
 
 export interface ExpiredWorker {

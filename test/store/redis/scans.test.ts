@@ -1,7 +1,7 @@
 /** Reading all of a large key in several answers. */
 import { expect, test } from 'vitest'
+import { allFields, allMembers, allRanked } from '../../../src/store/redis/large-keys.ts'
 import type { Redis } from '../../../src/store/redis/redis.ts'
-import { allFields, allMembers, allRanked } from '../../../src/store/redis/scans.ts'
 import { Place } from '../support/place.ts'
 
 const names = Array.from({ length: 3_000 }, (_, index) => `name-${index}`)

@@ -1,6 +1,7 @@
 /**
- * Duty: read all of a hash or of a set, some elements at a time: users may make them large, and one command would hold Redis for as long.
- * SCANS-1 What is there all the time is read. What comes or goes meanwhile may be missing.
+ * Duty: read large keys some elements at a time: users may make them large, and one command would hold Redis for as long.
+ * LARGE-KEYS-1 Of a hash or a set all is read that is there all the time. What comes or goes meanwhile may be missing.
+ * LARGE-KEYS-2 An element of a list has a hundred bytes or some million. So the size of each piece follows from the elements before it.
  */
 import type { Redis } from './redis.ts'
 
@@ -38,4 +39,15 @@ async function* pages(read: (cursor: string) => Promise<[next: string, page: str
     yield page
     cursor = next
   } while (cursor !== '0')
+}
+
+/** Nobody knows how large the first elements are. */
+export const firstPiece = 8
+
+/** How many further elements have about so many bytes, if they are like those that were read; at least one. */
+export function pieceLike(
+  read: { readonly count: number; readonly bytes: number },
+  { bytesMost = 1_048_576, most = 1_000 } = {},
+): number {
+  return Math.min(most, Math.max(1, Math.floor((bytesMost * read.count) / Math.max(1, read.bytes))))
 }
