@@ -28,10 +28,10 @@ local function writeEvents(eventsKey, events)
     local session = string.sub(subject, 1, 36)
     local number = '\n' .. digits((index - 1) / 2) .. '\n'
     messages[session] = (messages[session] or id) .. number .. string.sub(subject, 38) .. '\n' .. notes
-    local isEnd, creator = subject == session and mayTellEnd(notes), string.sub(session, 27, 33)
-    local lines = isEnd and number .. session .. '\n' .. notes
-    if isEnd then ends[session] = (ends[session] or id) .. lines end -- guard: who waits for an end is told of it
-    if isEnd then created[creator] = (created[creator] or id) .. lines end -- guard: a client is told of the ends of its jobs
+    local lines = subject == session and mayTellEnd(notes) and number .. session .. '\n' .. notes
+    local creator = lines and string.sub(session, 27, 33)
+    if lines then ends[session] = (ends[session] or id) .. lines end -- guard: who waits for an end is told of it
+    if lines then created[creator] = (created[creator] or id) .. lines end -- guard: a client is told of the ends of its jobs
   end
   for session, message in pairs(messages) do redis.pcall(publishCommand, eventsKey .. ':' .. session, message) end
   for session, message in pairs(ends) do redis.pcall(publishCommand, eventsKey .. ':' .. session .. ':ends', message) end
