@@ -33,10 +33,13 @@ function limit(bytesMax: number, isEvents: boolean, id: string): TransformStream
   let tail = Buffer.alloc(0)
   return new TransformStream({
     transform(chunk, controller) {
-      const bytes = Buffer.concat([tail, chunk])
-      const end = isEvents ? Math.max(...eventEnds.map((mark) => bytes.lastIndexOf(mark))) : -1
-      open = end < 0 ? open + chunk.length : bytes.length - end
-      tail = bytes.subarray(1 - longestEnd)
+      open += chunk.length
+      if (isEvents) {
+        const bytes = Buffer.concat([tail, chunk])
+        const end = Math.max(...eventEnds.map((mark) => bytes.lastIndexOf(mark)))
+        if (end >= 0) open = bytes.length - end
+        tail = bytes.subarray(1 - longestEnd)
+      }
       if (open > bytesMax) {
         throw new TransientError(
           `${id} sent an event or an answer of more than ${bytesMax} bytes; the rest was not read.`,
