@@ -41,7 +41,7 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string | Prom
     allowance: () => keyTable('allowanceKeys', allowanceKeys('T', '<token>')),
     worker: () => keyTable('workerKeys', workerKeys('T', '<id>')),
     session: () => keyTable('sessionKeys', sessionKeys('T', '<id>')),
-    channels: () => keyTable('sessionChannels', sessionChannels('T', '<session>')),
+    channels: () => keyTable('sessionChannels', sessionChannels('T', '<session>', '<creator>')),
     gate: () => keyTable('gateKeys', gateKeys('T', '<gate>')),
   },
   'docs/reference/defaults.md': { policy: policyTable, limits: limitsTable },

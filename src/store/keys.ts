@@ -207,15 +207,15 @@ export function rootKey(tag: string, sessionId: string): string {
   return `${tag}:w:${rootIdOf(sessionId)}`
 }
 
-/** The pub/sub channels of one session. */
-export function sessionChannels(tag: string, session: string) {
+/** The pub/sub channels of one session. `creator`: the client that created it. */
+export function sessionChannels(tag: string, session: string, creator: string = creatorOf(session)) {
   return {
     /** pub/sub channel, sharded from Redis 7.0 on; what a script reports of the session: the id of its entry in `T:events`, and for each commit of it three lines: its number there, the worker if it is not the root, the notes; messages may be lost. */
     events: `${tag}:events:${session}`,
     /** pub/sub channel, sharded from Redis 7.0 on; of these messages what may tell that a run of the root has ended, for those who wait for a result, with the session in place of the worker; messages may be lost. */
     ends: `${tag}:events:${session}:ends`,
     /** pub/sub channel, sharded from Redis 7.0 on; the same for the client that created the session: of all its jobs; messages may be lost. */
-    created: `${tag}:events:${creatorOf(session)}:created`,
+    created: `${tag}:events:${creator}:created`,
     /** pub/sub channel; `{ worker, notes }` as workers change their state, text streams and tools progress: for followers that listen now, never stored. */
     live: `${tag}:live:${session}`,
   }
