@@ -7,12 +7,12 @@
 import { childId } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import { policy } from '../core/policy.ts'
-import type { AskSort } from '../core/worker/ask/ask.ts'
 import type { Failure } from '../core/worker/run/failure.ts'
 import type { WorkerState } from '../core/worker/run/run-state.ts'
 import { waitText } from '../core/worker/wait.ts'
 import type { OpenAsk } from '../store/person/open-asks.ts'
 import type { WorkerMode, WorkerRecord } from '../store/record/worker-record.ts'
+import { answerCommand } from './person/answer-command.ts'
 import type { SessionState } from './session/session-state.ts'
 import type { ReadableRow } from './worker-rows.ts'
 
@@ -99,19 +99,6 @@ function holdup(
   { reason, waitsFor, since, until = null, command }: Cause & { since: number },
 ): Holdup {
   return { reason, workerId, waitsFor, needsSomebody: ofSomebody.has(reason), since, until, command }
-}
-
-/** The one place that knows which command answers which ask. */
-export function answerCommand(id: string, kind: AskSort): string {
-  switch (kind) {
-    case 'question':
-      return `troupe ask answer ${id} <answer>`
-    case 'approval':
-      // Nobody should approve what they have not seen: this command prints the arguments, and says how to decide.
-      return `troupe approval show ${id}`
-    case 'signal':
-      return `troupe ask answer ${id} '<json>'`
-  }
 }
 
 function causeOf(row: ReadableRow, sessionId: string): Cause | null {

@@ -30,6 +30,6 @@ test('a question stays on the screen, with the command that answers it', () => {
   const roster = new Roster()
   view.showCommit([event('ask.opened', { id: 'a1', sort: 'question', question: 'Ship it?' })], roster)
   view.showCommit([event('step.recorded', { name: 'charge' })], roster)
-  expect(written.join('')).toContain('asks: Ship it? (answer with: troupe ask answer a1)')
+  expect(written.join('')).toContain('asks: Ship it? (answer with: troupe ask answer a1 <answer>)')
   expect(written.join('')).not.toContain('charge')
 })

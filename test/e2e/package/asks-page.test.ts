@@ -39,7 +39,7 @@ it('the order waits until the webhook says that it is paid, and takes that once'
   }
 
   const running = project.start(['run', 'order', '17'])
-  await running.saw(/waits for the signal paid \(answer with: troupe ask answer [0-9a-f-]{36}\)/)
+  await running.saw(/waits for the signal paid \(answer with: troupe ask answer [0-9a-f-]{36} '<json>'\)/)
   await running.saw(/info {2}waits for the payment {2}order=17 {2}ask=/)
   const ask = /ask=([0-9a-f-]{36})/.exec(running.stderr)?.[1] as string
   expect((await cli.both('ask', 'list')).text).toMatch(/ order +the signal "paid" /)

@@ -8,7 +8,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Troupe } from '../../../client/client.ts'
-import { answerCommand } from '../../../client/holdup.ts'
+import { answerCommand } from '../../../client/person/answer-command.ts'
 import type { Approval } from '../../../client/person/approvals.ts'
 import type { Ask } from '../../../client/person/asks.ts'
 import type { Session } from '../../../client/session/session.ts'

@@ -1,6 +1,6 @@
 /** `troupe ask list`: the asks that wait for an answer, of all sessions or of one. */
 import { type Command, Option } from 'commander'
-import { answerCommand } from '../../../client/holdup.ts'
+import { answerCommand } from '../../../client/person/answer-command.ts'
 import type { Ask } from '../../../client/person/asks.ts'
 import { type AskSort, askSorts } from '../../../core/worker/ask/ask.ts'
 import { addInboxList } from '../inbox-list.ts'

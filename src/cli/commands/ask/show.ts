@@ -1,6 +1,6 @@
 /** `troupe ask show <ask>`: one ask: who asks what, the form of the answer, and how it ended. */
 import type { Command } from 'commander'
-import { answerCommand } from '../../../client/holdup.ts'
+import { answerCommand } from '../../../client/person/answer-command.ts'
 import { detailsOf } from '../../../client/person/approval-answers.ts'
 import type { Ask } from '../../../client/person/asks.ts'
 import { factLines } from '../../view/answer.ts'

@@ -8,8 +8,10 @@
  */
 
 import type { Member, Roster } from '../../../client/event/activity.ts'
+import { answerCommand } from '../../../client/person/answer-command.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import type { ContextChange } from '../../../core/history/entry.ts'
+import type { AskSort } from '../../../core/worker/ask/ask.ts'
 import type { Failure } from '../../../core/worker/run/failure.ts'
 import { inAndOut } from '../amounts.ts'
 import { configurationText } from '../configuration-text.ts'
@@ -177,9 +179,8 @@ function failedToolPart(type: string, { toolName, ms, error, thrownAt }: RawEven
 function askPart(type: string, { id, sort, question, by, decision }: RawEvent['details']): string {
   if (type === 'ask.opened') {
     const what = sort === 'signal' ? 'waits for the signal' : 'asks:'
-    // As in the holdup of a worker (client/holdup.ts), which the page does not load.
-    const how = sort === 'approval' ? 'decide with: troupe approval show' : 'answer with: troupe ask answer'
-    return `${what} ${stringOr(question)} (${how} ${stringOr(id)})`
+    const how = sort === 'approval' ? 'decide with' : 'answer with'
+    return `${what} ${stringOr(question)} (${how}: ${answerCommand(stringOr(id), sort as AskSort)})`
   }
   if (type === 'ask.expired') return 'got no answer in time'
   const what = decision === 'approve' ? 'was approved' : decision === 'deny' ? 'was denied' : 'was answered'

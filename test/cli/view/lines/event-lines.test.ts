@@ -28,7 +28,7 @@ describe('EventLines', () => {
     [
       'what is asked and how it is answered',
       commit('a', ['ask.opened', { id: 'k1', sort: 'question', question: 'Why?' }], ['ask.answered', { id: 'k1' }]),
-      ['reader docs  asks: Why? (answer with: troupe ask answer k1); was answered'],
+      ['reader docs  asks: Why? (answer with: troupe ask answer k1 <answer>); was answered'],
     ],
     [
       'a call that is approved',
