@@ -1,5 +1,5 @@
 /** Duty: turn what fastify and its schemas throw into what a caller is told, beside the errors of troupe (problem.ts). */
-import { isMissing } from '../../core/check/schema-problems.ts'
+import { messageOf } from '../../core/check/schema-problems.ts'
 import type { FieldProblem, HttpCode, ThrownProblem } from '../problem.ts'
 import { problem, problemOf } from '../problem.ts'
 import { WrongRequest } from './request-schema.ts'
@@ -50,7 +50,7 @@ function ofIssues({ issues, validationContext = 'body' }: WrongRequest): ThrownP
   const errors = issues.map(
     (issue): FieldProblem => ({
       pointer: ['', part, ...issue.path].join('/'),
-      message: isMissing(issue) ? 'is missing' : issue.message,
+      message: messageOf(issue),
     }),
   )
   const [first] = errors

@@ -71,15 +71,10 @@ function oneLine(lines: string): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()} …`
 }
 
-/** Zod calls a missing required value `nonoptional`. */
-export function isMissing(issue: z.core.$ZodIssue): boolean {
-  return issue.code === 'invalid_type' && issue.expected === 'nonoptional'
-}
-
-/** The message of a union says nothing useful, so those of its members are used. */
-function messageOf(issue: z.core.$ZodIssue): string {
-  if (isMissing(issue)) return 'is missing'
-  if (issue.code === 'invalid_union') {
+/** What a union says by itself is of no use, so the messages of its members are. Zod calls a missing required value `nonoptional`. */
+export function messageOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type' && issue.expected === 'nonoptional') return 'is missing'
+  if (issue.code === 'invalid_union' && issue.message === 'Invalid input') {
     const members = issue.errors.flatMap((issues) => issues.slice(0, 1).map(problemOf))
     if (members.length > 0) return [...new Set(members)].join(', or ')
   }
