@@ -14,9 +14,12 @@ export class AwayPartitions {
   /** Undefined if none is away. */
   get failure(): TransientError | undefined {
     if (this.#error === undefined) return undefined
-    const { message } = this.#error
+    const { message, code } = this.#error
     const some = this.#partitions.join(', ')
     const which = this.#partitions.length === 1 ? `partition ${some}, which is` : `partitions ${some}, which are`
-    return new TransientError(`the list lacks what is in ${which} away: ${message}`, { code: 'store_unavailable' })
+    return new TransientError(`the list lacks what is in ${which} away: ${message}`, {
+      code: code === 'store_refused' ? code : 'store_unavailable',
+      cause: this.#error,
+    })
   }
 }

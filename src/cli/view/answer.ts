@@ -29,14 +29,17 @@ interface Listing<Row> {
   readonly empty: string
   /** The note for a list with rows. */
   readonly more?: string | undefined
+  /** Why the list is not whole. Then nobody knows whether it is empty. */
+  readonly failure?: RuntimeError | undefined
 }
 
 /** Rows as a table for people, or one object for each. */
-export function listing<Row>(rows: readonly Row[], { columns, object, empty, more }: Listing<Row>): Answer {
+export function listing<Row>(rows: readonly Row[], { columns, object, empty, more, failure }: Listing<Row>): Answer {
   return {
     objects: object ? rows.map(object) : rows,
     lines: (page) => tableLines(rows, columns, page),
-    note: rows.length === 0 ? empty : more,
+    note: rows.length > 0 ? more : failure === undefined ? empty : undefined,
+    failure,
   }
 }
 

@@ -25,11 +25,11 @@ slots as the nodes of the pool have on average, or 50 where there is none.`,
     purpose: 'look',
     answer: async (troupe, { namespace }) => {
       const away = new AwayPartitions()
-      const list = listing(await troupe.pools.list({ onAway: away.note }), {
+      return listing(await troupe.pools.list({ onAway: away.note }), {
         columns,
         empty: `There are no pools in namespace ${namespace}: no node ever ran there.`,
+        failure: away.failure,
       })
-      return { ...list, failure: away.failure }
     },
   })
 }

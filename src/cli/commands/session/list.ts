@@ -48,7 +48,7 @@ A list by kind or name looks at the newest 5 000 sessions, and says where to go 
       const { sessions, next } = await troupe.sessions.page(query)
       const isPart = state !== undefined || kind !== undefined || name !== undefined || before !== undefined
       const such = isPart ? 'such ' : ''
-      const list = listing(sessions, {
+      return listing(sessions, {
         columns: columnsOf(sessions, Date.now()),
         object: withSessionIds,
         empty:
@@ -58,8 +58,8 @@ A list by kind or name looks at the newest 5 000 sessions, and says where to go 
         more:
           moreNote(sessions, limit, 'newest') ??
           (next === null ? undefined : `Not all sessions were looked at; ${goOn(next)}`),
+        failure: away.failure,
       })
-      return { ...list, failure: away.failure }
     },
   })
 }

@@ -26,13 +26,13 @@ export function addListCommand(group: Command): void {
       const sessionId = session === undefined ? undefined : await eitherId(troupe, session, 'session')
       const away = new AwayPartitions()
       const workers = await troupe.workers.list({ limit, sessionId, onAway: away.note })
-      const list = listing(workers, {
+      return listing(workers, {
         columns: [...workerColumns(workers), ...waitsColumn<WorkerReport>(workers, (worker) => worker, Date.now())],
         object: withWorkerIds,
         empty: `There are no workers in namespace ${namespace}.`,
         more: moreNote(workers, limit, 'first'),
+        failure: away.failure,
       })
-      return { ...list, failure: away.failure }
     },
   })
 }
