@@ -46,7 +46,7 @@ export interface NodeSummary {
   readonly host: string | null
   /** The node was not seen for the time of a lease: it stands still, or died without a word. */
   readonly stalled?: true
-  /** The node drains: it takes up nothing more, so it ends when these turns have ended (their number was counted about a second ago). Absent: it does not drain. */
+  /** How many turns the node still has: it drains, takes up no work, and ends with them. Counted about a second ago. Absent: it does not drain. */
   readonly draining?: number
 }
 

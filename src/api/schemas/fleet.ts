@@ -24,7 +24,9 @@ const nodeFields = {
   draining: z
     .number()
     .exactOptional()
-    .describe('It drains, so it takes up no work, and it ends when these turns have ended. Absent: it does not drain.'),
+    .describe(
+      'How many turns it still has: it drains, takes up no work, and ends with them. Counted about a second ago. Absent: it does not drain.',
+    ),
 }
 
 export const node = schemaOf<NodeSummary>()('Node', z.object(nodeFields))
