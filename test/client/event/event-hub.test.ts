@@ -2,18 +2,18 @@
 import { once } from 'node:events'
 import { describe, expect, inject, test, vi } from 'vitest'
 import { connectInternal } from '../../../src/client/client.ts'
-import { EventHub, type EventHubOptions } from '../../../src/client/event/event-hub.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { RawEvent } from '../../../src/core/event/event.ts'
-import { newCreator, newId } from '../../../src/core/ids.ts'
-import { partitionKeys, sessionChannels, tagOf } from '../../../src/store/keys.ts'
-import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
+import { openRedis } from '../../../src/store/redis/redis.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { trimEvents } from '../../support/redis/trim-events.ts'
 import { reportEvent } from '../../support/report-event.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import { hubFor, hubOf } from '../support/hub.ts'
 
 /** A client whose next connection is accepted, and served once the proxy is mended. */
 async function clientBehind(proxy: TcpProxy, deadlineMs: number) {
@@ -52,54 +52,6 @@ test('a client that is closed while it begins to listen to events leaves neither
   await waitUntil('none is open', () => proxy.connections === 0)
 })
 
-/** How many listen on each channel of a session. */
-async function heardOf(redis: Redis, namespace: string, session: string) {
-  const channels = sessionChannels(tagOf(namespace, 0), session)
-  const { events, ends, created } = channels
-  const count = inject('hasFunctions') ? 'SHARDNUMSUB' : 'NUMSUB'
-  const counted = (await redis.call('PUBSUB', count, events, ends, created)) as unknown[]
-  return { events: counted[1], ends: counted[3], created: counted[5] }
-}
-
-/** Makes a hub of a namespace, and the connection of its client. */
-function hubFor(namespace: string, redisUrl = inject('redisUrl'), more: Partial<EventHubOptions> = {}) {
-  const commands = openRedis(inject('redisUrl'))
-  const hub = new EventHub({
-    namespace,
-    open: () => openRedis(redisUrl),
-    deadlineMs: 5_000,
-    commands: () => commands,
-    ...more,
-  })
-  const stop = hub.stop.bind(hub)
-  hub.stop = async () => {
-    await stop()
-    commands.disconnect()
-  }
-  return hub
-}
-
-test('ends that nobody asks for are forgotten, the oldest first, even if a session before them is watched for long', async () => {
-  const hub = hubFor(newNamespace())
-  try {
-    const [followed, ...ids] = Array.from({ length: 10_101 }, () => newId(0)) as [string, ...string[]]
-    await hub.listen(followed, () => {})
-    // Forgetting a session that is not remembered makes no room.
-    const heard = newId(0)
-    await hub.listen(heard, () => {})
-    hub.forget(heard)
-    void hub.track(followed)
-    for (const id of ids) void hub.track(id)
-    expect(ids.filter((id) => hub.ended(id) === null)).toEqual(ids.slice(-10_000))
-    const again = newId(0)
-    void hub.track(again)
-    hub.forget(again)
-    expect(ids.filter((id) => hub.ended(id) === null)).toHaveLength(9_999)
-  } finally {
-    await hub.stop()
-  }
-})
-
 describe('a session that is watched', () => {
   const gates = new Map<unknown, PromiseWithResolvers<void>>()
   const gated = defineWorker({
@@ -113,75 +65,6 @@ describe('a session that is watched', () => {
     gates.set(name, made)
     return made
   }
-  async function hubOf(troupe: TestTroupe): Promise<EventHub> {
-    const hub = hubFor(troupe.namespace)
-    await hub.listen(newId(0), () => {})
-    return hub
-  }
-
-  test('a watched session has its end remembered if the hub listened before it was created (HUB-1)', async () => {
-    await using troupe = await TestTroupe.connect()
-    const { redis, namespace } = troupe
-    const hub = await hubOf(troupe)
-    const [one, other] = [newId(0), newId(0)]
-    await hub.track(one)
-    expect(hub.ended(one)).toBeNull()
-    const notes = '[["run.completed",{"run":1,"value":"said"}],["session.completed",4]]'
-    for (const about of [one, other]) await reportEvent(redis, { namespace, about, notes })
-    const ended = await waitUntil('it has ended', () => hub.ended(one))
-    expect(ended).toMatchObject({ status: 'completed', result: { status: 'completed', run: 1, value: 'said' } })
-    expect(hub.ended(other)).toBeUndefined()
-    await hub.stop()
-  })
-
-  test('a hub listens once for the ends of all jobs that its client created, and goes on when one of them has ended (ID-4)', async () => {
-    await using troupe = await TestTroupe.connect()
-    const { redis, namespace } = troupe
-    const creator = newCreator()
-    const hub = hubFor(namespace, undefined, { creator })
-    await hub.listen(newId(0), () => {})
-    const [one, other, foreign] = [newId(0, creator), newId(0, creator), newId(0, newCreator())]
-    await hub.track(one)
-    expect(hub.track(other)).toBeUndefined()
-    const notes = '[["run.completed",{"run":1,"value":"said"}],["session.completed",4]]'
-    let woken = 0
-    await hub.wakeAtEnds(one, () => woken++)
-    await hub.track(foreign)
-    for (const about of [one, foreign, other]) await reportEvent(redis, { namespace, about, notes })
-    await waitUntil('all have ended', () => [one, foreign, other].every((id) => hub.ended(id)?.status === 'completed'))
-    expect(woken).toBe(1)
-    hub.forget(one)
-    const later = newId(0, creator)
-    expect(hub.track(later)).toBeUndefined()
-    await reportEvent(redis, { namespace, about: later, notes })
-    await waitUntil('the last has ended', () => hub.ended(later)?.status === 'completed')
-    expect(await heardOf(redis, namespace, later)).toEqual({ events: 0, ends: 0, created: 1 })
-    await hub.stop()
-  })
-
-  test('a session whose result somebody waits for is heard of by its ends alone (EVENT-CHANNEL-1)', async () => {
-    await using troupe = await TestTroupe.connect()
-    const { redis, namespace } = troupe
-    const hub = await hubOf(troupe)
-    const [waited, followed] = [newId(0), newId(0)]
-    await hub.wakeAtEnds(waited, () => {})
-    await hub.listen(followed, () => {})
-    expect(await heardOf(redis, namespace, waited)).toEqual({ events: 0, ends: 1, created: 0 })
-    expect(await heardOf(redis, namespace, followed)).toEqual({ events: 1, ends: 0, created: 0 })
-    await hub.stop()
-  })
-
-  test('a watched session is created without a listener if Redis stands still: then its end is not remembered', async () => {
-    await using proxy = await TcpProxy.start(inject('redisUrl'))
-    const hub = hubFor(newNamespace(), proxy.url, { deadlineMs: 600_000 })
-    await hub.listen(newId(0), () => {})
-    proxy.blackhole()
-    const id = newId(0)
-    await hub.track(id)
-    expect(hub.ended(id)).toBeUndefined()
-    await hub.stop()
-  })
-
   test('a watched session is read from its record if its event cannot be decoded: its waiters wake, and get the events that follow', async () => {
     await using troupe = await TestTroupe.connect()
     const { redis, namespace } = troupe
@@ -344,16 +227,6 @@ describe('a session that is watched', () => {
     await hub.wakeAtEnds(last, () => {})
     expect(proxy.replyBytes - before).toBeLessThan(2_000)
     await hub.stop()
-  })
-
-  test('a session is not remembered by a hub that does not listen yet: its end might come before', async () => {
-    const hub = hubFor(newNamespace())
-    const id = newId(0)
-    void hub.track(id)
-    expect(hub.ended(id)).toBeUndefined()
-    await hub.stop()
-    await expect(hub.listen(id, () => {})).rejects.toMatchObject({ code: 'client_closed' })
-    await expect(hub.wakeAtEnds(id, () => {})).rejects.toMatchObject({ code: 'client_closed' })
   })
 
   test('a watched session passes events to each listener as long as it listens, and wakes waiters only at ends', async () => {
