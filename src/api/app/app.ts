@@ -134,7 +134,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply, log: WorkerLog
 function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, log: WorkerLog): void {
   const { problem, isFault } = ofThrown(thrown)
   if (isFault)
-    log.error('a request failed with an error that nobody foresaw', {
+    log.error('a request failed with an unexpected error', {
       id: problem.id,
       method: request.method,
       path: pathOf(request.raw),
