@@ -16,6 +16,7 @@ import { openModels } from '../../src/models/model-source.ts'
 import { KindMaker } from '../../src/runtime/node/kind-maker.ts'
 import { tagOf } from '../../src/store/keys.ts'
 import { newNamespace } from './namespace.ts'
+import { isNodeFault } from './node-fault.ts'
 import { sureLeases } from './test-policy.ts'
 
 export type Workers = Readonly<Record<string, WorkerDefinition>>
@@ -24,9 +25,6 @@ type NodeSettings = Partial<Omit<InternalNodeOptions, 'kinds' | 'namespace'>> & 
   /** Default: the offline model. */
   readonly modelsByName?: Readonly<Record<string, Model>>
 }
-
-/** A turn broke; or an event that does not apply to the state of a run was ignored. */
-const mustNotBe = /"msg":"a turn broke|"what":"[a-zA-Z]+ in state /
 
 export interface TestTroupeOptions extends NodeSettings {
   readonly workers: Workers
@@ -84,7 +82,8 @@ export class TestTroupe implements AsyncDisposable {
   }
 
   #hear(line: string): void {
-    if (mustNotBe.test(line)) this.#complaints.push(line)
+    const { msg = '', what } = JSON.parse(line) as { readonly msg?: string; readonly what?: unknown }
+    if (isNodeFault(msg, what)) this.#complaints.push(line)
   }
 
   get nodes(): readonly TroupeNode[] {
