@@ -5,8 +5,8 @@ import { defineTool, type Tool, type ToolContext } from '../../src/core/definiti
 export type ToolRun = Pick<ToolContext, 'toolCallId' | 'idempotencyKey' | 'signal'>
 type Run = (input: unknown, context: ToolRun) => Promise<unknown>
 
-/** `run`: what a tool of this effect does. `asks`: the recipe needs an approval. */
-export function lifeTools(run: (effect: Tool['effect']) => Run, asks: boolean): Tool[] {
+/** `run`: what a tool of this effect does. `needsApproval`: whether the recipe needs one. */
+export function lifeTools(run: (effect: Tool['effect']) => Run, needsApproval: boolean): Tool[] {
   const input = z.object({ n: z.number() })
   const steps = ['look', 'post', 'pay'].map((tool, n) => ({ tool, arguments: { n } }))
   return [
@@ -17,7 +17,7 @@ export function lifeTools(run: (effect: Tool['effect']) => Run, asks: boolean): 
     defineTool({
       name: 'mix',
       description: 'Mixes.',
-      approval: asks ? 'always' : 'never',
+      approval: needsApproval ? 'always' : 'never',
       input,
       recipe: () => ({ serial: steps.slice(1, 2), parallel: steps }),
     }),
