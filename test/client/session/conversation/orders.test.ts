@@ -85,10 +85,10 @@ describe('a conversation that somebody has compacted', () => {
     await using _ = talk.troupe
     await talk.root.send('wait')
     const asked = talk.root.compact({ keepLast: 2, signal: signal() })
-    await expect.poll(async () => (await talk.root.report()).mailbox.pending).toBe(1)
+    await waitUntil('the order waits', async () => (await talk.root.report()).mailbox.pending === 1)
     await talk.root.send('text 8')
     replied.resolve()
-    await expect.poll(() => talk.handoffs().length).toBe(1)
+    await waitUntil('the summary is asked for', () => talk.handoffs().length === 1)
     expect(await talk.session.result({ run: 8, signal: signal() })).toMatchObject({ value: { text: 'reply' } })
     expect(talk.last()).toContain('text 1')
     written.resolve(say('They talked.'))
@@ -127,7 +127,7 @@ describe('a conversation that somebody has compacted', () => {
     const talk = await conversation({ write })
     await using _ = talk.troupe
     const asked = talk.root.compact({ keepLast: 2, signal: signal() })
-    await expect.poll(() => talk.handoffs().length).toBe(1)
+    await waitUntil('the summary is asked for', () => talk.handoffs().length === 1)
     const stopped = talk.troupe.nodes[0]?.stop({ force: true })
     await talk.troupe.startNode({ agent: talk.agent })
     never.reject(new Error('gone'))
@@ -147,7 +147,7 @@ describe('a conversation that somebody has compacted', () => {
     const talk = await conversation({ write: () => (++writes === 1 ? never.promise : say('They talked.')) })
     await using _ = talk.troupe
     const asked = talk.root.compact({ keepLast: 2, signal: signal() })
-    await expect.poll(() => talk.handoffs().length).toBe(1)
+    await waitUntil('the summary is asked for', () => talk.handoffs().length === 1)
     const gone = talk.troupe.nodes[0]?.stop({ force: true })
     const second = Promise.withResolvers<TroupeNode>()
     let drained: Promise<void> | undefined
@@ -189,10 +189,10 @@ describe('an order that waits behind a run', () => {
       workers: { agent: defineWorker({ instructions: 'x', model, tools: [hold] }) },
     })
     const { root } = await troupe.create('agent', 'text 1', { keepOpen: true })
-    await expect.poll(async () => (await root.report()).run).toBe('ExecutingTools')
+    await waitUntil('its tool runs', async () => (await root.report()).run === 'ExecutingTools')
     const asked = root.configure({ tools: [], signal: signal() })
     asked.catch(() => {})
-    await expect.poll(async () => (await root.report()).mailbox.pending).toBe(1)
+    await waitUntil('the order waits', async () => (await root.report()).mailbox.pending === 1)
     return { troupe, root, asked }
   }
 
@@ -225,7 +225,7 @@ test('an order that took its node down again and again after it was received is 
   const { troupe, root, session, handoffs } = await conversation({ write: () => never.promise, turns: 3 })
   await using _ = troupe
   const asked = root.compact({ keepLast: 1, signal: signal() })
-  await expect.poll(() => handoffs().length).toBe(1)
+  await waitUntil('the summary is asked for', () => handoffs().length === 1)
   await root.send('behind')
   // As after five nodes that died with it, the last of them before the sweep.
   const { record } = workerKeys(troupe.tag, root.id)
@@ -246,7 +246,7 @@ test('an order is gone when its session is cancelled while the summary is writte
   const talk = await conversation({ write: () => never.promise })
   await using _ = talk.troupe
   const asked = talk.root.compact({ keepLast: 2, signal: signal() })
-  await expect.poll(() => talk.handoffs().length).toBe(1)
+  await waitUntil('the summary is asked for', () => talk.handoffs().length === 1)
   await talk.session.cancel()
   never.resolve(say('They talked.'))
   expect(await asked).toMatchObject({
@@ -334,7 +334,7 @@ describe('a run on what is there', () => {
     await session.idle({ signal: signal() })
     await root.push(chat.user('And now?'))
     await root.run()
-    await expect.poll(() => model.requests.length).toBe(4)
+    await waitUntil('the model is asked again', () => model.requests.length === 4)
     await root.cancelRun('enough')
     expect(await session.result({ run: 3, signal: signal() })).toMatchObject({ status: 'cancelled' })
     expect(cancelled).toEqual(['enough'])
