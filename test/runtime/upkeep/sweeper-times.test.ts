@@ -178,7 +178,8 @@ test('a sweep that found nothing to do is followed only by short looks, ever mor
 const nothing: Rest = { isPaused: false, kinds: '', dueInMs: null }
 
 describe('short looks', () => {
-  const everyMs = 30
+  /** Odd, so that timers of others have no multiple of it, and are not counted. */
+  const everyMs = 37
 
   /** A sweeper whose times are not random. So many looks find nothing, the next one finds work. `onPlan` is told in how many ms it plans each sweep. */
   async function looking(place: Place, looks: number, onPlan: (ms: number, sweeper: Sweeper) => void) {
