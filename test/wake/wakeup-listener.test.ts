@@ -254,11 +254,12 @@ describe('a job that comes to an unfit node', () => {
     await elsewhere.stop()
     claim.resolve({ wakeup: 'a', isUnfit: true })
     const queue = stage.queue()
-    await waitUntil('it was sent back', async () => (await stage.added(queue)) === 2)
+    await waitUntil('it was sent back', async () => (await stage.added(queue)) >= 2)
     await stage.listen((id) => done(id, Promise.resolve(fit.push(id))))
     await waitUntil('it is answered', () => fit.length > 0)
-    // BullMQ may still give it to the first node while that stops.
     expect(fit).toEqual(['a'])
+    // BullMQ may still give it to the first node while that stops: once, for what it had asked for before.
+    expect(asked.length).toBeLessThanOrEqual(2)
   })
 
   /** Which ids the node is asked for, by how it answers each of them, in any order. */
