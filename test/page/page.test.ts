@@ -165,6 +165,27 @@ test(
 )
 
 test(
+  'a stream of events that breaks while it is read is a server that does not answer',
+  inBrowser(async (page) => {
+    const session = await create('resting')
+    const server = createServer((request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(': open\n\n', () => request.socket.end())
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as { readonly port: number }
+    await page.route(/\/events\?/, (route) => route.continue({ url: `http://127.0.0.1:${port}/` }))
+    await page.goto(rig.url(`sessions/${session}`))
+    const why = page.locator('.live-why')
+    await why.waitFor()
+    expect(await why.textContent()).toBe('The server does not answer.')
+    await page.goto('about:blank')
+    server.closeAllConnections()
+    server.close()
+  }),
+)
+
+test(
   'a session of ten thousand workers is read from a file, and only rows in sight are drawn',
   inBrowser(async (page) => {
     await page.goto(rig.url('sessions'))

@@ -3,7 +3,7 @@
  * PAGE-STREAM-1 After a break it goes on behind the last position that it got: of an event, or of the stream itself.
  */
 import type { RawEvent } from '../../core/event/event.ts'
-import { ApiError, type Query, send } from './http.ts'
+import { ApiError, type Query, send, silentText } from './http.ts'
 import { noteSilence } from './liveness.ts'
 
 const retryMsLeast = 500
@@ -32,7 +32,7 @@ export async function follow(path: string, { query, signal, onEvents }: StreamOp
     } catch (error) {
       if (signal.aborted) return
       if (error instanceof ApiError && isFinal(error)) throw error
-      noteSilence(error instanceof Error ? error.message : String(error))
+      noteSilence(error instanceof ApiError ? error.message : silentText)
     }
     await pause(retryMs, signal)
     retryMs = Math.min(retryMsMost, retryMs * 2)

@@ -27,7 +27,7 @@ const headBytes = 1_000
 let keptBytes = 0
 /** A server that takes longer than this to begin its answer is silent; the request goes on. */
 const silentMs = 5_000
-const silentText = 'The server does not answer.'
+export const silentText = 'The server does not answer.'
 const tokenMissing = 'This server answers only who has a token: whoever runs it gives you one.'
 
 const storedAs = 'troupe.token'
