@@ -92,7 +92,7 @@ test(
     })
     await page.goto(`${api.url}/#/sessions`)
     const dialog = page.getByRole('dialog')
-    await dialog.getByText('whoever runs it gives you one').waitFor()
+    await dialog.getByText('ask whoever runs it for one').waitFor()
     await page.keyboard.press('Escape')
     const give = page.getByRole('button', { name: 'Give a token' })
     await give.waitFor()

@@ -28,7 +28,7 @@ let keptBytes = 0
 /** A server that takes longer than this to begin its answer is silent; the request goes on. */
 const silentMs = 5_000
 export const silentText = 'The server does not answer.'
-const tokenMissing = 'This server answers only who has a token: whoever runs it gives you one.'
+const tokenMissing = 'This server needs a token: ask whoever runs it for one.'
 
 const storedAs = 'troupe.token'
 let token = sessionStorage.getItem(storedAs) ?? ''
@@ -113,8 +113,8 @@ export async function send(method: string, path: string, { query, signal, body, 
     noteAnswer()
     return response
   }
-  const isUntold = response.status === 401 && token === ''
-  const error = isUntold ? new ApiError(401, 'token_missing', tokenMissing) : await errorOf(response)
+  const lacksToken = response.status === 401 && token === ''
+  const error = lacksToken ? new ApiError(401, 'token_missing', tokenMissing) : await errorOf(response)
   if (error.status >= 500) noteSilence(error.message)
   if (error.status === 401) onTokenNeeded(error)
   throw error
