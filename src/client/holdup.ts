@@ -7,6 +7,7 @@
 import { childId } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import { policy } from '../core/policy.ts'
+import { holdupsMost } from '../core/worker/holdups-most.ts'
 import type { Failure } from '../core/worker/run/failure.ts'
 import type { WorkerState } from '../core/worker/run/run-state.ts'
 import { waitText } from '../core/worker/wait.ts'
@@ -234,9 +235,6 @@ export interface SessionFlow {
   readonly mode: WorkerMode
   readonly state: SessionState
 }
-
-/** How many holdups a report of a session has at most. */
-const holdupsMost = 20
 
 interface Flowing {
   readonly id: string

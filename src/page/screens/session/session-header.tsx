@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { costText, count, tokensText } from '../../../cli/view/amounts.ts'
 import { failureSentence } from '../../../cli/view/lines/message-line.ts'
 import type { Report, SessionReport } from '../../../client/report.ts'
+import { holdupsMost } from '../../../core/worker/holdups-most.ts'
 import { FileNotice } from '../../app/drop-file.tsx'
 import { useSteady } from '../../app/steady.ts'
 import { needsSomebody, SessionState } from '../../parts/state/state.tsx'
@@ -13,9 +14,7 @@ import { Age } from '../../parts/text/time.tsx'
 import { HoldupHelp } from './holdup-help.tsx'
 import { SessionActions } from './session-actions.tsx'
 
-const holdupsMost = 3
-/** A report has no more of them. */
-const reportedMost = 20
+const holdupsShown = 3
 const stillMs = 3_000
 
 export function SessionHeader({ report }: { readonly report: Report }): ReactNode {
@@ -84,7 +83,7 @@ function Holdups({ report: { session, workers } }: { readonly report: Report }):
   if (!isStill && !waits.some((holdup) => holdup.needsSomebody)) return null
   return (
     <>
-      {waits.slice(0, holdupsMost).map((holdup) => (
+      {waits.slice(0, holdupsShown).map((holdup) => (
         <HoldupHelp
           key={`${holdup.workerId} ${holdup.reason}`}
           holdup={holdup}
@@ -92,9 +91,9 @@ function Holdups({ report: { session, workers } }: { readonly report: Report }):
           session={session}
         />
       ))}
-      {waits.length > holdupsMost && (
+      {waits.length > holdupsShown && (
         <p className="muted">
-          and {waits.length - holdupsMost} {session.holdups.length === reportedMost ? 'or more' : 'more'}
+          and {waits.length - holdupsShown} {session.holdups.length === holdupsMost ? 'or more' : 'more'}
         </p>
       )}
     </>
