@@ -53,7 +53,7 @@ test(
     const { id } = workers.find(({ kind }: { readonly kind: string }) => kind === 'clerk')
     await page.goto(rig.url(`sessions/${session}?worker=${id}&tab=state`))
     await page.getByRole('button', { name: 'Cancel it for good' }).click()
-    const dialog = page.getByRole('dialog')
+    const dialog = page.getByRole('dialog', { name: /^Cancel it for good: north/ })
     await dialog.getByText('This cannot be taken back.').waitFor()
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })

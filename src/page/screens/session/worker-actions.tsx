@@ -21,8 +21,8 @@ interface Deed {
   readonly isHarsh?: true
   /** True if a second one does more. */
   readonly isOnce?: boolean
-  /** What a reader is asked before: it cannot be taken back. */
-  readonly asks?: string
+  /** What a reader must confirm before: it cannot be taken back. */
+  readonly warning?: string
 }
 
 const ofRun: Deed = {
@@ -41,7 +41,7 @@ const ofWorker: Deed = {
   body: {},
   done: () => 'Cancelled, with all that it spawned.',
   isHarsh: true,
-  asks: 'Neither it nor anything that it spawned starts or records anything from now on. This cannot be taken back.',
+  warning: 'Neither it nor anything that it spawned starts or records anything from now on. This cannot be taken back.',
 }
 const ofAgent: readonly Deed[] = [
   {
@@ -73,7 +73,7 @@ export function WorkerActions({ worker }: { readonly worker: WorkerReport }): Re
   const { id: sessionId, report } = useContext(SessionContext)
   const { id, status, lifecycle, parentId } = worker
   const [isBusy, setBusy] = useState(false)
-  const [asked, setAsked] = useState<Deed | null>(null)
+  const [toConfirm, setToConfirm] = useState<Deed | null>(null)
   const act = async ({ path, body = {}, done, isOnce = false }: Deed) => {
     setBusy(true)
     try {
@@ -102,23 +102,23 @@ export function WorkerActions({ worker }: { readonly worker: WorkerReport }): Re
           type="button"
           className={deed.isHarsh ? 'button harsh' : 'button'}
           disabled={isBusy}
-          onClick={() => (deed.asks === undefined ? void act(deed) : setAsked(deed))}
+          onClick={() => (deed.warning === undefined ? void act(deed) : setToConfirm(deed))}
         >
           {deed.name}
         </button>
       ))}
-      {asked !== null && (
+      {toConfirm !== null && (
         <Dialog
-          title={`Cancel ${escapeLine(nameAndKind(worker.name, worker.kind))}`}
-          submit={asked.name}
+          title={`${toConfirm.name}: ${escapeLine(nameAndKind(worker.name, worker.kind))}`}
+          submit={toConfirm.name}
           isHarsh
           onSubmit={() => {
-            setAsked(null)
-            void act(asked)
+            setToConfirm(null)
+            void act(toConfirm)
           }}
-          onClose={() => setAsked(null)}
+          onClose={() => setToConfirm(null)}
         >
-          <p>{asked.asks}</p>
+          <p>{toConfirm.warning}</p>
         </Dialog>
       )}
     </div>
