@@ -52,6 +52,7 @@ test(
     const { workers } = (await rig.api.get(`/v1/sessions/${session}`)).body
     const { id } = workers.find(({ kind }: { readonly kind: string }) => kind === 'clerk')
     await page.goto(rig.url(`sessions/${session}?worker=${id}&tab=state`))
+    await page.getByRole('treeitem', { name: /waiting needs somebody$/ }).waitFor()
     await page.getByRole('button', { name: 'Cancel it for good' }).click()
     const dialog = page.getByRole('dialog', { name: /^Cancel it for good: north/ })
     await dialog.getByText('This cannot be taken back.').waitFor()

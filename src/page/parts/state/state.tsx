@@ -53,7 +53,7 @@ function State({
 
 export function WorkerState({ activity, holdup }: Pick<WorkerReport, 'activity' | 'holdup'>): ReactNode {
   const needsSomebody = holdup?.needsSomebody === true && (activity === 'waiting' || activity === 'queued')
-  if (needsSomebody) return <State look="needs" word={activity} spoken="for somebody" />
+  if (needsSomebody) return <State look="needs" word={activity} spoken="needs somebody" />
   return <State look={lookOfActivity[activity]} word={activity} />
 }
 
