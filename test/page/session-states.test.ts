@@ -62,7 +62,7 @@ test(
     await page.getByRole('button', { name: 'Cancel it for good' }).click()
     await dialog.getByRole('button', { name: 'Cancel it for good' }).click()
     await page.getByText('Cancelled, with all that it spawned.').waitFor()
-    expect(await open()).toBe(false)
+    await waitUntil('its ask is withdrawn', async () => !(await open()))
   }),
 )
 
