@@ -104,9 +104,14 @@ class ConversationFold {
   #addNote(head: ItemHead, entry: Entry): void {
     if (entry.type === 'undone') this.#undo(entry.from)
     if (entry.type === 'redone') for (const item of this.#undone.pop()?.items ?? []) item.isUndone = false
-    const before = this.items.findLast(({ type }) => type === 'reply')
-    const said = before?.type === 'reply' && before.run === head.run ? textOf(before.message.content) : undefined
+    const said = entry.type === 'completed' ? this.#lastSaid(head.run) : undefined
     this.items.push({ ...head, type: 'note', ...noteOf(entry, said) })
+  }
+
+  /** The text of the last reply, if it is of this run. */
+  #lastSaid(run: number): string | undefined {
+    const reply = this.items.findLast(({ type }) => type === 'reply')
+    return reply?.type === 'reply' && reply.run === run ? textOf(reply.message.content) : undefined
   }
 
   #undo(from: number): void {
