@@ -58,9 +58,15 @@ test(
       expect(needs, `at ${width}`).toBe(has)
       expect((await boxOf(table.getByRole('link', { name: 'a long name' }))).width).toBeGreaterThan(60)
     }
+    await page.route(/v1\/nodes\?/, async (route) => {
+      const { nodes } = await (await route.fetch()).json()
+      const kinds = Array.from({ length: 9 }, (_, index) => `kind-${index + 1}`)
+      await route.fulfill({ json: { nodes: nodes.map((node: object) => ({ ...node, kinds })) } })
+    })
     await page.goto(rig.url('fleet'))
     const row = page.getByRole('region', { name: 'Nodes' }).getByRole('row').nth(1)
-    await row.getByText(/clerk.*payer/).waitFor()
+    await row.getByText(/kind-1, .*kind-8 and 1 more$/).click()
+    await row.getByText('kind-9').waitFor()
     const cut = await row.evaluate(
       (one) =>
         [...one.querySelectorAll('.cut')].filter(({ clientWidth, scrollWidth }) => scrollWidth > clientWidth).length,
