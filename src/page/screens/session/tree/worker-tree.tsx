@@ -118,7 +118,7 @@ function useTreeKeys(
     ...Array.from({ length: 10 }, (_, level) => ({
       key: String(level),
       // The list of keys has one line for all of them.
-      does: level === 0 ? 'open so many levels: 0 to 9' : '',
+      does: level === 0 ? 'open no level; 1 to 9 open so many' : '',
       run: () => toLevel(level),
     })),
   ])
