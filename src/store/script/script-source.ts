@@ -34,7 +34,7 @@ const rooms = {
   queue: ['run-queues', 'held', 'starts', 'wakeups', 'set-back'],
   mail: ['events', 'notices', 'asks', 'mail', 'letters'],
   session: ['spending', 'costs', 'sessions', 'children'],
-  turn: ['gates', 'claims', 'turns', 'batches', 'commits'],
+  turn: ['gates', 'claims', 'requests', 'commit-checks', 'batches', 'commit-steps', 'commit-ends', 'commits'],
 }
 const parts = Object.entries(rooms).flatMap(([room, names]) => names.map((name) => `${room}/${name}`))
 /** A process that calls functions which Redis has needs no text: each is made when it is asked for. */

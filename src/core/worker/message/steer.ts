@@ -1,6 +1,6 @@
 /**
  * Duty: say when a worker receives an input, and which of its inputs steer the run in progress.
- * Owns: the form of the field `steered` in a record. Scripts write it (lua/shared/mail/mail.lua, commits.lua).
+ * Owns: the form of the field `steered` in a record. Scripts write it (lua/shared/mail/mail.lua, turn/commit-steps.lua).
  * STEER-1 An input that steers a run stands in the mailbox like any other. The run takes it from there before its turn; if it does not come to that, the
  *         input begins a run of its own.
  */

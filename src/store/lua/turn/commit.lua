@@ -105,6 +105,7 @@ local leasesKey = KEYS[1]
 local header = readHeader(ARGV[1])
 local texts = ARGV
 
+-- In shared/turn/, requests.lua reads what was sent, commits.lua checks and writes one commit, and batches.lua does what is done once for all of them.
 local tag = tagOf(leasesKey)
 checkNumbers(header, 'wakeupMs')
 checkTexts(header, 'seed')
