@@ -50,7 +50,7 @@ export async function connectTo(config: Config, purpose: Purpose): Promise<Troup
   })
 }
 
-/** Passes on what the client warns of while a command waits for it. */
+/** Passes on what the client warns of while a command waits for it. If Redis goes on to refuse, the command fails with the words of the refusal. */
 const warnings: LoggerLike = {
   debug: () => {},
   info: () => {},

@@ -66,7 +66,7 @@ export class PauseStore {
         channel: this.#keys.cancelNotices,
         idemMs: this.#policy.madeKeyMs,
       },
-      { deadlineMs: this.#deadlineMs },
+      { deadlineMs: this.#deadlineMs, doing: `${note === null ? 'resuming' : 'pausing'} all sessions` },
     )
   }
 

@@ -15,7 +15,7 @@ export class Refusals {
 
   refused(file: string, { message }: Error): void {
     if (this.#files.size === 0)
-      this.#log?.warn('Redis takes no writes now; refused calls are made again until it does', { error: message })
+      this.#log?.warn('Redis takes no writes now; refused calls are made again until it does', { refusal: message })
     this.#files.add(file)
   }
 

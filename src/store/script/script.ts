@@ -97,13 +97,14 @@ export class ScriptCaller {
   }
 
   /**
-   * Gives up after `deadlineMs`. The script may still run later: what a claim takes then, its slot gets with its next claim.
+   * Gives up after `deadlineMs`. The script may still run later: what a claim takes then, its slot gets with its next claim. `doing`: what an error
+   * says was being done, if the name of the script does not say it.
    */
   async call<Key extends string, Arg extends string, Field extends string>(
     script: Script<Key, Arg, Field>,
     keys: Readonly<Record<Key, string>>,
     args: ScriptArguments<Arg, Field>,
-    { deadlineMs }: { readonly deadlineMs: number },
+    { deadlineMs, doing = script.file }: { readonly deadlineMs: number; readonly doing?: string },
   ): Promise<Reply> {
     const words = wordsOf(script, keys, args, this.#isInCluster)
     const give = performance.now() + deadlineMs
@@ -124,7 +125,7 @@ export class ScriptCaller {
           way = other
           continue
         }
-        const error = storeError(thrown, this.#doing(script, words))
+        const error = storeError(thrown, this.#where(doing, words))
         const pauseMs = pauseAfter(attempt)
         if (error.code === 'store_refused') {
           refusal = error
@@ -141,10 +142,10 @@ export class ScriptCaller {
     }
   }
 
-  /** What was being done, for an error. In a cluster partitions are at several servers (`troupe partition list` says where each is). */
-  #doing({ file }: ScriptNames & { readonly file: string }, words: Words): string {
+  /** In a cluster partitions are at several servers (`troupe partition list` says where each is). */
+  #where(doing: string, words: Words): string {
     const partition = this.#isInCluster ? /\.(\d+)\}/.exec(String(words[2]))?.[1] : undefined
-    return partition === undefined ? file : `${file} in partition ${partition}`
+    return partition === undefined ? doing : `${doing} in partition ${partition}`
   }
 }
 

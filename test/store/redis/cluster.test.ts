@@ -245,7 +245,9 @@ describe('a cluster', () => {
     expect(here.map(({ partition }) => partition)).toEqual(expect.arrayContaining([...partitions]))
     const [first] = sessions as [(typeof sessions)[number]]
     await changing.sessions.get(first.id).cancel()
-    await expect(changing.pause()).rejects.toThrow(/pause-all in partition .* In partitions that answer it was done/)
+    await expect(changing.pause()).rejects.toThrow(
+      /pausing all sessions in partition .* In partitions that answer it was done/,
+    )
   })
 
   test.each(['', 'a', '{troupe.0}:w:1', '{}a', 'a{b}c{d}', '{}a{b}', '{é.12}:meta', '{a', 'x'.repeat(300)])(

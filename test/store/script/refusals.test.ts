@@ -11,8 +11,8 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 function linesOf() {
   const lines: string[] = []
-  const note = (fields: { error?: unknown }, message: string) =>
-    lines.push([message, fields.error].filter(Boolean).join(': '))
+  const note = (fields: { refusal?: unknown }, message: string) =>
+    lines.push([message, fields.refusal].filter(Boolean).join(': '))
   const logger: LoggerLike = { debug: () => {}, info: note, warn: note, error: note }
   return { lines, logger }
 }

@@ -65,19 +65,22 @@ describe.concurrent('a Redis that refuses', () => {
     })
     const at = ['--json', '--redis-url', redis.url]
     await cli.project.ask(['submit', 'echo', 'x', ...at])
+    await cli.project.ask(['pause', '--all', ...at])
     await mkdir(join(redis.folder, 'here.rdb'))
     const admin = new Redis(redis.url)
     await admin.bgsave()
     await waitUntil('the snapshot failed', async () => (await admin.info()).includes('rdb_last_bgsave_status:err'))
     admin.disconnect()
-    const [submit, list, doctor] = await Promise.all([
+    const [submit, resume, list, doctor] = await Promise.all([
       cli.project.ask(['submit', 'echo', 'x', ...at]),
+      cli.project.ask(['resume', '--all', ...at]),
       cli.project.ask(['session', 'list', ...at]),
       cli.project.ask(['doctor', ...at]),
     ])
     expect(submit.stderr).toMatch(
-      /^troupe: Redis takes no writes now; .*\ntroupe: Redis refused .*MISCONF.* cannot save to disk: free some space.*\n$/,
+      /^troupe: Redis takes no writes now; refused calls are made again until it does\ntroupe: Redis refused .*MISCONF.* cannot save to disk: free some space.*\n$/,
     )
+    expect(resume.objects[0]?.message).toMatch(/^Redis refused \(resuming all sessions: MISCONF /)
     expect({ code: submit.code, error: submit.objects[0]?.code }).toEqual({ code: 69, error: 'store_refused' })
     expect(list).toMatchObject({ code: 0, objects: [{ kind: 'echo', state: 'active' }] })
     for (const what of ['could not write the last snapshot', 'refuses writes (MISCONF'])
