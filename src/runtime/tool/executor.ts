@@ -17,7 +17,7 @@ import { redactData } from '../../core/secret/redact.ts'
 import { watchLoop } from '../user-code/event-loop.ts'
 import { runUserPart } from '../user-code/user-code.ts'
 import { type Attempt, outputMost, ToolAttempt, type ToolCallParts } from './attempt.ts'
-import type { Facts } from './fact-collector.ts'
+import { FactCollector, type Facts } from './fact-collector.ts'
 import { limited } from './limited.ts'
 import { timedOutText } from './messages.ts'
 import { errorOutput, type KeptOutput, toOutput } from './output.ts'
@@ -43,7 +43,7 @@ export type ToolOutcome =
   | { readonly kind: 'fatal'; readonly error: TerminalError }
 
 export type Reconciliation =
-  | { readonly done: true; readonly output: ToolOutput }
+  | { readonly done: true; readonly output: ToolOutput; readonly facts: Facts }
   | { readonly done: false }
   | { readonly unknown: true; readonly why: string }
 
@@ -138,9 +138,16 @@ async function ask(
   input: unknown,
   context: Pick<ToolContext, 'idempotencyKey' | 'signal' | 'log'>,
 ): Promise<Reconciliation> {
+  const collector = new FactCollector(tool.name)
+  const setFact = (name: string, value: unknown) => collector.set(name, value)
   try {
-    const answer = (await tool.reconcile?.(input as never, context)) as { done?: unknown; output?: unknown } | undefined
-    if (answer?.done === true) return { done: true, output: redactData(toOutput(answer.output, tool.outputBytesMax)) }
+    const asked = tool.reconcile?.(input as never, { ...context, setFact })
+    const answer = (await asked) as { done?: unknown; output?: unknown } | undefined
+    const { facts, error } = collector
+    if (error !== null) throw error
+    if (answer?.done === true) {
+      return { done: true, ...redactData({ output: toOutput(answer.output, tool.outputBytesMax), facts }) }
+    }
     if (answer?.done === false) return { done: false }
     return {
       unknown: true,

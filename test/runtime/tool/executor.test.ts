@@ -318,9 +318,18 @@ test('reconcile says whether the call was carried out', async () => {
     {
       done: true,
       output: { type: 'json', value: { input: { q: 1 }, idempotencyKey: 'worker-1/1/call-1' } },
+      facts: {},
     },
   )
   expect(await asked(async () => ({ done: false }))).toEqual({ done: false })
+  const withFact = (value: unknown): ToolDefinition['reconcile'] => {
+    return async (_input, { setFact }) => {
+      setFact('total', value as never)
+      return { done: true, output: null }
+    }
+  }
+  expect(await asked(withFact(9))).toMatchObject({ done: true, facts: { total: 9 } })
+  expect(await asked(withFact(9n))).toMatchObject({ unknown: true, why: expect.stringContaining('fact "total"') })
   expect(await asked(undefined)).toEqual({ unknown: true, why: 'tool "a" has no reconcile function' })
   expect(await asked(() => Promise.reject(new Error('no answer')))).toEqual({ unknown: true, why: 'no answer' })
   expect(await asked((async () => ({})) as never)).toMatchObject({ unknown: true })

@@ -117,9 +117,13 @@ export interface ToolDefinition<Input = unknown> {
   readonly thread?: string
   /**
    * Says whether a `once` call of unknown outcome was carried out. If it throws, the outcome stays unknown. If the arguments no longer fit
-   * `input`, because the schema was changed, `reconcile` gets them as the model wrote them, and only `done: true` is believed.
+   * `input`, because the schema was changed, `reconcile` gets them as the model wrote them, and only `done: true` is believed. With `done: true` the
+   * facts that it sets are recorded, as those of `run` would have been.
    */
-  reconcile?(input: Input, context: Pick<ToolContext, 'idempotencyKey' | 'signal' | 'log'>): Promise<Reconciled>
+  reconcile?(
+    input: Input,
+    context: Pick<ToolContext, 'idempotencyKey' | 'signal' | 'log' | 'setFact'>,
+  ): Promise<Reconciled>
   /** Calls of other tools of the kind, in place of `run`. If it returns no steps, `run` is called. Without `run`, `effect` may be left out. */
   readonly recipe?: Recipe<Input>
   run(input: Input, context: ToolContext): unknown

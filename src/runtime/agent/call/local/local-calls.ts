@@ -122,7 +122,7 @@ async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<
   const answer = await askOutcome(host, local)
   if (answer === null) return 'settled'
   if ('done' in answer && answer.done) {
-    recordResult(journal, local, 'ok', answer.output, 'tool.succeeded')
+    recordResult(journal, local, 'ok', answer.output, 'tool.succeeded', { facts: answer.facts })
     return 'settled'
   }
   if ('done' in answer) return 'run'

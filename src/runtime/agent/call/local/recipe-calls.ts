@@ -277,7 +277,10 @@ async function reconcile(running: Running, step: PlannedStep, sub: LocalCall): P
   const { host } = running
   const answer = await askOutcome(host, sub)
   if (answer === null) return stopped
-  if ('done' in answer) return answer.done ? endStep(running, step, sub.tool, 'ok', answer.output) : null
+  if ('done' in answer) {
+    if (!answer.done) return null
+    return endStep(running, step, sub.tool, 'ok', answer.output, { facts: answer.facts })
+  }
   const output = errorText(unknownOutcomeText(sub.call.toolName))
   if (host.definition.onUnknown === 'tell') return endStep(running, step, sub.tool, 'unknown', output)
   return { kind: 'fails', status: 'unknown', output, failure: unknownFailure(host, sub.call, answer.why) }

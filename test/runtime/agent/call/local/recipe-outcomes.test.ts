@@ -62,8 +62,14 @@ describe('a step of a recipe that was started, and of which nobody knows more', 
     ['took effect', { done: true, output: 'paid before' } as const, ['note', 'pay'], 'paid before'],
     ['took none', { done: false } as const, ['note', 'pay'], "'pay' did not finish within 30 ms"],
   ])('a step of unknown outcome has the outcome that its tool finds: it %s', async (_what, answer, runs, text) => {
-    await using made = await paying({ reconcile: async () => answer })
-    expect(await resultOf(made.session)).toMatchObject({ status: 'completed' })
+    await using made = await paying({
+      async reconcile(_input, { setFact }) {
+        setFact('receipt', 'r1')
+        return answer
+      },
+    })
+    const value = { text: 'done', ...(answer.done && { facts: { receipt: 'r1' } }) }
+    expect(await resultOf(made.session)).toEqual({ status: 'completed', run: 1, value })
     expect(made.ran).toEqual(runs)
     expect(told(made.model)[0]).toContain(text)
   })

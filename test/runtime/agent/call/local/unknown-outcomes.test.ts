@@ -19,6 +19,8 @@ interface Case {
   readonly onUnknown?: 'fail' | 'tell'
   /** The status of the call in the history, when its own turn goes on and when another takes over. */
   readonly status: readonly [sameTurn: string, nextTurn: string]
+  /** What `reconcile` sets. */
+  readonly facts?: Record<string, string>
   /** A part of the failure's message; absent if the run goes on. */
   readonly fails?: string
   /** How often it is run when another turn takes over. */
@@ -29,7 +31,18 @@ const unknown = ['unknown', 'unknown'] as const
 const cases: readonly [string, Case][] = [
   ['that nobody can ask about', { status: unknown, fails: 'tool "pay" has no reconcile function', runs: 1 }],
   ['that nobody can ask about, where the model is to be told', { onUnknown: 'tell', status: unknown, runs: 1 }],
-  ['that took effect', { reconcile: async () => ({ done: true, output: 'paid' }), status: ['ok', 'ok'], runs: 1 }],
+  [
+    'that took effect, with what it set',
+    {
+      reconcile: async (_input, { setFact }) => {
+        setFact('receipt', 'r1')
+        return { done: true, output: 'paid' }
+      },
+      facts: { receipt: 'r1' },
+      status: ['ok', 'ok'],
+      runs: 1,
+    },
+  ],
   // The model may ask for the call again; the node that takes over runs it.
   ['that took no effect', { reconcile: async () => ({ done: false }), status: ['error', 'ok'], runs: 2 }],
   [
@@ -70,7 +83,8 @@ async function expectEnd(troupe: TestTroupe, id: string, one: Case, status: stri
   const session = troupe.client.sessions.get(id)
   const result = await session.result({ signal: AbortSignal.timeout(20_000) })
   const failure = { code: 'tool_outcome_unknown', message: expect.stringContaining(one.fails ?? ''), attempt: 1 }
-  expect(result).toMatchObject(one.fails ? { status: 'failed', failure } : { value: { text: 'done' } })
+  const value = { text: 'done', ...(one.facts && { facts: one.facts }) }
+  expect(result).toMatchObject(one.fails ? { status: 'failed', failure } : { value })
   const results = (await troupe.history(session.rootId)).flatMap((entry) =>
     entry.type === 'toolResult' ? [[entry.toolCallId, entry.status]] : [],
   )
@@ -174,7 +188,7 @@ describe('a call of unknown outcome', () => {
     await troupe.startNode(workers)
     await troupe.client.sessions.get(id).result({ signal: AbortSignal.timeout(20_000) })
     expect(paid).toEqual([{ to: 'Ann' }, { to: 'Ann' }])
-    expect(asked).toEqual([{ to: 'Ann' }, ['idempotencyKey', 'log', 'signal']])
+    expect(asked).toEqual([{ to: 'Ann' }, ['idempotencyKey', 'log', 'setFact', 'signal']])
   })
 
   test.each(['before', 'after'])(
