@@ -2,6 +2,8 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../src/client/session/session.ts'
+import type { Entry } from '../../src/core/history/entry.ts'
+import { openCallFaults, resultFaults } from '../support/fault/call-results.ts'
 import { judgeOrder } from '../support/fault/follower/fleet-follower.ts'
 import { Follower } from '../support/fault/follower/follower.ts'
 import type { Request } from '../support/fault/people/endpoint-receiver.ts'
@@ -40,6 +42,34 @@ describe('an endpoint', () => {
     ['as one message with two texts', [request(), request(withData({ run: 2 }))], /message msg with two texts$/],
   ])('an endpoint that gets something %s has a fault', (_, requests, fault) => {
     expect(requestFaults(endpoint, requests, new Set(['dry']))).toEqual([expect.stringMatching(fault)])
+  })
+})
+
+describe('results of calls', () => {
+  const result = (run: number) => ({ type: 'toolResult', toolCallId: 'a', run }) as Entry
+  const retried = (run: number) => ({ type: 'retried', run, reopened: ['a'] }) as unknown as Entry
+
+  test.each([
+    ['a result', [result(1)]],
+    ['another result after a retry', [result(1), retried(1), result(1)]],
+    ['a result in each of two runs, since the turn of the first was taken back', [result(1), result(2)]],
+  ])('a call with %s has no fault', (_, entries) => {
+    expect(resultFaults(entries)).toEqual([])
+  })
+
+  test.each([
+    ['two results', [result(1), result(1)]],
+    ['three results after one retry', [result(1), retried(1), result(1), result(1)]],
+    ['two results, and a retry in another run', [retried(2), result(1), result(1)]],
+  ])('a call with %s has a fault', (_, entries) => {
+    expect(resultFaults(entries)).toEqual([expect.stringMatching(/results of the call a of run 1$/)])
+  })
+
+  test('a call of a worker that rests has a fault if it has no result in its run', () => {
+    const content = [{ type: 'tool-call', toolCallId: 'a', toolName: 'look', input: {} }]
+    const reply = { type: 'assistant', run: 2, content } as unknown as Entry
+    expect(openCallFaults([result(1), reply, result(2)])).toEqual([])
+    expect(openCallFaults([result(1), reply])).toEqual(['has no result of the call a of run 2'])
   })
 })
 

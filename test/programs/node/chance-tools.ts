@@ -123,8 +123,8 @@ function toolCall({ messages, tools }: ModelRequest): ScriptedReply {
     list_tasks: () => ({}),
   }
   const args = { n: chance(0.05) ? 'no number' : below(1_000), ...(chance(0.05) && { terminate: true }) }
-  // Each node counts its calls from 1. When a turn is taken back, another node could give its ids again, and the verdicts tell calls by their ids.
-  return call(name, inputs[name]?.() ?? args, randomUUID())
+  // Some providers count the calls of a conversation or of a reply, so an id comes again.
+  return call(name, inputs[name]?.() ?? args, chance(0.4) ? `call_${below(3)}` : randomUUID())
 }
 
 function task(): Json {

@@ -10,6 +10,7 @@ import type { SessionNotice } from '../../../../src/notify/session-notice.ts'
 import { blobKey, tagOf } from '../../../../src/store/keys.ts'
 import type { Payment } from '../../../programs/node/chance-tools.ts'
 import { waitUntil } from '../../wait-until.ts'
+import { openCallFaults, resultFaults } from '../call-results.ts'
 import type { Harness } from '../harness.ts'
 import type { LedgerLine } from '../ledger.ts'
 import { unlessPruned } from '../unless-pruned.ts'
@@ -50,10 +51,7 @@ async function workerFaults(harness: Harness, report: WorkerReport): Promise<str
   if (report.run === 'Failed' && last?.type !== 'failed') say(`has failed, and its last end is ${last?.type}`)
   const { state } = await harness.client.workers.get(report.id).state()
   if (state !== report.run) say(`is ${state} by its state, ${report.run} by its report`)
-  for (const [id, of] of Map.groupBy(entries, (entry) => (entry.type === 'toolResult' ? entry.toolCallId : ''))) {
-    const reopened = entries.filter((entry) => entry.type === 'retried' && entry.reopened?.includes(id)).length
-    if (id !== '' && of.length > 1 + reopened) say(`has ${of.length} results of the call ${id}`)
-  }
+  for (const fault of [...resultFaults(entries), ...openCallFaults(entries)]) say(fault)
   for (const blob of await lostBlobs(harness, report.sessionId, entries))
     say(`names the blob ${blob}, which is not there`)
   for (const payment of paidBy(harness, ({ worker }) => worker === report.id))
@@ -66,8 +64,9 @@ function paidBy(harness: Harness, isOf: (line: LedgerLine) => boolean): Payment[
 }
 
 /** A call that took effect was recorded before, and nobody is told that it was not run. */
-function paymentFaults(entries: readonly Entry[], { toolCallId: id }: Payment): string[] {
+function paymentFaults(all: readonly Entry[], { key, toolCallId: id }: Payment): string[] {
   const [call = ''] = id.split('/')
+  const entries = all.filter(({ run }) => String(run) === key.split('/')[1])
   const isCalled = entries.some(
     (entry) => entry.type === 'assistant' && toolCallsOf(entry).some(({ toolCallId }) => toolCallId === call),
   )
