@@ -12,6 +12,7 @@ export interface LifeCounts {
   forks: number
   undone: number
   failures: number
+  retries: number
   steers: number
   interrupts: number
   interruptedCalls: number
@@ -31,6 +32,7 @@ export const noCounts = (): LifeCounts => ({
   forks: 0,
   undone: 0,
   failures: 0,
+  retries: 0,
   steers: 0,
   interrupts: 0,
   interruptedCalls: 0,

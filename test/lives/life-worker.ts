@@ -3,7 +3,14 @@
  */
 import { decodeEntry, type Entry, encodeEntry, entryVersion } from '../../src/core/history/entry.ts'
 import { lastEntries, openCallsIn } from '../../src/core/history/run/open-calls.ts'
-import type { AskOrder, Assignment, CommitAnswer, CommitRequest, SpawnOrder } from '../../src/core/ports/ports.ts'
+import type {
+  AskOrder,
+  Assignment,
+  CommitAnswer,
+  CommitRequest,
+  RunPosition,
+  SpawnOrder,
+} from '../../src/core/ports/ports.ts'
 import { encodeAnswer } from '../../src/core/worker/ask/ask.ts'
 import type { Steering } from '../../src/core/worker/message/steer.ts'
 import { beforeRun } from '../../src/core/worker/run-ends.ts'
@@ -92,6 +99,13 @@ export class LifeWorker extends MemoryWorker {
     this.stand(beforeRun(this.run + 1))
     this.inbox.endRun()
     this.#ended()
+  }
+
+  /** A run that had failed goes on. */
+  goOn(position: RunPosition): void {
+    this.stand(position)
+    this.run = position.run
+    this.isOpen = true
   }
 
   /** The child reports later, if the run that it belongs to still goes on. */

@@ -1,11 +1,12 @@
 /**
  * Duty: one random life of an agent: messages also to a run in progress, replies of all sorts, failing tools and hooks, denials, crashes, drains, pauses,
- * cancels, orders, compactions, forks, undo. The turns are those of a node, on a worker in memory.
+ * cancels, retries, orders, compactions, forks, undo. The turns are those of a node, on a worker in memory.
  * LIFE-1 Every prompt is valid. What a run owes stands in each of its prompts: its input, what steered it, and results of what really happened.
  * LIFE-2 A tool of effect once runs once for a call at most, and never for a call that was denied.
  * LIFE-3 Without its summaries a history gives the prompts that it would have given if none had been written, byte by byte.
  * LIFE-4 Each accepted message is in the history once, as soon as the worker rests.
  * LIFE-5 Nothing comes to a run that does not apply to its state, and no turn breaks.
+ * LIFE-6 A call has one result when the worker rests, and one more for each retry that ran it again.
  */
 
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
@@ -26,12 +27,14 @@ import { openModels } from '../../src/models/model-source.ts'
 import type { Behaviour } from '../../src/runtime/node/kind.ts'
 import { KindMaker } from '../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../src/runtime/turn/turn.ts'
+import { openCallFaults, resultFaults } from '../support/fault/call-results.ts'
 import type { Random } from '../support/fault/fault-settings.ts'
 import { LifeChances } from './life-chances.ts'
 import { type LifeCounts, noCounts } from './life-counts.ts'
 import { folded, isIn, isShortening, placed, undoFaults } from './life-history.ts'
 import { lifeHost } from './life-host.ts'
 import { lifeKind } from './life-kind.ts'
+import { retryLife } from './life-retry.ts'
 import { lifeTools, type ToolRun } from './life-tools.ts'
 import { LifeWorker } from './life-worker.ts'
 import { promptFaults } from './prompt-rules.ts'
@@ -95,10 +98,12 @@ export class Life {
   }
 
   #check(): void {
-    const items = placed(this.#worker.entries())
+    const { inbox, isOpen } = this.#worker
+    const entries = this.#worker.entries()
+    const items = placed(entries)
     if (items.some(isShortening)) this.counts.compactions++
-    const { inbox } = this.#worker
-    this.faults.push(...undoFaults(items), ...inbox.faults, ...inbox.lost(items.map(({ entry }) => entry)))
+    this.faults.push(...undoFaults(items), ...inbox.faults, ...inbox.lost(entries))
+    this.faults.push(...resultFaults(entries), ...(isOpen ? [] : openCallFaults(entries)))
   }
 
   #newWorker(): LifeWorker {
@@ -206,6 +211,7 @@ export class Life {
     else if (chance < 0.3) this.#undo()
     else if (chance < 0.4) this.#behaviour = this.#newNode()
     else if (chance < 0.5) this.#takeBack()
+    else if (chance < 0.7) this.#retry()
     if (this.#chances.chance(0.8)) this.#answerAll()
     if (this.#chances.chance(0.15)) {
       this.counts.orders++
@@ -301,6 +307,10 @@ export class Life {
       }
     }
     if (this.#chances.chance(0.5)) this.#behaviour = this.#newNode()
+  }
+
+  #retry(): void {
+    if (retryLife(this.#worker, this.#chances, { ran: this.#ran, denied: this.#denied })) this.counts.retries++
   }
 
   /** The life goes on in another session that begins with the same messages. */

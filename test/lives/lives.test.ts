@@ -6,7 +6,7 @@ import { liveMany } from './live-many.ts'
 const most = 80
 const mostMs = 12_000
 
-test('random lives: every prompt is valid, nothing owed and no message is lost, undo is exact (LIFE-1 to LIFE-5) [0.10]', async () => {
+test('random lives: every prompt is valid, nothing owed and no message is lost, undo is exact, each call has one result (LIFE-1 to LIFE-6) [0.10]', async () => {
   const { faults, counts, lives } = await liveMany(drawSeed(), most, Date.now() + mostMs)
   expect(faults).toEqual([])
   // Each sort of trouble came, unless a loaded machine had time for fewer lives.
