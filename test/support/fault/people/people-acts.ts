@@ -168,7 +168,8 @@ export function answer(people: People, ask: Ask): Promise<unknown> {
   const { approvals, asks } = people.client
   if (ask.kind !== 'approval') return asks.answer(ask.id, ask.options?.[0] ?? 'yes')
   if (people.chance(0.3)) return approvals.decide(ask.id, { decision: 'deny' })
-  return approvals.decide(ask.id, { decision: 'approve', trust: people.chance(0.1) ? 'tool' : 'once' })
+  const changed = people.chance(0.2) && { arguments: { n: people.below(9) } }
+  return approvals.decide(ask.id, { decision: 'approve', trust: people.chance(0.1) ? 'tool' : 'once', ...changed })
 }
 
 async function read(people: People): Promise<void> {
