@@ -12,6 +12,8 @@ export interface NodeOrder {
   readonly providerUrl?: string | undefined
   /** Before every ending commit a message is posted to the worker, until it was sent this many. */
   readonly lateMessages?: number | undefined
+  /** True: the node hosts a release of its kinds that is drawn by chance (chance-release.ts). */
+  readonly isRelease?: boolean | undefined
 }
 
 export type NodeNews = { readonly ready: string } | { readonly draining: true }

@@ -41,6 +41,8 @@ export interface NodeSettings {
   readonly crashAt?: string
   /** Before every ending commit a message is posted to the worker, up to this number of each (programs/node/node.ts). */
   readonly lateMessages?: number
+  /** True: it hosts another release of its kinds (programs/node/chance-node.ts). */
+  readonly isRelease?: boolean
   /** The path of the node to Redis goes through this proxy. */
   readonly proxy?: TcpProxy
   /** A module that the process loads first. */
@@ -107,6 +109,7 @@ export class Harness implements AsyncDisposable {
       policy: { ...shortLeases, ...settings.policy },
       providerUrl: settings.providerUrl,
       lateMessages: settings.lateMessages,
+      isRelease: settings.isRelease,
     }
     const node = new NodeProcess(order, settings)
     this.#nodes.add(node)
