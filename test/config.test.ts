@@ -1,7 +1,11 @@
 /** Configuration from flags and environment. Errors name the flag or variable. */
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readConfig } from '../src/config.ts'
+import { environmentWith, readConfig, readEditor } from '../src/config.ts'
 import { ConfigError } from '../src/core/errors.ts'
+import { withoutKnownSecrets } from '../src/core/secret/known-secrets.ts'
 
 describe('readConfig', () => {
   test.each([
@@ -22,6 +26,9 @@ describe('readConfig', () => {
     ],
     [{}, { TROUPE_MODEL: 'gpt' }, 'TROUPE_MODEL "gpt" must be provider/model, like openai/gpt-5.'],
     [{ model: 'gpt' }, {}, '--model "gpt" must be provider/model, like openai/gpt-5.'],
+    [{ model: 'openai/' }, {}, '--model "openai/" must be provider/model, like openai/gpt-5.'],
+    [{ model: '/gpt-5' }, {}, '--model "/gpt-5" must be provider/model, like openai/gpt-5.'],
+    [{ model: 'openai/gpt 5' }, {}, '--model "openai/gpt 5" must be provider/model, like openai/gpt-5.'],
     [
       {},
       { TROUPE_REDIS_URL: '', REDIS_URL: 'localhost' },
@@ -44,4 +51,53 @@ describe('readConfig', () => {
       logLevel: 'info',
     })
   })
+
+  test('what nobody says lets no other machine in, sends no request to a private address, and signs with no secret', () => {
+    expect(readConfig({}, {})).toMatchObject({
+      host: '127.0.0.1',
+      token: undefined,
+      webhooks: { secrets: [], allowPrivateAddresses: false },
+    })
+  })
+
+  test.each([
+    [{ TROUPE_WEBHOOK_PRIVATE: 'no' }, { secrets: [], allowPrivateAddresses: false }],
+    [{ TROUPE_WEBHOOK_PRIVATE: 'allow' }, { secrets: [], allowPrivateAddresses: true }],
+    [{ TROUPE_WEBHOOK_SECRET: ' one,\ntwo ' }, { secrets: ['one', 'two'], allowPrivateAddresses: false }],
+  ])('reads what %j says of webhooks', (env, webhooks) => {
+    expect(readConfig({}, env).webhooks).toEqual(webhooks)
+  })
+
+  test('models get the variables that are named for providers, and no other', () => {
+    const ofProviders = { OPENAI_API_KEY: 'a', MY_LAB_BASE_URL: 'http://127.0.0.1:1' }
+    const others = { OPENAI_API_KEY_FILE: '/k', API_KEY: 'b', DATABASE_URL: 'postgres://c', EMPTY_API_KEY: '' }
+    expect(readConfig({}, { ...ofProviders, ...others }).modelSettings.env).toEqual(ofProviders)
+  })
+
+  test('no log repeats a secret of the environment that was read', () => {
+    const secret = 'a-key-that-no-pattern-knows'
+    readConfig({}, { READ_BY_CONFIG_API_KEY: secret })
+    expect(withoutKnownSecrets(`it is ${secret}`)).toBe('it is [redacted]')
+  })
+})
+
+describe('environmentWith', () => {
+  test('a variable of the environment counts before the same one of a file, and a file need not be there', async () => {
+    const file = join(await mkdtemp(join(tmpdir(), 'env-')), '.env')
+    expect(environmentWith(file, { A: '1' })).toEqual({ A: '1' })
+    await writeFile(file, 'A=2\nB="3"\n')
+    expect(environmentWith(file, { A: '1' })).toEqual({ A: '1', B: '3' })
+  })
+
+  test('a file that is there and cannot be read is refused', () => {
+    expect(() => environmentWith(tmpdir(), {})).toThrow(`the file ${tmpdir()} cannot be read: `)
+  })
+})
+
+test.each([
+  [{ VISUAL: 'code --wait', EDITOR: 'nano' }, 'code --wait'],
+  [{ VISUAL: ' ', EDITOR: 'nano' }, 'nano'],
+  [{}, 'vi'],
+])('the editor of %j is %s', (env, editor) => {
+  expect(readEditor(env)).toBe(editor)
 })
