@@ -128,3 +128,39 @@ test(
     }
   }),
 )
+
+test(
+  'a word that is longer than a line is broken where the line ends',
+  inBrowser(async (page) => {
+    const word = 'w'.repeat(300)
+    const cancelled = await create('resting')
+    await rig.api.post(`/v1/sessions/${cancelled}/cancel`, { reason: word })
+    await create('asking')
+    await page.route(/v1\/asks\?/, async (route) => {
+      const { asks } = await (await route.fetch()).json()
+      const [ask] = asks
+      await route.fulfill({
+        json: {
+          asks: [
+            { ...ask, question: word },
+            { ...ask, id: cancelled, options: [word, 'no'] },
+          ],
+        },
+      })
+    })
+    await page.route(/v1\/kinds/, async (route) => {
+      const { kinds } = await (await route.fetch()).json()
+      await route.fulfill({ json: { kinds: kinds.map((kind: object) => ({ ...kind, description: word })) } })
+    })
+    for (const width of [1280, 360]) {
+      await page.setViewportSize({ width, height: 800 })
+      for (const place of [`sessions/${cancelled}`, 'approvals', 'kinds']) {
+        await page.goto(rig.url(place))
+        await page.getByText(word).first().waitFor()
+        const screen = page.locator('.screen')
+        const [has, needs] = await screen.evaluate(({ clientWidth, scrollWidth }) => [clientWidth, scrollWidth])
+        expect(needs, `${place} at ${width}`).toBe(has)
+      }
+    }
+  }),
+)
