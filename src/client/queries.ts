@@ -89,7 +89,7 @@ export interface LettersQuery<Done> {
 export interface RedriveQuery extends LettersQuery<Redriven> {
   /**
    * Does not put a letter back, but begins a new session with its message, like the session of the letter (docs/operations.md says what it takes over).
-   * The letter is then marked as dismissed. Only for letters of the first worker of a session.
+   * The letter is then marked as dismissed. A letter of a child begins a job of the child's kind.
    */
   readonly newSession?: boolean | undefined
 }

@@ -15,7 +15,7 @@ import { refusalOfPost } from '../../store/session/post-answer.ts'
 import type { RedriveRefused, SessionStore } from '../../store/session/session-store.ts'
 import type { DismissQuery, LettersQuery, RedriveQuery } from '../queries.ts'
 import type { DeadLetter, Dismissed, Redriven } from '../summaries.ts'
-import { type Begins, beginFromLetter, isOfRoot } from './letter-session.ts'
+import { type Begins, beginFromLetter, isOfRoot, wayOn } from './letter-session.ts'
 
 /** How many letters one read takes. Each may hold a message of 1 MB. */
 const pageMost = 50
@@ -306,25 +306,26 @@ function refusal(answer: RedriveRefused, letter: DeadLetter): RuntimeError {
         `dead letter ${id} of worker ${workerId} holds no message: the cause was ${killedBy}, within a run that has failed.${wayOn(letter)}`,
       )
     case 'session_finished':
-      if (isOfRoot(letter)) return finished(letter, answer.state)
-      return refusalError(refusalOfPost(answer, workerId), `worker ${workerId}`)
+      return finished(letter, answer.state)
+    case 'terminal':
+      return new ConflictError(
+        'worker_terminal',
+        `dead letter ${id} cannot go back to worker ${workerId}, because that was cancelled for good. B${anew(letter)}`,
+      )
     default:
       return refusalError(refusalOfPost(answer, workerId), `worker ${workerId}`)
   }
 }
 
-function finished({ id, workerId, sessionId }: DeadLetter, state: string): RuntimeError {
-  const isFailed = state === 'failed'
-  const anew = `egin a new session with it: troupe mailbox redrive ${workerId} --id ${id} --new-session`
-  return new ConflictError(
-    'session_finished',
-    `dead letter ${id} cannot go back to worker ${workerId}, because its session ${state === 'cancelling' ? 'is being cancelled' : `has ended (${state})`}. ${isFailed ? `Let that session go on with the message: troupe session retry ${sessionId}; or b${anew}` : `B${anew}`}`,
-  )
+function anew({ id, workerId }: DeadLetter): string {
+  return `egin a new session with it: troupe mailbox redrive ${workerId} --id ${id} --new-session`
 }
 
-/** A run of a root may go on, whatever the mode of its session. A child has told its parent. */
-function wayOn(letter: DeadLetter): string {
-  return isOfRoot(letter)
-    ? ` Let it go on at that step: troupe session retry ${letter.sessionId}`
-    : ' Its parent was told.'
+function finished(letter: DeadLetter, state: string): RuntimeError {
+  const { id, workerId, sessionId } = letter
+  const isFailed = state === 'failed' && isOfRoot(letter)
+  return new ConflictError(
+    'session_finished',
+    `dead letter ${id} cannot go back to worker ${workerId}, because its session ${state === 'cancelling' ? 'is being cancelled' : `has ended (${state})`}. ${isFailed ? `Let that session go on with the message: troupe session retry ${sessionId}; or b${anew(letter)}` : `B${anew(letter)}`}`,
+  )
 }

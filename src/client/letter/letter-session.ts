@@ -2,7 +2,8 @@
  * Duty: begin a new session with the message of a dead letter, where the session of the letter takes no more messages.
  * LETTER-SESSION-1 The new session is like the old one: it has the same kind, name, mode, limits, permissions, weight and priority, says the same of
  * approvals, tells its result to the same place, and its agent is configured as the old one was. If the old session was pruned, only its kind is known.
- * A letter of a dry run begins no session, because the tools of a new one would act.
+ * A letter of a dry run begins no session, because the tools of a new one would act. A letter of a child begins a job of the child's kind, which tells
+ * nobody of its result: the parent was told of the failure.
  * LETTER-SESSION-2 A letter begins one session, however often somebody asks within a day, and whatever became of the old session meanwhile: its id is the
  * idempotency key.
  * LETTER-SESSION-3 Media that the old session keeps beside the message come with it, unless that session was pruned.
@@ -31,6 +32,13 @@ export function isOfRoot({ sessionId, workerId }: DeadLetter): boolean {
   return isId(sessionId) && rootIdOf(sessionId) === workerId
 }
 
+/** How a run goes on whose letter holds no message. A run of a root may go on, whatever the mode of its session. A child has told its parent. */
+export function wayOn(letter: DeadLetter): string {
+  return isOfRoot(letter)
+    ? ` Let it go on at that step: troupe session retry ${letter.sessionId}`
+    : ' Its parent was told.'
+}
+
 export async function beginFromLetter(
   letter: DeadLetter,
   store: InspectStore,
@@ -38,14 +46,7 @@ export async function beginFromLetter(
 ): Promise<LetterSession> {
   const { id, workerId, message, unreadable, redrivenAs } = letter
   const which = `dead letter ${id} of worker ${workerId}`
-  if (!isOfRoot(letter))
-    throw new InputError(
-      `${which} is of a child: only the first worker of a session begins one. If its session goes on, put it back: troupe mailbox redrive ${workerId} --id ${id}`,
-    )
-  if (message === null)
-    throw new InputError(
-      `${which} holds no message to begin a session with. Let its run go on: troupe session retry ${letter.sessionId}`,
-    )
+  if (message === null) throw new InputError(`${which} holds no message to begin a session with.${wayOn(letter)}`)
   if (unreadable !== undefined)
     throw new InputError(
       `${which} holds a message that cannot be read: ${unreadable}. Dismiss it: troupe mailbox dismiss ${workerId} --id ${id}`,
@@ -60,7 +61,8 @@ export async function beginFromLetter(
   return { sessionId, isAgain: !isNew }
 }
 
-async function likeOf({ id, sessionId, workerId, evidence }: DeadLetter, store: InspectStore): Promise<Like> {
+async function likeOf(letter: DeadLetter, store: InspectStore): Promise<Like> {
+  const { id, sessionId, workerId, evidence } = letter
   const [[row], read] = await Promise.all([readRows(store, [workerId]), store.session(sessionId)])
   if (row === undefined || read === null) return { like: { kind: String(evidence.kind) }, configured: undefined }
   if (row.damage) throw row.damage
@@ -73,12 +75,12 @@ async function likeOf({ id, sessionId, workerId, evidence }: DeadLetter, store: 
   const like = {
     kind,
     name,
-    keepOpen: mode === 'conversation',
+    keepOpen: isOfRoot(letter) && mode === 'conversation',
     limits: { ...limits, ...allowed },
     ...approvalOptionsOf(approval),
     ...turnShare,
     permissions: permissions ?? undefined,
-    notify: notify ?? undefined,
+    notify: (isOfRoot(letter) && notify) || undefined,
   }
   return { like, configured: configured ?? undefined }
 }

@@ -1,11 +1,11 @@
 /** New sessions that begin with a message that was put aside, and what they have of its session. */
 import { expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import { encodeInput } from '../../../src/core/worker/message/message.ts'
 import { say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { blobKey, partitionKeys, rootKey } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { blame } from '../support/blame.ts'
 
 const agent = defineWorker({ instructions: 'x', model: scriptedModel('test/yes', () => say('yes')) })
@@ -50,11 +50,42 @@ test('a message that was put aside begins a session of its kind even if its own 
   expect(await troupe.client.sessions.get(made?.newSessionId ?? '').result()).toMatchObject({ value: 'hello' })
 })
 
-test('a message that was put aside begins no session if it was put back, holds no message, or is of a child', async () => {
+test('a message that was put aside by a child begins a job of its kind, which tells nobody, if its session has ended', async () => {
+  const parent = defineWorker<null, string>({
+    receive(message, self) {
+      if (message.kind === 'input') self.spawn('echo', 'hello', { name: 'first child' })
+      if (message.kind === 'result') self.reply(message.status)
+    },
+  })
+  await using troupe = await TestTroupe.connect()
+  const more = { keepOpen: true, notify: { queue: 'results' }, permissions: { folder: '/srv' } }
+  const session = await troupe.client.sessions.create({ kind: 'parent', input: null, ...more })
+  const node = await troupe.startNode({ parent })
+  const childOf = async () => (await session.report()).workers.find(({ kind }) => kind === 'echo')?.id ?? ''
+  await waitUntil('the child is there', async () => (await childOf()) !== '')
+  await node.stop()
+  const child = await childOf()
+  await blame(troupe, child)
+  await troupe.startNode({ parent, echo })
+  expect(await session.result()).toMatchObject({ value: 'failed' })
+  await session.cancel()
+  await waitUntil('the session has ended', async () => (await session.summary()).state === 'cancelled')
+  const [letter] = await troupe.client.deadLetters()
+  const anew = `Begin a new session with it: troupe mailbox redrive ${child} --id ${letter?.id} --new-session`
+  await expect(troupe.client.redrive({ letter: letter?.id })).rejects.toThrow(anew)
+  const [made] = await troupe.client.redrive({ all: true, newSession: true })
+  const begun = troupe.client.sessions.get(made?.newSessionId ?? '')
+  expect(await begun.result()).toMatchObject({ status: 'completed', value: 'hello' })
+  const { session: facts, workers } = await begun.report()
+  expect(facts).toMatchObject({ kind: 'echo', name: 'first child', mode: 'job', state: 'completed' })
+  expect(workers).toMatchObject([{ permissions: { folder: '/srv' } }])
+  expect(await troupe.redis.hget(rootKey(troupe.tag, begun.id), 'notify')).toBeNull()
+})
+
+test('a message that was put aside begins no session if it was put back, or holds no message', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('nobody', 'first', { keepOpen: true })
   const { dead } = partitionKeys(troupe.tag)
-  const child = rootIdOf(newId(0))
   const add = (worker: string, ...mail: string[]) =>
     troupe.redis.xadd(dead, '*', 'session', session.id, 'worker', worker, ...mail, 'evidence', '{}')
   const mail = ['mail', encodeInput(null, '1')]
@@ -63,7 +94,6 @@ test('a message that was put aside begins no session if it was put back, holds n
   for (const [letter, why] of [
     [back, /was put back, as message inbox-1/],
     [await add(session.rootId), /holds no message.*troupe session retry/],
-    [await add(child, ...mail), /is of a child.*troupe mailbox redrive/],
     [await add(session.rootId, 'mail', 'i\t-\t{"cut'), /holds a message that cannot be read.*troupe mailbox dismiss/],
   ] as const)
     await expect(troupe.client.redrive({ letter: letter as string, newSession: true })).rejects.toThrow(why)
