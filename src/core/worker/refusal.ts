@@ -57,7 +57,7 @@ export function refusalError(refusal: Refusal, who: string): RuntimeError {
     case 'children_exceeded':
       return new LimitError(
         'children_exceeded',
-        `${who} may not spawn: its session allows a worker ${refusal.limit} children whose results it still awaits, new ones included. ${refusal.limit < hardSessionLimits.children ? 'Wait for results; a new session may get a higher limits.children.' : 'No session allows more: wait for results before others are spawned.'}`,
+        `${who} may not spawn: its session allows a worker ${refusal.limit} children whose results it still awaits, new ones included. ${refusal.limit < hardSessionLimits.children ? 'Wait for results, or let further children wait to start (childrenAtOnce of its kind); a new session may get a higher limits.children.' : 'No session allows more: wait for results before others are spawned.'}`,
       )
     case 'workers_exceeded':
       return new LimitError(

@@ -38,7 +38,7 @@ describe('limits', () => {
         code: 'children_exceeded',
         attempt: 1,
         message: expect.stringMatching(
-          /allows a worker 3 children whose results it still awaits, .* a new session may get a higher limits\.children\.$/,
+          /allows a worker 3 children whose results it still awaits, .*\(childrenAtOnce of its kind\); a new session may get a higher limits\.children\.$/,
         ),
       },
     })
