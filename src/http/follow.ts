@@ -17,7 +17,7 @@ export interface FollowOptions extends HttpOptions {
 export interface StreamedEvent {
   /** The type of the event. */
   readonly type: string
-  /** The event as JSON says it: docs/reference/events.md. */
+  /** The event as JSON says it: docs/reference/events.md. Its type is `TroupeEvent` of `troupe`, but for `history.entry`. */
   readonly data: unknown
   /** To resume behind this event. */
   readonly position: string | undefined

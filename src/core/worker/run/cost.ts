@@ -1,6 +1,7 @@
 /** Duty: what model calls cost, as records hold it: `<millionths of a dollar> <calls whose price nobody knows>`. */
 
 export interface Cost {
+  /** In millionths of a dollar, each call at the price of its time. */
   readonly costMicroUsd: number
   /** Model calls that are not in it, because nobody knows the price of their model. */
   readonly unpricedModelCalls: number
