@@ -6,6 +6,8 @@
  *          surely a secret is taken from it: an ordinary field `token` often names a page.
  * REDACT-3 A text is read in linear time, whoever wrote it. A pattern therefore takes in the whole run of characters that it looks through,
  *          also if the run is no secret: no later start looks through it again.
+ * REDACT-4 Of a log line all is read that a logger may write: fields of objects of any class, what their toJSON returns, causes and other
+ *          parts of errors, names of fields. Each object is read once, so a circle ends.
  */
 import { isError } from '../check/is-error.ts'
 import { redacted, withoutKnownSecrets } from './known-secrets.ts'
@@ -79,12 +81,12 @@ export function redactSentence(text: string): string {
 
 /** The fields of a log line, or the details of an event. */
 export function redactFields<Value>(fields: Value): Value {
-  return redactValue(fields, sentence, 0) as Value
+  return redactValue(fields, sentence, 0, new Map()) as Value
 }
 
 /** A result of a tool: text, or JSON. */
 export function redactData<Value>(value: Value): Value {
-  return redactValue(value, data, 0) as Value
+  return redactValue(value, data, 0, new Map()) as Value
 }
 
 function redactText(text: string, { patterns }: Strength): string {
@@ -97,29 +99,68 @@ function redactText(text: string, { patterns }: Strength): string {
 
 /** Values that are nested deeper are neither logged nor recorded as JSON. */
 const depthMax = 70
+/** A request or a connection leads to thousands of objects. In a value with more than this, objects of further classes are left out. */
+const objectsMax = 1_000
 
-function redactValue(value: unknown, strength: Strength, depth: number): unknown {
+/** What became of each object that was read, and in its place while it is being read. */
+type Read = Map<object, unknown>
+
+function redactValue(value: unknown, strength: Strength, depth: number, read: Read): unknown {
   if (typeof value === 'string') return redactText(value, strength)
   if (typeof value !== 'object' || value === null || depth > depthMax) return value
-  if (isError(value)) return redactError(value, strength)
-  if (Array.isArray(value)) {
-    const items = value.map((item) => redactValue(item, strength, depth + 1))
-    return items.some((item, index) => item !== value[index]) ? items : value
-  }
-  const prototype: unknown = Object.getPrototypeOf(value)
-  // A Date, a Map or a class knows how it is written.
-  if (prototype !== Object.prototype && prototype !== null) return value
-  return redactObject(value as Record<string, unknown>, strength, depth)
+  if (read.has(value)) return read.get(value)
+  read.set(value, '[Circular]')
+  const clean = redactObject(value, strength, depth + 1, read)
+  read.set(value, clean)
+  return clean
 }
 
-function redactObject(fields: Readonly<Record<string, unknown>>, strength: Strength, depth: number): object {
+function redactObject(value: object, strength: Strength, depth: number, read: Read): unknown {
+  if (Array.isArray(value)) return redactList(value, strength, depth, read)
+  const prototype: unknown = Object.getPrototypeOf(value)
+  const isPlain = prototype === Object.prototype || prototype === null
+  if (!isPlain && read.size > objectsMax) return '[left out]'
+  if (isError(value)) return redactError(value, strength, depth, read)
+  if (ArrayBuffer.isView(value)) return value
+  if (value instanceof Map || value instanceof Set) return redactCollection(value, strength, depth, read)
+  const { toJSON } = value as { toJSON?: unknown }
+  if (typeof toJSON !== 'function') return redactEntries(value as Record<string, unknown>, strength, depth, read)
+  const json: unknown = toJSON.call(value)
+  const clean = redactValue(json, strength, depth, read)
+  return clean === json ? value : clean
+}
+
+function redactList(list: readonly unknown[], strength: Strength, depth: number, read: Read): readonly unknown[] {
+  const items = list.map((item) => redactValue(item, strength, depth, read))
+  return items.some((item, index) => item !== list[index]) ? items : list
+}
+
+function redactCollection(
+  value: Map<unknown, unknown> | Set<unknown>,
+  strength: Strength,
+  depth: number,
+  read: Read,
+): object {
+  const entries = value instanceof Map ? Object.fromEntries(value) : [...value]
+  const clean = redactValue(entries, strength, depth, read) as object
+  return clean === entries ? value : clean
+}
+
+function redactEntries(
+  fields: Readonly<Record<string, unknown>>,
+  strength: Strength,
+  depth: number,
+  read: Read,
+): Readonly<Record<string, unknown>> {
   let clean: Record<string, unknown> | undefined
   for (const [name, value] of Object.entries(fields)) {
     const isSecret = hasSecretName(name, strength.names) && isSecretValue(value, strength)
-    const kept = isSecret ? redacted : redactValue(value, strength, depth + 1)
-    if (kept === value) continue
+    const kept = isSecret ? redacted : redactValue(value, strength, depth, read)
+    const shown = withoutKnownSecrets(name)
+    if (kept === value && shown === name) continue
     clean ??= { ...fields }
-    Object.defineProperty(clean, name, { value: kept, enumerable: true, configurable: true, writable: true })
+    if (shown !== name) delete clean[name]
+    Object.defineProperty(clean, shown, { value: kept, enumerable: true, configurable: true, writable: true })
   }
   return clean ?? fields
 }
@@ -134,10 +175,21 @@ function isSecretValue(value: unknown, { takesObjects }: Strength): boolean {
   return typeof value === 'string' && value !== ''
 }
 
-/** An error with the same name, message and stack, as loggers read it; the error itself if it holds no secret. */
-function redactError(error: Error, strength: Strength): Error {
-  const message = redactText(error.message, strength)
-  const stack = error.stack === undefined ? undefined : redactText(error.stack, strength)
-  if (message === error.message && stack === error.stack) return error
-  return Object.assign(new Error(message), { name: error.name, stack })
+/** An error with the same name and parts, as loggers read it; the error itself if it holds no secret. Requests and answers are often parts of one. */
+function redactError(error: Error, strength: Strength, depth: number, read: Read): Error {
+  const { name, message, stack, cause } = error
+  const { errors } = error as Partial<AggregateError>
+  const parts = { ...Object.fromEntries(Object.entries(error)), message, stack, cause, errors }
+  const clean = redactEntries(parts, strength, depth, read)
+  if (clean === parts) return error
+  const copy = Object.assign(new Error(String(clean.message)), { name })
+  for (const [part, value] of Object.entries(clean))
+    if (value !== undefined)
+      Object.defineProperty(copy, part, {
+        value,
+        enumerable: Object.prototype.propertyIsEnumerable.call(error, part),
+        configurable: true,
+        writable: true,
+      })
+  return copy
 }

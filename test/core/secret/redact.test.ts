@@ -1,4 +1,5 @@
 /** What is taken from texts and values before they become lasting, and what is left. */
+import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import {
   jsonWithoutKnownSecrets,
@@ -75,6 +76,62 @@ test('fields of a log line that are named like secrets lose their values, at any
   expect(clean.error).toBeInstanceOf(Error)
   expect([clean.error.message, String(clean.error.stack)].join()).not.toContain('abcdefgh')
   expect(fields.password).toBe('x')
+})
+
+test('no part of a log line holds a secret that a logger writes (REDACT-4)', () => {
+  rememberSecret('canary-in-a-part')
+  const secret = 'canary-in-a-part'
+  class Settings {
+    readonly url = new URL(`redis://u:${secret}@h`)
+    readonly password = 'open'
+  }
+  const config = { headers: { Authorization: secret } }
+  const fields = {
+    cause: new Error('fetch failed', { cause: new Error(secret) }),
+    parts: Object.assign(new Error('refused'), { config }),
+    errors: new AggregateError([new Error(secret)], 'all failed'),
+    settings: new Settings(),
+    json: { toJSON: () => secret },
+    map: new Map([['token', secret]]),
+    set: new Set([secret]),
+    [secret]: 1,
+  }
+  const clean = redactFields(fields)
+  expect(inspect(clean, { depth: 10 })).not.toMatch(/canary|open/)
+  expect(JSON.stringify(clean)).not.toMatch(/canary|open/)
+  expect(clean.cause).toBeInstanceOf(Error)
+  expect((clean.cause.cause as Error).message).toBe('[redacted]')
+  expect(clean.parts).toMatchObject({ message: 'refused', config: { headers: { Authorization: '[redacted]' } } })
+})
+
+test('parts of a log line without a secret are the same objects', () => {
+  const error = Object.assign(new Error('refused', { cause: new Error('why') }), { status: 401 })
+  const parts = { error, at: new Date(0), bytes: Buffer.from('x'), map: new Map([['a', 1]]), url: new URL('http://h') }
+  expect(redactFields(parts)).toBe(parts)
+})
+
+test('fields that lead back to themselves are read once (REDACT-4)', () => {
+  interface Folder {
+    readonly parent?: Folder
+    readonly files: Folder[]
+    readonly password?: string
+  }
+  const root: Folder = { files: [] }
+  for (let one = 0; one < 100; one++) root.files.push({ parent: root, files: root.files, password: 'open' })
+  const clean = JSON.stringify(redactFields({ root }))
+  expect(clean).toContain('{"parent":"[Circular]","files":"[Circular]","password":"[redacted]"}')
+})
+
+test('of a field that leads to thousands of objects of classes, only the first are logged', () => {
+  class Connection {
+    readonly next: Connection[] = []
+  }
+  const first = new Connection()
+  first.next.push(...Array.from({ length: 5_000 }, () => new Connection()))
+  const clean = JSON.stringify(redactFields({ first, said: 'x' }))
+  expect(clean.length).toBeLessThan(100_000)
+  expect(clean).toContain('"[left out]"')
+  expect(clean).toContain('"said":"x"')
 })
 
 test.each([
