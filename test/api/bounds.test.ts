@@ -251,6 +251,36 @@ test('a stream that fails is cut off, so that it does not look complete', async 
   expect(warn).toHaveBeenCalledWith('cut off a stream that failed', expect.objectContaining({ caller: 'local' }))
 })
 
+test('a fault is logged with its reason and place, under the id that its caller is told', async () => {
+  const broken = route({
+    id: 'break',
+    method: 'GET',
+    path: '/v1/broken',
+    right: 'read',
+    tag: 'test',
+    summary: 'Fails',
+    replies: { 200: z.string() },
+    asksRedis: false,
+    cli: { none: 'it is a test' },
+    handle: () => {
+      throw new Error('the record cannot be read', { cause: new Error('it ends too early') })
+    },
+  })
+  await using opened = await openApp({ routes: [broken] })
+  const error = vi.spyOn(opened.server.log, 'error')
+  const url = await opened.app.listen({ host: '127.0.0.1', port: 0 })
+  const reply = await fetch(`${url}/v1/broken`)
+  const { id, detail } = (await reply.json()) as { id: string; detail: string }
+  expect([reply.status, detail]).toEqual([500, expect.stringContaining(id)])
+  expect(error).toHaveBeenCalledExactlyOnceWith('a request failed with an unexpected error', {
+    id,
+    method: 'GET',
+    path: '/v1/broken',
+    error: 'the record cannot be read: it ends too early',
+    stack: expect.stringContaining('bounds.test.ts'),
+  })
+})
+
 test('a caller that leaves while it waits is no fault; a caller that waits when the server stops is asked to try again', async () => {
   const lines: { level: string; message: string; status?: number }[] = []
   const at = (level: string) => (fields: object, message: string) => void lines.push({ level, message, ...fields })

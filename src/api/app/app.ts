@@ -14,8 +14,9 @@ import {
   fastify,
   type RouteOptions,
 } from 'fastify'
+import { stackCharsMax, stackOf } from '../../core/code-place.ts'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
-import { InvariantError } from '../../core/errors.ts'
+import { InvariantError, toRuntimeError } from '../../core/errors.ts'
 import { callerOf, nobody } from '../guard/access.ts'
 import { replyHeaders } from '../guard/headers.ts'
 import { bodyBytesMax, readJsonAlone } from '../guard/json-body.ts'
@@ -138,7 +139,8 @@ function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyRep
       id: problem.id,
       method: request.method,
       path: pathOf(request.raw),
-      error: thrown,
+      error: toRuntimeError(thrown).message,
+      stack: stackOf(thrown)?.slice(0, stackCharsMax),
     })
   // An error in the place of a file must not be kept as long as that file would be.
   reply.headers(replyHeaders)

@@ -1,6 +1,7 @@
 /** Duty: the log for code of workers and tools, and the forms in which such code may call it. */
 import { isError } from '../check/is-error.ts'
 import { isObject } from '../check/is-object.ts'
+import { toRuntimeError } from '../errors.ts'
 
 /** Logs with the ids of session, worker and run. Log lines are not part of a commit. */
 export interface WorkerLog {
@@ -33,6 +34,7 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return { stack: error.stack, ...Object.fromEntries(written) }
 }
 
-function textOf({ name, message }: Error): string {
-  return `${name}: ${message}`
+/** With the causes: libraries put there what happened ("fetch failed"). */
+function textOf(error: Error): string {
+  return `${error.name}: ${toRuntimeError(error).message}`
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { readLogCall } from '../../../src/core/definition/worker-log.ts'
 
 const error = new TypeError('no luck')
+const caused = new Error('no luck', { cause: new Error('why') })
 const told = { error: 'TypeError: no luck', stack: error.stack }
 
 describe('readLogCall', () => {
@@ -14,6 +15,7 @@ describe('readLogCall', () => {
     ['a message and an error', ['hi', error], ['hi', told]],
     ['a message and an error among fields', ['hi', { error, a: 1 }], ['hi', { ...told, a: 1 }]],
     ['an error and a message', [error, 'hi'], ['hi', told]],
+    ['an error and its cause', ['hi', caused], ['hi', { error: 'Error: no luck: why', stack: caused.stack }]],
     ['an error alone', [error, undefined], ['no luck', told]],
     ['a message and a value', ['hi', 5], ['hi', { value: 5 }]],
     ['a message and a list', ['hi', [5]], ['hi', { value: [5] }]],
