@@ -95,6 +95,23 @@ test('a request without a field that it needs is refused with plain words', asyn
   expect([status, body.detail]).toEqual([400, 'body.input: is missing.'])
 })
 
+test('a request of thousands of wrong values is answered with the first ones', async () => {
+  const wrong = (body: object) => api.post('/v1/sessions', { kind: 'talker', ...body })
+  const names = Object.fromEntries(Array.from({ length: 5_000 }, (_, number) => [`name${number}`, 1]))
+  for (const body of [
+    { limits: names },
+    { history: Array(5_000).fill(1) },
+    { permissions: { tools: Array(9_999).fill(1) } },
+  ]) {
+    const { status, body: told } = await wrong(body)
+    expect([status, told.code]).toEqual([400, 'input_invalid'])
+    expect(JSON.stringify(told).length).toBeLessThan(5_000)
+  }
+  const { body: told } = await wrong({ history: Array(5_000).fill(1) })
+  expect(told.errors).toHaveLength(20)
+  expect(told.detail).toMatch(/; and 4999 more\.$/)
+})
+
 test('a caller that sends too many requests is told when to come back; others are not held up', async () => {
   const { redisUrl, namespace } = api.troupe
   await using limited = await startApi({ redisUrl, namespace, port: 0, tokens: entries, rate: 3 })

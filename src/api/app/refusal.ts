@@ -1,5 +1,5 @@
 /** Duty: turn what fastify and its schemas throw into what a caller is told, beside the errors of troupe (problem.ts). */
-import { messageOf } from '../../core/check/schema-problems.ts'
+import { messageOf, oneLine } from '../../core/check/schema-problems.ts'
 import type { FieldProblem, HttpCode, ThrownProblem } from '../problem.ts'
 import { problem, problemOf } from '../problem.ts'
 import { WrongRequest } from './request-schema.ts'
@@ -33,6 +33,9 @@ const sentences: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: 'the address is not written as addresses are.',
 }
 
+/** A request has room for a hundred thousand wrong values. Who mends these asks again for the others. */
+const errorsMost = 20
+
 export function ofThrown(thrown: unknown): ThrownProblem {
   if (thrown instanceof WrongRequest) return ofIssues(thrown)
   const { statusCode, code = '', message } = Object(thrown) as FastifyError
@@ -47,14 +50,14 @@ export function ofThrown(thrown: unknown): ThrownProblem {
 
 function ofIssues({ issues, validationContext = 'body' }: WrongRequest): ThrownProblem {
   const part = parts[validationContext] ?? validationContext
-  const errors = issues.map(
+  const errors = issues.slice(0, errorsMost).map(
     (issue): FieldProblem => ({
       pointer: ['', part, ...issue.path].join('/'),
-      message: messageOf(issue),
+      message: oneLine(messageOf(issue)),
     }),
   )
   const [first] = errors
-  const more = errors.length > 1 ? `; and ${errors.length - 1} more` : ''
+  const more = issues.length > 1 ? `; and ${issues.length - 1} more` : ''
   const detail = `${first?.pointer.slice(1).replaceAll('/', '.')}: ${first?.message}${more}.`
   return { problem: problem(400, 'input_invalid', detail, { errors }), isFault: false }
 }

@@ -1,5 +1,6 @@
 /** Duty: the routes that change one worker. */
 import { z } from 'zod'
+import { policy } from '../../core/policy.ts'
 import { checkModel, refuseCopy } from '../guard/ceiling.ts'
 import { Answer, route } from '../route.ts'
 import { compacted, sent } from '../schemas/history.ts'
@@ -126,7 +127,7 @@ export const configureWorker = route({
   body: z.strictObject({
     model: z.string().min(1).max(200).nullable().optional(),
     settings: callSettings.nullable().optional(),
-    tools: z.array(z.string()).nullable().optional(),
+    tools: z.array(z.string()).max(policy.permissionNamesMax).nullable().optional(),
   }),
   replies: { 200: configuration },
   cli: { command: 'worker configure' },

@@ -7,6 +7,7 @@ import type { CreateSession } from '../../client/submission/submission.ts'
 import type { ListedSession } from '../../client/summaries.ts'
 import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
 import type { RunResult } from '../../core/history/entry.ts'
+import { policy } from '../../core/policy.ts'
 import { approvalPolicies, nobodyAnswersWords, type SessionApproval } from '../../core/worker/ask/session-approval.ts'
 import { named } from './components.ts'
 import { json, jsonObject, kind, maybeTime, name, time } from './parts.ts'
@@ -129,7 +130,9 @@ export const createBody = schemaOf<Omit<CreateSession, 'idempotencyKey'>>()(
     input: json.exactOptional().describe('The first message: any JSON value.'),
     name: name.optional(),
     keepOpen: z.boolean().optional().describe('A conversation: it stays open for further input after each run.'),
-    history: (z.array(jsonObject) as unknown as z.ZodType<readonly ChatMessage[]>).optional(),
+    history: (
+      z.array(jsonObject).max(policy.givenMessagesMax) as unknown as z.ZodType<readonly ChatMessage[]>
+    ).optional(),
     limits: givenLimits.optional(),
     permissions: permissions.optional(),
     approval: z.enum(approvalPolicies).optional(),

@@ -5,7 +5,7 @@ import type { WorkerReport } from '../../client/report.ts'
 import { type CallSettings, efforts } from '../../core/definition/tool/call-settings.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { ProviderOptions } from '../../core/history/chat/chat-message.ts'
-import type { SessionLimits, Spending } from '../../core/policy.ts'
+import { policy, type SessionLimits, type Spending } from '../../core/policy.ts'
 import { askSorts } from '../../core/worker/ask/ask.ts'
 import type { Configuration } from '../../core/worker/message/configuration.ts'
 import type { Permissions } from '../../core/worker/permissions.ts'
@@ -91,14 +91,16 @@ export const sessionLimits = schemaOf<SessionLimits>()(
   z.object({ ...workerLimitFields, ...spending.shape }),
 )
 
+const names = z.array(z.string()).max(policy.permissionNamesMax)
+
 export const permissions = schemaOf<Permissions>()(
   'Permissions',
   z.strictObject({
-    tools: z.array(z.string()).optional(),
-    kinds: z.array(z.string()).optional(),
+    tools: names.optional(),
+    kinds: names.optional(),
     folder: z.string().optional(),
     send: z
-      .union([z.enum(['none', 'family', 'session']), z.array(z.string())], {
+      .union([z.enum(['none', 'family', 'session']), names], {
         error: 'expected none, family, session or a list of ids of workers',
       })
       .optional(),

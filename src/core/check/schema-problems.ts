@@ -66,7 +66,8 @@ function problemOf(issue: z.core.$ZodIssue): string {
   return oneLine(path === '' ? messageOf(issue) : `${path}: ${messageOf(issue)}`)
 }
 
-function oneLine(lines: string): string {
+/** No longer than anybody reads. */
+export function oneLine(lines: string): string {
   const text = lines.replace(/\s+/g, ' ')
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()} …`
 }
