@@ -7,6 +7,7 @@ import { didYouMean } from '../core/check/closest.ts'
 import { InputError } from '../core/errors.ts'
 import type { ChatMessage, ToolResultMessage, UserMessage } from '../core/history/chat/chat-message.ts'
 import { isBlob, mediaLabel } from '../core/history/chat/media.ts'
+import { messageProblem } from '../core/history/foreign-format.ts'
 import { pairedMessages, type Repairs } from '../core/history/paired.ts'
 import type { Format, Written } from './format.ts'
 import { featureNames, features, marksOf } from './parts/features.ts'
@@ -102,14 +103,19 @@ export interface WrittenConversation {
   readonly warnings: readonly string[]
 }
 
-/** Writes a conversation as text: JSON, or JSON lines. */
+/** Writes a conversation as text: JSON, or JSON lines. Throws an InputError for a value that is no message. */
 export function writeConversation(
   given: Iterable<ChatMessage>,
   name: string,
   written: Written = {},
 ): WrittenConversation {
   const format = formatOf(name)
-  const { messages: paired, repairs } = pairedMessages([...given])
+  const said = [...given]
+  for (const [index, message] of said.entries()) {
+    const problem = messageProblem(message, index)
+    if (problem !== null) throw new InputError(problem)
+  }
+  const { messages: paired, repairs } = pairedMessages(said)
   const messages = paired.map(withoutBlobs)
   const text = format.write(messages, written)
   const warnings = [...repairWarnings(repairs), ...lossWarnings(format, messages), ...blobWarnings(paired)]

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { InputError, LimitError } from '../../src/core/errors.ts'
 import type { ChatMessage } from '../../src/core/history/chat/chat-message.ts'
+import { chat } from '../../src/core/history/chat/message-factories.ts'
 import { encodeGivenHistory } from '../../src/core/history/given-history.ts'
 import { pairedMessages } from '../../src/core/history/paired.ts'
 import { formatNames, formats, readConversation, writeConversation } from '../../src/formats/formats.ts'
@@ -181,6 +182,33 @@ test('the state machine of the design reads how each call was decided: one that 
   expect(statuses).toEqual(['Approved', 'Denied', 'Approved', 'Pending', 'Denied'])
 })
 
+test('a value that is no message is not written, and the error says which', () => {
+  const hi = chat.user('hi')
+  for (const [wrong, why] of [
+    [{}, 'message 1 is wrong: type'],
+    [null, 'message 1 is null'],
+    [{ ...hi, content: 'hi' }, 'message 1 is wrong: content'],
+  ] as const)
+    for (const { name } of formats)
+      expect(() => writeConversation([hi, wrong as never], name)).toThrow(
+        expect.objectContaining({ code: 'input_invalid', message: expect.stringContaining(why) }),
+      )
+})
+
+test('a ChatMessage names the model of a reply beside its signed reasoning: what it signed comes back', () => {
+  const encrypted_content = { id: '', model: 'anthropic:claude-opus-4-6', content: 'signed' }
+  const reply = {
+    type: 'assistant',
+    content: 'ok',
+    reasoning: { summary_text: 'plan', encrypted_content },
+    tool_calls: [],
+  }
+  const { messages } = readConversation([{ type: 'user', content: [{ type: 'text', text: 'hi' }] }, reply])
+  expect(messages[1]).toMatchObject({ model: 'anthropic/claude-opus-4-6' })
+  const written = JSON.parse(writeConversation(messages, 'chat-message').text)
+  expect(written.messages[1].reasoning).toEqual(reply.reasoning)
+})
+
 test('what is kept beside a conversation stays with its session: the text says so, and a warning', () => {
   const [id, at] = ['x', 1]
   const call = { type: 'tool-call', toolCallId: 'c', toolName: 'look', input: {} } as const
@@ -194,7 +222,7 @@ test('what is kept beside a conversation stays with its session: the text says s
       model: 'a/b',
       content: [call],
       finishReason: 'tool-calls',
-      usage: { calls: 1 } as never,
+      usage: { inputTokens: 0, outputTokens: 0 },
     },
     {
       type: 'toolResult',

@@ -128,8 +128,11 @@ export function readUserBlocks(content: Foreign, said: Said): UserBlock[] {
 
 function readReply(message: Foreign, said: Said, head: { readonly at: number; readonly id: string | undefined }): void {
   const content = message.field('content')
-  const given = message.field('model').textIfAny()
-  const model = given?.replace(':', '/')
+  const reasoning = message.field('reasoning')
+  const encrypted = reasoning.isObject ? reasoning.field('encrypted_content') : undefined
+  // The older form names the model only beside what it encrypted.
+  const given = message.field('model').textIfAny() ?? (encrypted?.isObject && encrypted.field('model').textIfAny())
+  const model = given ? given.replace(':', '/') : undefined
   if (content.isList) {
     said.assistant(
       content.items().flatMap((block) => readReplyBlock(block, said, model)),
@@ -137,10 +140,8 @@ function readReply(message: Foreign, said: Said, head: { readonly at: number; re
     )
     return
   }
-  const reasoning = message.field('reasoning')
-  const blocks: AssistantBlock[] = reasoning.isObject
-    ? readReasoning(reasoning.field('summary_text'), reasoning.field('encrypted_content'))
-    : []
+  const blocks: AssistantBlock[] =
+    encrypted === undefined ? [] : readReasoning(reasoning.field('summary_text'), encrypted)
   const calls = message
     .field('tool_calls')
     .itemsIfAny()
