@@ -2,6 +2,7 @@
  * Duty: the sentences that a model reads about a call without a normal result. They become part of every such conversation, so change
  * them with care.
  */
+import { redactSentence } from '../../core/secret/redact.ts'
 
 /** Longest name or reason in a sentence. Both may repeat what the model itself wrote. */
 const charsMax = 300
@@ -68,6 +69,8 @@ export function failedText(message: string): string {
   return `Error: ${message}`
 }
 
-export function brief(text: string): string {
+/** Short, and without secrets: what code threw may quote what it was given. */
+export function brief(given: string): string {
+  const text = redactSentence(given)
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()} … (${text.length} characters)`
 }

@@ -16,7 +16,6 @@ import {
 } from '../../../core/history/chat/chat-message.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { Telemetry } from '../../../core/ports/telemetry.ts'
-import { redactSentence } from '../../../core/secret/redact.ts'
 import { type Failure, toFailure } from '../../../core/worker/run/failure.ts'
 import { checkArguments } from '../../tool/arguments.ts'
 import type { ToolCallParts } from '../../tool/attempt.ts'
@@ -227,7 +226,7 @@ export function recordResult(
   const edited = editedOutput(approvals.get(toolCallId), output, tool?.outputBytesMax)
   const thrownAt = codePlaceOf(thrown)
   const at = thrownAt === undefined ? {} : { thrownAt }
-  const error = thrown === undefined ? {} : { error: brief(redactSentence(toRuntimeError(thrown).message)), ...at }
+  const error = thrown === undefined ? {} : { error: brief(toRuntimeError(thrown).message), ...at }
   const more = {
     ...(Object.keys(facts).length > 0 && { facts }),
     ...(failure && { failure }),

@@ -22,6 +22,7 @@ import type { Json, ToolCallBlock, ToolOutput, ToolStatus } from '../../../../co
 import { plainOutputOf } from '../../../../core/history/chat/media.ts'
 import { interruptedText, unknownOutcomeText } from '../../../../core/history/run/open-calls.ts'
 import { readOnly } from '../../../../core/read-only.ts'
+import { redactData } from '../../../../core/secret/redact.ts'
 import type { Failure } from '../../../../core/worker/run/failure.ts'
 import { outputOf } from '../../../tool/attempt.ts'
 import type { ToolOutcome } from '../../../tool/executor.ts'
@@ -202,7 +203,7 @@ function checkStep(
     input = typeof given === 'function' ? given(readOnly({ ...serial })) : given
     input = JSON.parse(JSON.stringify(input)) as Json
   } catch (thrown) {
-    return { problem: `its arguments could not be made: ${toRuntimeError(thrown).message}` }
+    return { problem: `its arguments could not be made: ${brief(toRuntimeError(thrown).message)}` }
   }
   const toolCallId = `${local.call.toolCallId}/${step.id}`
   const call: ToolCallBlock = { type: 'tool-call', toolCallId, toolName: step.tool, input }
@@ -330,10 +331,12 @@ async function compose(running: Running): Promise<CallsEnd> {
   if (end.kind === 'timedOut')
     return evaluationFailed(host, local, new Error(`${what} did not end within ${hookMs} ms`))
   if (end.value === null) return evaluationFailed(host, local, thrown)
-  const { output, whole } = outputOf(local.tool, partsOf(host, local.call), end.value.value)
+  const { output, whole } = redactData(outputOf(local.tool, partsOf(host, local.call), end.value.value))
   const kept = whole === undefined ? { output } : await keepLong(journal, local.call, { output, whole, facts })
   if (!mayRecord(journal.turn)) return done
-  recordResult(journal, local, 'ok', kept.output, 'tool.succeeded', { ...kept, facts })
+  // It returned something without a JSON form.
+  if (output.type === 'error-text') recordResult(journal, local, 'error', output, 'tool.failed', { facts })
+  else recordResult(journal, local, 'ok', kept.output, 'tool.succeeded', { ...kept, facts })
   return done
 }
 
