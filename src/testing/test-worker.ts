@@ -253,8 +253,8 @@ class WorkerTest<Result> {
       for (const spawn of recent.flatMap(({ spawns }) => spawns.filter(({ detached }) => !detached)))
         this.#worker.putResult(spawn, spawn.call, await resultOf(spawn, children))
     if (answers !== undefined)
-      for (const ask of recent.flatMap(({ asks }) => asks.map(testAskOf)))
-        this.#worker.putAnswer(ask.id, await answerJsonOf(ask, answers))
+      for (const ask of recent.flatMap(({ asks }) => asks))
+        this.#worker.putAnswer(ask.id, await answerJsonOf(ask, this.#worker.id, answers))
     return this.#worker.hasMail
   }
 

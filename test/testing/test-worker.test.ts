@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
-import { call, say, testAgent, testHandler, together } from '../../src/testing/index.ts'
+import type { ToolResultMessage } from '../../src/core/history/chat/chat-message.ts'
+import { call, say, type TestAnswers, testAgent, testHandler, together } from '../../src/testing/index.ts'
 
 const counter = defineWorker({
   input: z.coerce.number().int().min(0),
@@ -222,6 +223,36 @@ describe('testAgent', () => {
     const run = await testAgent(clerk, { input: 'x', replies: [spawn, say('all done')], children })
     expect(run).toMatchObject({ status: 'completed', reply: { text: 'all done' } })
     expect(JSON.stringify(run.history)).toContain('done: sort')
+  })
+
+  test('testAgent asks for the approval of a call, which runs as it was approved', async () => {
+    const pay = defineTool({
+      name: 'pay',
+      description: 'p',
+      effect: 'once',
+      input: z.object({ n: z.number() }),
+      run: ({ n }) => n,
+    })
+    const payer = defineWorker({ instructions: 'x', tools: [pay] })
+    const paid = async (answer: unknown) => {
+      const asked: string[] = []
+      const answers: TestAnswers = ({ kind }) => {
+        asked.push(kind)
+        if (asked.length > 1) throw new Error('asked again')
+        return answer
+      }
+      const { history } = await testAgent(payer, { input: 'x', replies: [call('pay', { n: 1 }), say('done')], answers })
+      const result = history.find(({ type }) => type === 'toolResult') as ToolResultMessage
+      expect(asked).toEqual(['approval'])
+      return [result.status, result.output.value]
+    }
+    expect(await paid('approve')).toEqual(['ok', 1])
+    expect(await paid({ decision: 'approve', arguments: { n: 2 } })).toEqual([
+      'ok',
+      expect.stringMatching(/with: \{"n":2\}\n2$/),
+    ])
+    expect(await paid('deny')).toEqual(['error', expect.stringContaining('a test denied this call')])
+    await expect(paid('perhaps')).rejects.toThrow('does not fit')
   })
 
   test('testAgent asks a person, and goes on with the answers', async () => {
