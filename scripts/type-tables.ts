@@ -81,6 +81,7 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     ['src/client/queries.ts', 'MailboxQuery'],
     ['src/client/queries.ts', 'ContextQuery'],
     ['src/client/session/conversation/branches.ts', 'ForkQuery'],
+    ['src/client/session/conversation/amend.ts', 'UndoQuery'],
     ['src/client/session/conversation/amend.ts', 'AmendQuery'],
     ['src/client/session/conversation/orders.ts', 'CompactQuery'],
     ['src/client/session/conversation/orders.ts', 'ConfigureQuery'],

@@ -65,7 +65,7 @@ export type {
   WorkersQuery,
 } from './client/queries.ts'
 export type { OpenAsk, Report, SessionReport, SessionSummary, WorkerReport } from './client/report.ts'
-export type { AmendQuery } from './client/session/conversation/amend.ts'
+export type { AmendQuery, UndoQuery } from './client/session/conversation/amend.ts'
 export type { ConversationDiff, ForkQuery } from './client/session/conversation/branches.ts'
 export type { Compacted, CompactQuery, ConfigureQuery } from './client/session/conversation/orders.ts'
 export type { TokenCounts, TokenReport } from './client/session/conversation/tokens.ts'

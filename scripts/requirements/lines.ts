@@ -331,7 +331,7 @@ export const lines: readonly Line[] = [
   { id: '4.11', says: 'Blocks are text, image or audio, with the first text and all texts.' },
   {
     id: '4.12',
-    says: 'Inputs while busy are queued and merged; model, tools and effort can be switched.',
+    says: 'Inputs while busy are queued and merged; the conversation can be cleared; model, tools and effort can be switched.',
   },
   { id: '4.13', says: 'After a cancel the next input works, and late results are ignored.' },
   { id: '4.14', says: 'A request is tried again only for failures that may pass.' },

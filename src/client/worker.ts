@@ -26,10 +26,13 @@ import {
   type AmendQuery,
   amend,
   amendRules,
+  clearing,
   expanding,
   pushing,
   redoing,
+  type UndoQuery,
   undoing,
+  undoRules,
 } from './session/conversation/amend.ts'
 import {
   type ConversationDiff,
@@ -190,14 +193,16 @@ export class Worker {
 
   /**
    * Takes the last turn back: the last input, and all that followed from it, are in no prompt any more, and neither are messages that were pushed behind
-   * it. The history keeps them. What tools did outside is not taken back. Only while the worker rests. Throws `transition_illegal` if there is no turn.
+   * it. With `all`, its whole conversation. The history keeps them. What tools did outside is not taken back. Only while the worker rests. Throws
+   * `transition_illegal` if there is no turn.
    */
-  async undo(query: AmendQuery = {}): Promise<void> {
-    checkOptions('undo', query, amendRules, InputError)
-    await amend(this.#amended, 'undone', undoing(this.id), query)
+  async undo(query: UndoQuery = {}): Promise<void> {
+    checkOptions('undo', query, undoRules, InputError)
+    const { all = false, ...how } = query
+    await amend(this.#amended, 'undone', (all ? clearing : undoing)(this.id), how)
   }
 
-  /** Brings back the turn that `undo` took back last. Throws `transition_illegal` if none was, or if something was said since. */
+  /** Brings back what `undo` took back last. Throws `transition_illegal` if none was, or if something was said since. */
   async redo(query: AmendQuery = {}): Promise<void> {
     checkOptions('redo', query, amendRules, InputError)
     await amend(this.#amended, 'redone', redoing(this.id), query)

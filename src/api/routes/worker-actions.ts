@@ -83,12 +83,15 @@ export const undoWorker = route({
   ...operate,
   id: 'undoWorker',
   path: '/v1/workers/:id/undo',
-  summary: 'Take the last turn of a conversation back',
+  summary: 'Take the last turn of a conversation back, or all of it',
+  body: z
+    .strictObject({ all: z.boolean().optional().describe('All of it but system messages. Default: its last turn.') })
+    .optional(),
   replies: changed,
   cli: { command: 'worker undo' },
   ceiling: 'unneeded',
-  async handle({ troupe, params, idempotencyKey }) {
-    await troupe.workers.get(params.id).undo({ idempotencyKey })
+  async handle({ troupe, params, body, idempotencyKey }) {
+    await troupe.workers.get(params.id).undo({ ...body, idempotencyKey })
     return { changed: 'undone' }
   },
 })

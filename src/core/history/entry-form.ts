@@ -20,7 +20,7 @@ export function hasItsParts(entry: Fields): boolean {
     case 'configured':
       return typeof entry.message === 'string'
     case 'undone':
-      return Number.isSafeInteger(entry.from)
+      return Number.isSafeInteger(entry.from) && (entry.all === undefined || typeof entry.all === 'boolean')
     case 'failed':
       return isObject(entry.failure) && typeof entry.failure.code === 'string'
     case 'attemptFailed':

@@ -221,6 +221,8 @@ export type ContextChange = 'expanded' | 'undone' | 'redone' | 'pushed'
 export interface UndoneEntry extends EntryHead {
   readonly type: 'undone'
   readonly from: number
+  /** The whole conversation was taken back. System messages stay in it. */
+  readonly all?: boolean | undefined
 }
 
 /** The last entry `undone` no longer holds. */

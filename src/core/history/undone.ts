@@ -15,12 +15,14 @@ export interface PlacedEntry {
 interface Undone {
   readonly from: number
   readonly to: number
+  /** System messages among them count all the same. */
+  readonly all: boolean
 }
 
 function undoneIn(items: readonly PlacedEntry[]): readonly Undone[] {
   const undone: Undone[] = []
   for (const { position, entry } of items) {
-    if (entry.type === 'undone') undone.push({ from: entry.from, to: position })
+    if (entry.type === 'undone') undone.push({ from: entry.from, to: position, all: entry.all === true })
     else if (entry.type === 'redone') undone.pop()
   }
   return undone
@@ -30,7 +32,9 @@ function undoneIn(items: readonly PlacedEntry[]): readonly Undone[] {
 export function countingEntries<Item extends PlacedEntry>(items: readonly Item[]): readonly Item[] {
   const undone = undoneIn(items)
   if (undone.length === 0) return items
-  return items.filter(({ position }) => !undone.some(({ from, to }) => position >= from && position < to))
+  const isUndone = ({ position, entry }: PlacedEntry) =>
+    undone.some(({ from, to, all }) => position >= from && position < to && !(all && entry.type === 'system'))
+  return items.filter((item) => !isUndone(item))
 }
 
 const begins = ['{"type":"undone"', '{"type":"redone"'] as const
@@ -60,6 +64,12 @@ export function lastTurn(items: readonly PlacedEntry[]): { readonly from: number
   const beginsTurn = (entry: Entry) => said.has(entry.type) || (entry.type === 'ordered' && entry.order.do === 'run')
   const first = counting.find(({ entry }) => entry.run === run && beginsTurn(entry))
   return first === undefined ? null : { from: first.position, run }
+}
+
+/** Where the conversation begins. Null if nothing was said but system messages. */
+export function beginningOf(items: readonly PlacedEntry[]): number | null {
+  const isSaid = ({ type }: Entry) => said.has(type) && type !== 'system'
+  return countingEntries(items).find(({ entry }) => isSaid(entry))?.position ?? null
 }
 
 /** The position of the entry `undone` that may be taken back: nothing came behind it. Null if there is none. */

@@ -34,7 +34,7 @@ describe('a typed line', () => {
     expect(await chatted('/stauts now', undefined, place)).toEqual({
       kind: 'said',
       lines: [
-        'troupe: there is no command /stauts; there are /cancel, /compact, /context, /help, /interrupt, /quit, /status, /steer, /tree, /usage, /workers. A message may begin with two slashes. Did you mean status?',
+        'troupe: there is no command /stauts; there are /cancel, /clear, /compact, /context, /help, /interrupt, /quit, /status, /steer, /tree, /usage, /workers. A message may begin with two slashes. Did you mean status?',
       ],
     })
   })
@@ -62,7 +62,7 @@ test('/status, /usage, /context and /workers show how the conversation stands, a
   expect(await text('/workers')).toMatch(/WORKER.*\n.*clerk +done/)
   expect(await text('/workers all')).toContain('takes nothing behind it')
   expect(await text('/help')).toMatch(
-    /^\/interrupt <message> .*\n\/steer <message> .*\n\/cancel .*\n\/compact \[text\] .*\n\/context .*\n\/status .*\n\/tree .*\n\/usage .*\n\/workers .*\n\/quit /,
+    /^\/interrupt <message> .*\n\/steer <message> .*\n\/cancel .*\n\/clear .*\n\/compact \[text\] .*\n\/context .*\n\/status .*\n\/tree .*\n\/usage .*\n\/workers .*\n\/quit /,
   )
   expect(await session.root.history()).toEqual(before)
 })
@@ -96,6 +96,17 @@ test('/compact has a summary written that follows what the person types behind i
   expect(asked.at(-1)).toContain('Keep all prices.')
   const context = await chatted('/context', session, place)
   expect(context).toMatchObject({ lines: expect.arrayContaining([expect.stringMatching(/^compacted +\d{4}-/)]) })
+})
+
+test('/clear lets the model forget the whole conversation [4.12]', async () => {
+  const model = scriptedModel('test/m', ({ messages }) => say(`${messages.length}`))
+  await using troupe = await TestTroupe.start({ workers: { clerk: defineWorker({ instructions: 'x', model }) } })
+  const session = await troupe.create('clerk', 'one', { keepOpen: true })
+  await session.idle({ signal: AbortSignal.timeout(10_000) })
+  const said = await chatted('/clear', session, place)
+  expect(said).toEqual({ kind: 'said', lines: ['troupe: the model has forgotten the conversation'] })
+  await session.root.send('two')
+  expect(await session.result({ run: 2 })).toMatchObject({ value: { text: '1' } })
 })
 
 test('a command that cannot be answered says why, and the conversation goes on', async () => {

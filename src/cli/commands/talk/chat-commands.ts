@@ -38,6 +38,13 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     lines: async ({ root }) =>
       (await root.cancelRun('cancelled by the person at the terminal')) ? [] : ['troupe: no run is in progress'],
   },
+  clear: {
+    does: 'the model forgets the whole conversation; troupe worker redo takes that back',
+    lines: async ({ root }) => {
+      await root.undo({ all: true })
+      return ['troupe: the model has forgotten the conversation']
+    },
+  },
   compact: {
     does: 'has a summary written for the beginning of the conversation; what you type behind it, it must hold',
     takes: '[text]',

@@ -10,8 +10,13 @@ interface Change {
   readonly description: string
   readonly example: string
   readonly details: string
-  readonly done: string
-  readonly change: (worker: Worker) => Promise<void>
+  readonly options?: (command: Command) => unknown
+  readonly done: string | ((flags: UndoFlags) => string)
+  readonly change: (worker: Worker, flags: UndoFlags) => Promise<void>
+}
+
+interface UndoFlags {
+  readonly all?: boolean
 }
 
 const changes: readonly Change[] = [
@@ -30,8 +35,10 @@ the window of its model, the conversation is compacted again with the next input
     example: 'the next prompt is as if the turn had never been',
     details: `The history keeps the turn, and troupe worker redo lets it count again until something
 new is said. What its tools did outside, and what was spent, stays.`,
-    done: 'has forgotten its last turn; troupe worker redo takes that back',
-    change: (worker) => worker.undo(),
+    options: (command) => command.option('--all', 'its whole conversation; system messages stay'),
+    done: ({ all }) =>
+      `has forgotten ${all ? 'its whole conversation' : 'its last turn'}; troupe worker redo takes that back`,
+    change: (worker, { all = false }) => worker.undo({ all }),
   },
   {
     name: 'redo',
@@ -44,17 +51,19 @@ new is said. What its tools did outside, and what was spent, stays.`,
 ]
 
 export function addAmendCommands(group: Command): void {
-  for (const { name, description, example, details, done, change } of changes)
-    addVerb(group, {
+  for (const { name, description, example, details, options, done, change } of changes)
+    addVerb<UndoFlags>(group, {
       name,
       description,
       takes: 'worker',
       examples: [[`troupe worker ${name} 0199…`, example]],
       purpose: 'change',
+      ...(options && { options }),
       details: `Only while the worker rests. ${details}`.trim(),
-      answer: async (troupe, { id }) => {
-        await change(troupe.workers.get(id))
-        return sentence({ type: 'contextChanged', workerId: id, how: name }, `worker ${id} ${done}`)
+      answer: async (troupe, { id, flags }) => {
+        await change(troupe.workers.get(id), flags)
+        const told = typeof done === 'string' ? done : done(flags)
+        return sentence({ type: 'contextChanged', workerId: id, how: name }, `worker ${id} ${told}`)
       },
     })
   addPushCommand(group)

@@ -5,7 +5,7 @@
  * AMEND-2 A decision holds for the history that was read for it. If the worker has moved on, the history is read again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { keyRule, type Rules } from '../../../core/check/check-options.ts'
+import { keyRule, type Rules, yesOrNo } from '../../../core/check/check-options.ts'
 import { ConflictError, InputError, LimitError, TransientError } from '../../../core/errors.ts'
 import { encodeEvents } from '../../../core/event/event-notes.ts'
 import type { ChatMessage } from '../../../core/history/chat/chat-message.ts'
@@ -13,7 +13,7 @@ import { ContextContainer } from '../../../core/history/context-container.ts'
 import { type ContextChange, type Entry, encodeEntry, entryVersion } from '../../../core/history/entry.ts'
 import { messageProblem } from '../../../core/history/foreign-format.ts'
 import { isTally } from '../../../core/history/run/agent-tally.ts'
-import { countingEntries, lastTurn, lastUndone, type PlacedEntry } from '../../../core/history/undone.ts'
+import { beginningOf, countingEntries, lastTurn, lastUndone, type PlacedEntry } from '../../../core/history/undone.ts'
 import { policy } from '../../../core/policy.ts'
 import { refusalError, workerNotFound } from '../../../core/worker/refusal.ts'
 import type { InspectStore } from '../../../store/audit/inspect-store.ts'
@@ -40,6 +40,15 @@ export interface AmendQuery {
 }
 
 export const amendRules: Rules<AmendQuery> = { idempotencyKey: keyRule }
+
+export interface UndoQuery {
+  /** The same key within 24 h changes this worker once, also from another process. */
+  readonly idempotencyKey?: string | undefined
+  /** True: the whole conversation is taken back, and a history that was given at its beginning too. System messages stay. Default: its last turn. */
+  readonly all?: boolean | undefined
+}
+
+export const undoRules: Rules<UndoQuery> = { ...amendRules, all: yesOrNo }
 
 const attempts = 10
 const waitMs = 50
@@ -130,6 +139,15 @@ export function undoing(id: string): Decide {
     const turn = lastTurn(items)
     if (turn === null) throw nothing(id, 'nothing was said that can be taken back: it has had no turn of its own')
     return { type: 'undone', from: turn.from }
+  }
+}
+
+/** Takes all that was said out of all later prompts, but not what the system said. */
+export function clearing(id: string): Decide {
+  return (items) => {
+    const from = beginningOf(items)
+    if (from === null) throw nothing(id, 'its conversation is empty, so nothing can be taken back')
+    return { type: 'undone', from, all: true }
   }
 }
 

@@ -40,6 +40,29 @@ async function findings({ troupe, session }: Awaited<ReturnType<typeof conversat
   return (await troupe.client.audit({ sessionId: session.id })).findings
 }
 
+describe('a conversation that is taken back as a whole', () => {
+  test('a conversation that is taken back as a whole begins anew with its system messages, and redo brings it back [4.5, 4.12]', async () => {
+    const talk = await conversation()
+    await using _ = talk.troupe
+    await talk.rest()
+    await talk.root.push(chat.system('Be brief.'))
+    await talk.ask('two')
+    await talk.rest()
+    await talk.root.undo({ all: true })
+    const { history } = await talk.root.context()
+    expect(history.messages.map(({ type }) => type)).toEqual(['system'])
+    const sent = await talk.ask('three')
+    expect(sent).toBe(JSON.stringify([{ role: 'user', content: [{ type: 'text', text: 'three' }] }]))
+    expect(talk.model.requests.at(-1)?.instructions).toBe('x\n\nBe brief.')
+    await talk.rest()
+    await talk.root.undo({ all: true })
+    await expect(talk.root.undo({ all: true })).rejects.toThrow('its conversation is empty')
+    await talk.root.redo()
+    expect(await talk.ask('four')).toContain('answer to three')
+    expect(await findings(talk)).toEqual([])
+  })
+})
+
 describe('a conversation whose last turn is taken back', () => {
   test('a conversation whose last turn is taken back goes on as if the turn had never been, byte by byte, and its history keeps the turn', async () => {
     const talk = await conversation()
