@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest'
 import { connect } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { encodeInput } from '../../src/core/worker/message/message.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
 import { Producer } from '../submit/support/producer.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
@@ -23,6 +25,28 @@ test('the actor of a client is in the events of everything that it creates, send
     ['message.accepted', { kind: 'input' }],
     ['message.accepted', { kind: 'input', by: 'alice@desk' }],
     ['session.cancelRequested', { reason: 'enough', by: 'alice@desk' }],
+  ])
+})
+
+test('the actor of a client is in the events of what it raises, retries and puts back', async () => {
+  const fails = defineWorker({ receive: (_, self) => self.fail('no') })
+  await using troupe = await TestTroupe.start({ workers: { fails } })
+  const { redisUrl, namespace } = troupe
+  await using alice = await connect({ redisUrl, namespace, actor: 'alice@desk' })
+  const session = await alice.sessions.create({ kind: 'fails', input: 1, keepOpen: true })
+  await session.result({ run: 1 })
+  await session.limit({ modelCalls: 7 })
+  await session.retry()
+  const mail = encodeInput(null, '"again"')
+  await troupe.redis.xadd(partitionKeys(troupe.tag).dead, '*', 'worker', session.rootId, 'mail', mail, 'evidence', '{}')
+  await alice.redrive({ all: true })
+  const told: unknown[] = []
+  for await (const { type, details } of session.events({ after: '0-0', follow: false }))
+    if (/^(session\.limited|session\.retried|message\.redriven)$/.test(type)) told.push([type, details])
+  expect(told).toEqual([
+    ['session.limited', { modelCalls: 7, by: 'alice@desk' }],
+    ['session.retried', { run: 1, step: expect.any(String), by: 'alice@desk' }],
+    ['message.redriven', { letter: expect.any(String), by: 'alice@desk' }],
   ])
 })
 

@@ -9,7 +9,7 @@ import type { DeadRow } from '../../src/store/person/letter-store.ts'
 import type { SessionStore } from '../../src/store/session/session-store.ts'
 
 const worker = rootIdOf(newId(0))
-const submission = { create: () => Promise.reject(new Error('no session is begun here')) }
+const submission = { by: {}, create: () => Promise.reject(new Error('no session is begun here')) }
 const wakeup: Wakeup = { id: 'b', pool: 'default' }
 
 function row(id: string, of = worker): DeadRow {

@@ -120,7 +120,8 @@ export class DeadLetters {
     const { workerId, id } = letter
     // Another program may have written the letter. If no worker can have the id in it, this letter is refused, and the others go on.
     const { store } = this.#placeOf(parseId(workerId, 'worker'))
-    const answer = await store.redrive(workerId, id, encodeEvents([['message.redriven', { letter: id }]]))
+    const event = encodeEvents([['message.redriven', { letter: id, ...this.#submission.by }]])
+    const answer = await store.redrive(workerId, id, event)
     if (!('position' in answer)) throw refusal(answer, letter)
     this.#waker.wake(store.partition, answer.wakeups)
     const status = answer.kind === 'ok' ? 'redriven' : 'again'

@@ -25,7 +25,7 @@ export interface LetterSession {
 }
 
 /** The part of a submission that a letter needs. */
-export type Begins = Pick<Submission, 'store' | 'create'>
+export type Begins = Pick<Submission, 'store' | 'create' | 'by'>
 
 /** True if the letter was put aside by the first worker of its session. */
 export function isOfRoot({ sessionId, workerId }: DeadLetter): boolean {

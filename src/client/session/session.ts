@@ -318,8 +318,9 @@ export class Session<Result = unknown> {
    */
   async limit(limits: Partial<Spending>): Promise<Spending> {
     const given = checkSpending(limits)
-    const event = encodeEvents([['session.limited', given]])
-    const answer = await this.#context.submission.store(this.id, 'session').limit(this.id, given, event)
+    const { submission } = this.#context
+    const event = encodeEvents([['session.limited', { ...given, ...submission.by }]])
+    const answer = await submission.store(this.id, 'session').limit(this.id, given, event)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
     if (answer.kind === 'ok') return answer.caps
     throw new ConflictError(

@@ -63,10 +63,15 @@ export interface EventDetails {
   }
   readonly 'session.completed': Nothing
   readonly 'session.failed': Nothing
-  readonly 'session.retried': { readonly run: number /** The step at which the run goes on. */; readonly step: string }
+  readonly 'session.retried': {
+    readonly run: number
+    /** The step at which the run goes on. */
+    readonly step: string
+    readonly by?: string
+  }
   /** `into`: the id of the copy. */
   readonly 'session.forked': { readonly into: string; readonly dryRun?: true; readonly by?: string }
-  readonly 'session.limited': Partial<Spending>
+  readonly 'session.limited': Partial<Spending> & { readonly by?: string }
   /** A new policy, which takes all trust back; or a tool that is trusted from now on. */
   readonly 'session.approvalChanged': { readonly policy?: string; readonly tool?: string; readonly by?: string }
   readonly 'session.paused': PauseDetails
@@ -105,7 +110,7 @@ export interface EventDetails {
   /** `when`: an input that steered or interrupted the run. */
   readonly 'message.consumed': { readonly kind: Message['kind']; readonly from?: string; readonly when?: Steering }
   readonly 'message.deadLettered': { readonly id: string }
-  readonly 'message.redriven': { readonly letter: string }
+  readonly 'message.redriven': { readonly letter: string; readonly by?: string }
   /** It was sent to a worker of another partition, which did not take it. `why`: as a send within the partition is refused. */
   readonly 'message.undelivered': { readonly to: string; readonly why: string }
   readonly 'turn.parked': Nothing

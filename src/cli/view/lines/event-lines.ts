@@ -119,9 +119,9 @@ function cancellingPart(type: `${'session' | 'worker'}.cancelRequested`, details
   return reason ? `cancelling the ${what}: ${stringOr(reason)}` : `cancelling the ${what}`
 }
 
-function limitedPart(details: RawEvent['details']): string {
-  const limits = Object.entries(details).map(([name, most]) => `${name} ${String(most)}`)
-  return `limits set: ${limits.join(', ')}`
+function limitedPart({ by, ...limits }: RawEvent['details']): string {
+  const set = Object.entries(limits).map(([name, most]) => `${name} ${String(most)}`)
+  return `limits set${whoAndWhy({ by })}: ${set.join(', ')}`
 }
 
 function approvalPart({ policy, tool, by }: RawEvent['details']): string {
@@ -150,7 +150,7 @@ function sessionPart(
     case 'session.resumed':
       return `the session is ${type === 'session.paused' ? 'paused' : 'resumed'}${whoAndWhy(details)}`
     case 'session.retried':
-      return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
+      return `run ${String(details.run)} goes on${whoAndWhy({ by: details.by })} at its failed step: ${stringOr(details.step)}`
     case 'session.forked':
       return `forked: session ${stringOr(details.into)}${details.dryRun ? ', a dry run,' : ''} goes on from here as well`
     case 'session.approvalChanged':
@@ -236,9 +236,10 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'worker.cancelled':
     case 'events.trimmed':
     case 'message.deadLettered':
-    case 'message.redriven':
     case 'message.undelivered':
       return partWithoutDetails[type]
+    case 'message.redriven':
+      return `${partWithoutDetails[type]}${whoAndWhy({ by: details.by })}`
     case 'worker.cancelRequested':
     case 'session.cancelRequested':
       return cancellingPart(type, details)

@@ -72,7 +72,7 @@ export async function retrySession(
   const limits = query.limits && checkSpending(query.limits)
   for (let attempt = 0; attempt < attempts; attempt++) {
     await checkFailed(store, sessionId)
-    const { order, retried } = await orderOf(sessionId, store, query.unknown)
+    const { order, retried } = await orderOf(sessionId, { store, by: submission.by }, query.unknown)
     const answer = await submission.retry(sessionId, { ...order, limits })
     switch (answer.kind) {
       case 'ok':
@@ -103,6 +103,11 @@ async function checkFailed(store: InspectStore, sessionId: string): Promise<void
   if (!mayHaveFailed) throw notFailed(sessionId, state)
 }
 
+interface OrderContext {
+  readonly store: InspectStore
+  readonly by: Submission['by']
+}
+
 interface Ordered {
   readonly order: Omit<RetryOrder, 'limits'>
   readonly retried: Retried
@@ -110,7 +115,7 @@ interface Ordered {
 
 async function orderOf(
   sessionId: string,
-  store: InspectStore,
+  { store, by }: OrderContext,
   decision: UnknownDecision | undefined,
 ): Promise<Ordered> {
   const [row] = await readRows(store, [rootIdOf(sessionId)])
@@ -129,21 +134,29 @@ async function orderOf(
   const facts = { run, epoch: record.epoch, at: Date.now(), next: historyLength, entries }
   const verdict = planRetry(facts, decision)
   const { version } = record.lastCommit
-  if (verdict.kind === 'dead_letter') return letterOrder(sessionId, store, version, run)
+  if (verdict.kind === 'dead_letter') return letterOrder(sessionId, { store, by }, version, run)
   if (verdict.kind !== 'plan') throw refused(sessionId, verdict)
   const { plan } = verdict
   const retried = { run, step: plan.step }
-  return { retried, order: { ...plan, version, run, event: encodeEvents([['session.retried', retried]]) } }
+  return {
+    retried,
+    order: { ...plan, version, run, event: encodeEvents([['session.retried', { ...retried, ...by }]]) },
+  }
 }
 
 /** The message of the run was put aside and never received: the next run receives it. */
-async function letterOrder(sessionId: string, store: InspectStore, version: number, run: number): Promise<Ordered> {
+async function letterOrder(
+  sessionId: string,
+  { store, by }: OrderContext,
+  version: number,
+  run: number,
+): Promise<Ordered> {
   const letter = await store.newestLetterOf(rootIdOf(sessionId))
   if (letter === null) throw impossible(sessionId, 'it received no message, and none of its dead letters holds one')
   const retried = { run: run + 1, step: `the message of dead letter ${letter}` }
   const notes: EventNote[] = [
-    ['message.redriven', { letter }],
-    ['session.retried', retried],
+    ['message.redriven', { letter, ...by }],
+    ['session.retried', { ...retried, ...by }],
   ]
   const nothing = { runState: 'Failed', calls: 0, steps: 0, entries: [], mail: '' }
   return { retried, order: { ...nothing, version, run, letter, event: encodeEvents(notes) } }
@@ -209,7 +222,7 @@ export type RetryOutlook =
 export async function retryOutlook(sessionId: string, store: InspectStore): Promise<RetryOutlook> {
   try {
     await checkFailed(store, sessionId)
-    const { retried } = await orderOf(sessionId, store, undefined)
+    const { retried } = await orderOf(sessionId, { store, by: {} }, undefined)
     return { kind: 'step', ...retried }
   } catch (thrown) {
     if (!(thrown instanceof ConflictError)) throw thrown
