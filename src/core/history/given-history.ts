@@ -13,6 +13,9 @@ import { encodeEntry, entryVersion } from './entry.ts'
 import { messageProblem } from './foreign-format.ts'
 import { pairedMessages } from './paired.ts'
 
+/** Arguments of a call and results may be as deep as any value. Their message holds them some levels further in. */
+const depthMax = policy.jsonDepthMax + 8
+
 /** The entries as they are stored. Throws an InputError or a LimitError that names the message. */
 export function encodeGivenHistory(given: unknown): readonly string[] {
   if (!Array.isArray(given))
@@ -37,8 +40,8 @@ export function givenConfiguration(configured: Configuration, at: number): strin
 }
 
 function checkMessage(message: unknown, index: number): void {
-  if (isDeeperThan(message, policy.jsonDepthMax))
-    throw new InputError(`history: message ${index} is nested more than ${policy.jsonDepthMax} deep.`)
+  if (isDeeperThan(message, depthMax))
+    throw new InputError(`history: message ${index} is nested more than ${depthMax} deep.`)
   const problem = messageProblem(message, index)
   if (problem !== null) throw new InputError(`history: ${problem}`)
 }
