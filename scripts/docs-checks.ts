@@ -4,6 +4,7 @@
  * DOCS-3 A link leads to an existing file and heading, a comment cites an existing page, and no page names a folder of a developer's machine.
  * DOCS-4 A log or report line that the operations page quotes is in the sources.
  * DOCS-5 Each type of options that a table of the definitions or the client names has a table there, too, and so has each type that it extends.
+ * DOCS-6 Each command that is shown exists, with the options that it is given (shown-commands.ts).
  */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,6 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { eventTypes } from '../src/core/event/event.ts'
 import { runStates, workerStates } from '../src/core/worker/run/run-state.ts'
 import { requirementProblems } from './requirements.ts'
+import { commandProblems } from './shown-commands.ts'
 import { parentsOf } from './type-tables.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -26,6 +28,7 @@ export const checks: readonly (() => string[])[] = [
   checkCitations,
   checkQuotations,
   checkOptionTables,
+  commandProblems,
 ]
 
 /** The rows of a page's tables whose first cell names something in code quotes, with the other cells of the row. */
