@@ -128,3 +128,8 @@ test('Markdown that is nested without end is shown as it is', () => {
   for (const text of ['> '.repeat(100), '> '.repeat(20_000), `${'- '.repeat(3_000)}x`])
     expect(tokensOf(text)).toBe(null)
 })
+
+test('a text with thousands of marks of emphasis is shown as it is: its parser would hold the page for minutes', () => {
+  expect(tokensOf('**a_'.repeat(15_000))).toBe(null)
+  expect(tokensOf('**a** and _b_. '.repeat(400))?.map(({ type }) => type)).toEqual(['paragraph'])
+})
