@@ -23,9 +23,17 @@ export function withoutInlineFence(text: string): string {
 export function onlyFenceIn(text: string): string | null {
   const lines = text.split('\n')
   let found: string | null = null
+  /** The fewest marks that no later line ends. Without it, a text of beginnings would be looked through from each of them. */
+  const endless: Record<string, number> = {}
   for (let index = 0; index < lines.length; index++) {
+    const marks = marksAt(lines, index)
+    const [mark = ''] = marks
+    if (mark === '' || marks.length >= (endless[mark] ?? Infinity)) continue
     const end = endOfFence(lines, index)
-    if (end === null) continue
+    if (end === null) {
+      endless[mark] = marks.length
+      continue
+    }
     if (found !== null) return null
     found = lines.slice(index + 1, end).join('\n')
     index = end
@@ -35,11 +43,17 @@ export function onlyFenceIn(text: string): string | null {
 
 /** The line on which the fence ends that begins on this one. Null if no fence begins there, or if the fence has no end. */
 function endOfFence(lines: readonly string[], at: number): number | null {
-  const mark = opening.exec(lines[at] ?? '')?.[1]
+  const marks = marksAt(lines, at)
+  const [mark] = marks
   if (mark === undefined) return null
   for (let index = at + 1; index < lines.length; index++) {
     const line = (lines[index] as string).trim()
-    if (line.length >= mark.length && line === (mark[0] as string).repeat(line.length)) return index
+    if (line.length >= marks.length && line === mark.repeat(line.length)) return index
   }
   return null
+}
+
+/** The marks of the fence that begins on this line; empty if none does. */
+function marksAt(lines: readonly string[], at: number): string {
+  return opening.exec(lines[at] ?? '')?.[1] ?? ''
 }

@@ -38,6 +38,14 @@ test('the only fence within a text is found, and none if there are several', () 
   expect(onlyFenceIn('no fence')).toBe(null)
 })
 
+test.each(['```a\n', '   ~~~\n', '```a\n~~~\n'])('a text of endless beginnings such as %j is read at once', (line) => {
+  expect(onlyFenceIn(line.repeat(100_000))).toBe(null)
+})
+
+test('a fence is found behind a beginning that has no end', () => {
+  expect(onlyFenceIn(`\`\`\`\`\n~~~~\n\`\`\`\n${json}\n\`\`\``)).toBe(json)
+})
+
 test('a text of many line breaks is read at once', () => {
   const text = `\`\`\`${'\n'.repeat(200_000)}\`\`\`x`
   expect(withoutFence(text)).toBe(text)
