@@ -123,6 +123,16 @@ test('a file that is no exported session is refused with a sentence, and lines t
   })
 })
 
+test('a conversation that is taken back as a whole shows what the system said as what counts', () => {
+  const said = [
+    { ...head, type: 'user', id: 'm0', content: [{ type: 'text', text: 'hi' }] },
+    { ...head, type: 'system', id: 'm1', text: 'Be brief.' },
+    { ...head, type: 'undone', from: 0, all: true },
+  ]
+  const shown = conversationOf(said.map((entry, position) => ({ position, entry })) as unknown as HistoryItem[])
+  expect(shown.map(({ isUndone }) => isUndone)).toEqual([true, false, false])
+})
+
 test('Markdown that is nested without end is shown as it is', () => {
   expect(tokensOf('> quoted')?.map(({ type }) => type)).toEqual(['blockquote'])
   for (const text of ['> '.repeat(100), '> '.repeat(20_000), `${'- '.repeat(3_000)}x`])

@@ -12,7 +12,7 @@ import {
   textOf,
   type UserMessage,
 } from '../../../../core/history/chat/chat-message.ts'
-import type { AskNote, Entry, SpawnNote } from '../../../../core/history/entry.ts'
+import type { AskNote, Entry, SpawnNote, UndoneEntry } from '../../../../core/history/entry.ts'
 import type { SubCall } from '../../../../core/history/kind-entry.ts'
 import type { CallDecision } from '../../../../core/history/run/call-decision.ts'
 import { type Note, noteOf } from './note.ts'
@@ -58,6 +58,8 @@ export function conversationOf(items: readonly HistoryItem[]): ConversationItem[
 class ConversationFold {
   readonly items: ConversationItem[] = []
   readonly #calls = new Map<string, Draft<CallItem>>()
+  /** Where messages of the system stand: they stay if the whole conversation is taken back. */
+  readonly #systems = new Set<number>()
   readonly #undone: { readonly from: number; readonly items: Draft<ItemHead>[] }[] = []
 
   add({ position, entry }: HistoryItem): void {
@@ -102,7 +104,8 @@ class ConversationFold {
   }
 
   #addNote(head: ItemHead, entry: Entry): void {
-    if (entry.type === 'undone') this.#undo(entry.from)
+    if (entry.type === 'system') this.#systems.add(head.position)
+    if (entry.type === 'undone') this.#undo(entry)
     if (entry.type === 'redone') for (const item of this.#undone.pop()?.items ?? []) item.isUndone = false
     const said = entry.type === 'completed' ? this.#lastSaid(head.run) : undefined
     this.items.push({ ...head, type: 'note', ...noteOf(entry, said) })
@@ -114,8 +117,9 @@ class ConversationFold {
     return reply?.type === 'reply' && reply.run === run ? textOf(reply.message.content) : undefined
   }
 
-  #undo(from: number): void {
-    const items = this.items.filter(({ position, isUndone }) => position >= from && !isUndone)
+  #undo({ from, all = false }: UndoneEntry): void {
+    const stays = (position: number) => position < from || (all && this.#systems.has(position))
+    const items = this.items.filter(({ position, isUndone }) => !stays(position) && !isUndone)
     for (const item of items) (item as Draft<ItemHead>).isUndone = true
     this.#undone.push({ from, items })
   }
