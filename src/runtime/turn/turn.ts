@@ -22,8 +22,9 @@ import { LazySignal } from './lazy-signal.ts'
 import { Lease } from './lease.ts'
 import { noteRecorded } from './recorded.ts'
 import { RunDoing } from './run-doing.ts'
+import { mergeSteps, requestOf } from './step/commit-request.ts'
 import { emptyStep, type Step } from './step/step.ts'
-import { mergeSteps, requestOf, StepQueue } from './step/step-queue.ts'
+import { StepQueue } from './step/step-queue.ts'
 import { withTakeOver } from './step/take-over.ts'
 import { TurnGate } from './turn-gate.ts'
 import type { TurnHost } from './turn-host.ts'
@@ -56,7 +57,7 @@ export class Turn {
   readonly #outcome: { -readonly [Name in keyof TurnOutcome]: TurnOutcome[Name] }
   readonly #finished = Promise.withResolvers<TurnOver>()
   #cancelledStep: CancelledStep | undefined
-  /** True if that step waits for code of the run, which may itself wait until its steps are settled. */
+  /** True if the cancelled step waits for code of the run. That code may itself wait until its steps are settled. */
   #cancelWaits = false
   #live: TurnLive | undefined
   #tellsTakeOver: boolean

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest'
 import type { RunPosition } from '../../../src/core/ports/ports.ts'
 import type { Failure } from '../../../src/core/worker/run/failure.ts'
 import { afterRun } from '../../../src/core/worker/run-ends.ts'
+import { mergeSteps } from '../../../src/runtime/turn/step/commit-request.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step/step.ts'
-import { batchLength, mergeSteps } from '../../../src/runtime/turn/step/step-queue.ts'
+import { batchLength } from '../../../src/runtime/turn/step/step-queue.ts'
 import { partsMost } from '../../../src/runtime/turn/step/step-size.ts'
 
 const open: RunPosition = { ...afterRun(0), open: true, runState: 'ProcessingUserMessage' }

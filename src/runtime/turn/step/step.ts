@@ -1,5 +1,5 @@
 /**
- * Duty: a step: what one message, one model reply or one tool call changed, as data, before it is committed. How steps become commits: step-queue.ts.
+ * Duty: a step: what one message, one model reply or one tool call changed, as data, before it is committed. Which steps go into one commit: step-queue.ts.
  */
 import type { RuntimeError } from '../../../core/errors.ts'
 import type { EventNote } from '../../../core/event/event.ts'
