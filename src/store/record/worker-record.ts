@@ -162,12 +162,12 @@ export function unreadableRecord(id: string): WorkerRecord {
   return readRecord(id, { runState: 'Failed' }).record
 }
 
-/** The fields that count the messages taken out of each lane, in the order of `lanes`. */
-export const takenFields: readonly string[] = [
-  workerFields.signalsTaken.name,
-  workerFields.resultsTaken.name,
-  workerFields.inputsTaken.name,
-]
+/** The field of each lane that counts the messages taken out of it. */
+export const takenField: Readonly<Record<Lane, string>> = {
+  signals: workerFields.signalsTaken.name,
+  results: workerFields.resultsTaken.name,
+  inbox: workerFields.inputsTaken.name,
+}
 
 export function takenOf(record: WorkerRecord, lane: Lane): number {
   return { signals: record.signalsTaken, results: record.resultsTaken, inbox: record.inputsTaken }[lane]

@@ -1,7 +1,7 @@
 /**
- * Duty: claim, commit and renew of one node in one partition.
- * Owns: the form of their arguments and answers, and which commits leave together: those of one pass of the event loop go in one script
- * (bench/history.md). Does not own: what a turn decides, or when; the form of a commit (commit-args.ts).
+ * Duty: what the turns of one node ask of one partition: claims, commits, renewals, gates, and what they read of histories, mailboxes and cancels.
+ * Owns: the arguments and answers of these scripts but commit (commit-args.ts), and which commits leave together: those of one pass of the event loop go
+ * in one script (bench/history.md). Does not own: what a turn decides, or when.
  * CLAIM-1 A claim or commit that is sent again gives the same assignment: the nonce is kept by the caller across its own re-sends.
  * CLAIM-2 `trustedUntil` is counted from before the call was sent, so the node stops trusting its lease before Redis does.
  * INPUT-READ-1 An input is read whole and as the one at its position, although commits of the same turn take inputs out of the mailbox at that moment.
@@ -30,7 +30,7 @@ import { decodeSteered, type Steer } from '../../core/worker/message/steer.ts'
 import { readEntries } from '../history/read-entries.ts'
 import { gatesKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from '../keys.ts'
 import { decodeClaim } from '../record/assignment.ts'
-import { takenFields } from '../record/worker-record.ts'
+import { takenField } from '../record/worker-record.ts'
 import { guarded } from '../redis/guarded.ts'
 import type { Redis } from '../redis/redis.ts'
 import { Batcher, bytesOf } from '../script/batcher.ts'
@@ -204,7 +204,7 @@ export class RedisTurnStore implements TurnStore {
     const { redis, keys, policy } = this.#o
     const { record, inbox } = workerKeys(keys.tag, workerId)
     const read = <Value>(reading: () => Promise<Value>) => guarded('reading a mailbox', reading, policy.leaseMs)
-    const readTaken = async () => Number((await read(() => redis.hget(record, takenFields[2] as string))) ?? 0)
+    const readTaken = async () => Number((await read(() => redis.hget(record, takenField.inbox))) ?? 0)
     for (let taken = await readTaken(); ; ) {
       const from = taken
       const texts = await Promise.all(positions.map((position) => read(() => redis.lindex(inbox, position - from))))

@@ -4,7 +4,7 @@
  */
 import { callOfHeadAlone, type Lane, lanes } from '../../core/worker/message/message.ts'
 import type { workerKeys } from '../keys.ts'
-import { takenFields } from '../record/worker-record.ts'
+import { takenField } from '../record/worker-record.ts'
 import { firstPiece, pieceLike } from '../redis/large-keys.ts'
 import type { Redis } from '../redis/redis.ts'
 
@@ -22,13 +22,12 @@ const largeAtOnce = 4
 
 /** The mails of each lane, in the order in which the worker receives them; at most `limit` of each. */
 export async function laneRowsOf(redis: Redis, keys: Keys, limit: number): Promise<LaneRow[]> {
-  const rows = await Promise.all(
-    lanes.map((lane, index) => laneRow(redis, keys, lane, takenFields[index] as string, limit)),
-  )
+  const rows = await Promise.all(lanes.map((lane) => laneRow(redis, keys, lane, limit)))
   return Promise.all(rows.map((row) => withLarge(redis, keys.large, row)))
 }
 
-async function laneRow(redis: Redis, keys: Keys, lane: Lane, field: string, limit: number): Promise<LaneRow> {
+async function laneRow(redis: Redis, keys: Keys, lane: Lane, limit: number): Promise<LaneRow> {
+  const field = takenField[lane]
   const mails: string[] = []
   let [first, taken, bytes, count] = [0, 0, 0, firstPiece]
   for (;;) {
