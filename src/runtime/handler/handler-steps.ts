@@ -10,7 +10,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { CancelledError, InvariantError, LeaseLostError } from '../../core/errors.ts'
 import { decodeEntry, stepEntry } from '../../core/history/entry.ts'
-import { mayFinishCall, mayRecord } from '../turn/permit.ts'
+import { mayFinish, mayRecord } from '../turn/permit.ts'
 import { emptyStep } from '../turn/step/step.ts'
 import type { Turn } from '../turn/turn.ts'
 
@@ -77,7 +77,7 @@ export class HandlerSteps {
 
   #mustGoOn(): void {
     const { assignment, signal } = this.#turn
-    if (mayFinishCall(this.#turn) && mayRecord(this.#turn)) return
+    if (mayFinish(this.#turn) && mayRecord(this.#turn)) return
     const { reason } = signal as { reason: unknown }
     if (reason instanceof CancelledError || reason instanceof LeaseLostError) throw reason
     throw new LeaseLostError(`the turn of worker ${assignment.workerId} is over: its steps go on elsewhere.`)

@@ -17,15 +17,15 @@ import type { Turn } from './turn.ts'
 /** May a model call or a tool call begin? Asked before each of them. Abandons the turn if its lease has run out. */
 export function mayCall(turn: Turn): boolean {
   // A paused turn drains, too.
-  return mayFinishCall(turn) && !turn.isDraining && !(turn.position.open && turn.steers.interrupts)
+  return mayFinish(turn) && !turn.isDraining && !(turn.position.open && turn.steers.interrupts)
 }
 
 /**
- * May a call begin whose start is recorded already, or a step be recorded that was done? Asked before each of them. A pause or a drain does not stop
- * these: nobody could say later that the call was not made, or that the step was done. The node tells Redis that this turn begins nothing more only
- * after such a call has begun (`TurnPause.isQuiet`).
+ * May the turn finish what cannot stay half done: make a call whose start is recorded, or record a step that was done? Asked before each of them. A
+ * pause or a drain does not stop these: nobody could say later that the call was not made, or that the step was done. The node tells Redis that this
+ * turn begins nothing more only after such a call has begun (`TurnPause.isQuiet`).
  */
-export function mayFinishCall(turn: Turn): boolean {
+export function mayFinish(turn: Turn): boolean {
   if (!turn.lease.isTrusted()) turn.abandon('unreachable')
   return turn.isOpen
 }

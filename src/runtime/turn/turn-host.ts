@@ -1,4 +1,4 @@
-/** Duty: what a turn needs of its node and its slot: among it the plan of the slot, as data. */
+/** Duty: what a turn needs of its node and its slot, and the plan of the slot, as data. */
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'

@@ -12,7 +12,7 @@ import { performance } from 'node:perf_hooks'
 import { interruptedText, unknownOutcomeText } from '../../../../core/history/run/open-calls.ts'
 import type { ToolOutcome } from '../../../tool/executor.ts'
 import { errorOutput } from '../../../tool/output.ts'
-import { mayCall, mayFinishCall, mayRecord } from '../../../turn/permit.ts'
+import { mayCall, mayFinish, mayRecord } from '../../../turn/permit.ts'
 import {
   askOutcome,
   asOneRetry,
@@ -90,7 +90,7 @@ async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<Ca
   }
   if (tool.effect === 'once') await startRecorded(turn)
   else if (tool.effect !== 'pure') await turn.settled()
-  if (!(tool.effect === 'once' ? mayFinishCall(turn) : mayCall(turn))) return done
+  if (!(tool.effect === 'once' ? mayFinish(turn) : mayCall(turn))) return done
   if (tool.effect === 'once' && turn.steers.interrupts) {
     // A message came while the start was recorded (PERMIT-5). Nothing has begun, and nobody would know that later.
     recordResult(journal, local, 'cancelled', { type: 'error-text', value: interruptedText }, 'tool.failed')

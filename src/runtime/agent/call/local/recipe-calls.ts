@@ -30,7 +30,7 @@ import type { Facts } from '../../../tool/fact-collector.ts'
 import { limited } from '../../../tool/limited.ts'
 import { brief } from '../../../tool/messages.ts'
 import { errorOutput } from '../../../tool/output.ts'
-import { mayCall, mayFinishCall, mayRecord } from '../../../turn/permit.ts'
+import { mayCall, mayFinish, mayRecord } from '../../../turn/permit.ts'
 import { watchLoop } from '../../../user-code/event-loop.ts'
 import { runUserPart } from '../../../user-code/user-code.ts'
 import {
@@ -172,7 +172,7 @@ async function runStep(running: Running, step: PlannedStep): Promise<StepEnd> {
     journal.add([started], { notes: [['tool.started', { toolCallId: sub.call.toolCallId, toolName }]] })
     await startRecorded(turn)
   } else if (sub.tool.effect !== 'pure') await turn.settled()
-  if (!(sub.tool.effect === 'once' ? mayFinishCall(turn) : mayCall(turn))) return stopped
+  if (!(sub.tool.effect === 'once' ? mayFinish(turn) : mayCall(turn))) return stopped
   if (sub.tool.effect === 'once' && turn.steers.interrupts) return interruptedStep(running, step, sub)
   const startedAt = performance.now()
   const outcome = await attempt(running, step, sub)
