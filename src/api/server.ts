@@ -81,7 +81,7 @@ export class Server implements AsyncDisposable {
       if (names.has(name)) continue
       this.#acting.delete(name)
       closed(client).catch((error: unknown) =>
-        this.log.warn('did not close the client of a caller', { caller: name, error: String(error) }),
+        this.log.warn('the client of a caller could not be closed', { caller: name, error: String(error) }),
       )
     }
   }

@@ -58,7 +58,7 @@ export class Deliveries {
       const { url, webhook } = job?.data ?? {}
       const where = webhook === undefined ? { host: URL.parse(String(url))?.host } : { webhook }
       const fields = { delivery: job?.id, ...where, attempt: job?.attemptsMade, error: error.message }
-      log.warn('a request that tells of what happened was not accepted', fields)
+      log.warn('an address did not accept a notice', fields)
     })
   }
 

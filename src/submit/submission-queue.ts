@@ -79,7 +79,7 @@ export class SubmissionListener {
     this.#worker.on('error', (error) => {
       // A repeated job of BullMQ before it had job schedulers. It does not fail, so this log line is the only sign of it.
       if (error.message.includes('Legacy repeatable job'))
-        log.warn('a repeated job was submitted for the last time', { error: String(error) })
+        log.warn('a repeatable job of the old form is repeated no more: use a job scheduler', { error: String(error) })
       else log.debug('BullMQ reported an error', { queue: submissionQueue, error: String(error) })
     })
   }

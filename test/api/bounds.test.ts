@@ -265,7 +265,7 @@ test('a stream that fails is cut off, so that it does not look complete', async 
   const warn = vi.spyOn(opened.server.log, 'warn')
   const url = await opened.app.listen({ host: '127.0.0.1', port: 0 })
   await expect(fetch(`${url}/v1/failing/events`).then((reply) => reply.text())).rejects.toThrow('terminated')
-  expect(warn).toHaveBeenCalledWith('cut off a stream that failed', expect.objectContaining({ caller: 'local' }))
+  expect(warn).toHaveBeenCalledWith('a stream failed and was cut off', expect.objectContaining({ caller: 'local' }))
 })
 
 test('a fault is logged with its reason and place, under the id that its caller is told', async () => {

@@ -148,7 +148,9 @@ describe('a listener', () => {
     await using place = await listening(() => Promise.resolve(made), troupe)
     expect(await producer.completed(job)).toEqual(made)
     const error = expect.stringContaining('Job Schedulers')
-    expect(place.told).toEqual([['a repeated job was submitted for the last time', { error }]])
+    expect(place.told).toEqual([
+      ['a repeatable job of the old form is repeated no more: use a job scheduler', { error }],
+    ])
     await place.listener.stop()
   })
 

@@ -20,6 +20,6 @@ export async function answerWithStream(
     if (signal.aborted) return
     reply.raw.destroy()
     const [path] = request.url.split('?', 1)
-    server.log.warn('cut off a stream that failed', { path, caller: caller.name, error: String(error) })
+    server.log.warn('a stream failed and was cut off', { path, caller: caller.name, error: String(error) })
   }
 }

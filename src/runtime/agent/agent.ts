@@ -123,8 +123,11 @@ async function proceedOrFail(agentTurn: AgentTurn, steps: number): Promise<Pause
       turn.abandon('unreachable')
       return null
     }
-    const error = new InvariantError(`the turn of ${who} broke: ${reason}`, { cause })
-    journal.log.error('a turn broke', { error: reason, stack: stackOf(cause)?.slice(0, stackCharsMax) })
+    const error = new InvariantError(`the turn of ${who} met an unexpected error: ${reason}`, { cause })
+    journal.log.error('a turn met an unexpected error', {
+      error: reason,
+      stack: stackOf(cause)?.slice(0, stackCharsMax),
+    })
     if (!journal.position.open) throw error
     journal.machine.apply('quarantined')
     end.fail(error, 'runtime', 1)

@@ -88,7 +88,7 @@ export class Journal {
   /** Counts something that came although nothing waited for it. Messages are delivered at least once, so duplicates are normal. */
   noteIgnored(what: string): void {
     this.tally = { ...this.tally, ignoredEvents: this.tally.ignoredEvents + 1 }
-    this.log.info('something came that nothing waited for, and was ignored', { what })
+    this.log.info('a message or event that nothing waited for was ignored', { what })
   }
 
   /** Counts a request as failed until its reply is there, so that a cancel in between records it too. */

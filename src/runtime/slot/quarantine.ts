@@ -48,8 +48,9 @@ export function warnOfSuspect(assignment: Assignment, log: WorkerLog): void {
   if (purpose === 'cancelled' || !(suspect || purpose === 'poison')) return
   const starts = startsBefore(assignment)
   const where = { session: sessionId, worker: workerId, kind, run, starts }
-  if (purpose === 'run') log.warn('a worker is started apart from others: its last starts came to no commit', where)
-  else log.error('a run fails with poison: no start of its worker came to a commit; see troupe mailbox dead', where)
+  if (purpose === 'run')
+    log.warn('a worker is started apart from other suspects: its last starts recorded nothing', where)
+  else log.error('a run fails with poison: no start of its worker recorded anything; see troupe mailbox dead', where)
 }
 
 /** How often the worker was started before this claim, which counts as a start too. */

@@ -227,7 +227,7 @@ export class Turn {
 
   /** Abandons the turn after an error that nobody foresaw, in its behaviour or here. */
   giveUp(error: unknown): void {
-    this.host.log.error('a turn broke; the worker goes on elsewhere when its lease has ended', {
+    this.host.log.error('a turn met an unexpected error; the worker goes on elsewhere when its lease has ended', {
       worker: this.assignment.workerId,
       error: String((error as Error)?.stack ?? error),
     })

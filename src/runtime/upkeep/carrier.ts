@@ -37,7 +37,7 @@ class Rounds {
   }
 }
 
-/** Where mails are brought. */
+/** A partition to which mails are brought. */
 interface Destination {
   readonly partition: number
   readonly rounds: Rounds
@@ -80,7 +80,7 @@ export class Carrier {
     if (known !== undefined) return known
     const rounds = new Rounds(() =>
       this.#bring(made).catch((error: unknown) =>
-        this.#log.debug('messages could not be brought; the next sweep tries again', {
+        this.#log.debug('messages could not be brought to another partition; the next sweep tries again', {
           partition,
           error: String(error),
         }),
@@ -96,8 +96,7 @@ export class Carrier {
     clearTimeout(to.again)
     const { wakeups, refused, error } = await this.#store.carry(partition)
     this.#wake(partition, wakeups)
-    if (refused > 0)
-      this.#log.warn('messages to another partition were not taken by their recipients', { partition, refused })
+    if (refused > 0) this.#log.warn('recipients in another partition refused messages', { partition, refused })
     if (error !== undefined && !to.isFailing) {
       const what = 'messages to another partition wait: they are brought when it can be reached'
       this.#log.warn(what, { partition, error: error.message })

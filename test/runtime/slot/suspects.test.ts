@@ -161,7 +161,12 @@ test('a node logs an isolated start, and the last one before poison, before it s
   const who = { session: session.id, worker: session.rootId, kind: 'echo' }
   const told = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>)
   expect(told()).toEqual([
-    expect.objectContaining({ ...who, run: 2, starts: 2, msg: expect.stringMatching(/^a worker is started apart/) }),
+    expect.objectContaining({
+      ...who,
+      run: 2,
+      starts: 2,
+      msg: expect.stringMatching(/^a worker is started apart from other suspects/),
+    }),
   ])
   const { record } = workerKeys(troupe.tag, session.rootId)
   await waitUntil('it is idle', async () => (await session.root.report()).status === 'idle')

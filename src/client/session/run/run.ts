@@ -104,7 +104,7 @@ export class Run<Result = unknown> {
     const names = [...this.#waiting.keys()]
     this.#waiting.clear()
     const error = damageOf(thrown) ?? toRuntimeError(thrown).message
-    this.#context.log.warn('callbacks for the end of a run are not called', {
+    this.#context.log.warn('ends of runs could not be read: their callbacks are not called', {
       worker: this.#context.root.id,
       names,
       error,
