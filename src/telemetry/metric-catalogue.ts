@@ -35,7 +35,7 @@ export const metrics = {
   troupe_claim_delay_seconds: histogram('How long a worker stood in the run queue before its claim.', 'pool'),
   troupe_runs_total: counter('Runs that ended, as recorded.', 'kind', 'outcome'),
   troupe_run_failures_total: counter('Runs that failed, by the code of their failure.', 'kind', 'code'),
-  troupe_runs_recovered_total: counter('Turns that took over from a turn that came to no commit.', 'kind'),
+  troupe_runs_recovered_total: counter('Turns that took over from a turn that recorded nothing.', 'kind'),
   troupe_leases_lost_total: counter(
     'Leases that ended during a turn, as sweeps of this node found them. The workers go on elsewhere.',
   ),

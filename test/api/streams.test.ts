@@ -109,7 +109,7 @@ test('a stream keeps to a worker and what it spawned', async () => {
   expect((await api.get(`${path}/events?under=${session.replace('-7', '-8').replace(/^./, 'f')}`)).status).toBe(404)
 })
 
-test('a stream keeps to a worker even for what the worker spawns while somebody follows', async () => {
+test('a stream of one worker shows also the children that the worker spawns while somebody follows', async () => {
   const { body } = await api.post('/v1/sessions', { kind: 'parent', input: null, keepOpen: true })
   const path = `/v1/sessions/${body.sessionId}`
   await waitUntil('its first run is over', async () => (await api.get(`${path}/result`)).status === 200)

@@ -50,7 +50,7 @@ describe('name', () => {
 })
 
 describe('limits', () => {
-  it('collects pairs, and the last one wins', () => {
+  it('limits are collected from all options, and the last value of a limit counts', () => {
     expect(limits('workers=500,depth=0', { workers: 1, children: 7 })).toEqual({ workers: 500, children: 7, depth: 0 })
   })
 

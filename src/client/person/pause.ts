@@ -105,7 +105,7 @@ function donePartly(error: unknown): unknown {
   if (!(error instanceof TransientError)) return error
   const code = error.code === 'store_refused' ? error.code : 'store_unavailable'
   return new TransientError(
-    `${error.message} In partitions that answer it was done: do it once more when all answer.`,
+    `${error.message} The partitions that answered have done it. Repeat it when all of them answer.`,
     {
       code,
       cause: error,

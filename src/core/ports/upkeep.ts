@@ -63,7 +63,7 @@ export interface UpkeepStore {
   /** `turnsLeft`: how many turns the node still runs while it drains, for those who look; null, the default, if it does not drain. */
   sweep(slots: number, loads: readonly PoolLoad[], leaving: boolean, turnsLeft?: number | null): Promise<SweepAnswer>
   /**
-   * Null: there is something to do, so that a sweep is due. Otherwise there is nothing to do, and the node is known to live. `kinds`: as in the
+   * Says that the node lives, and looks whether there is anything to do. Null: there is, so a sweep is due. `kinds`: as in the
    * answer of `sweep`.
    */
   rest(): Promise<Rest | null>

@@ -3,8 +3,8 @@
  * for the first of them.
  * EVENT-CHANNEL-1 A process receives only what is reported of its own sessions, whatever else goes on in their partitions; of sessions whose results
  *    it waits for, or that it created, only the ends.
- * EVENT-CHANNEL-2 Messages may be lost: with a connection, or where the user may not subscribe. `onGap` says so when messages come again; who must
- *    know the events reads the stream then (event-pages.ts).
+ * EVENT-CHANNEL-2 Messages may be lost: with a connection, or where the user may not subscribe. When messages come again, `onGap` is called; whoever
+ *    must know the events then reads the stream (event-pages.ts).
  * EVENT-CHANNEL-3 A message that arrives between a lost connection and `onGap` is not passed on: whoever got it would take the lost ones before it
  *    for old. It is in the stream, which is read after `onGap`.
  */

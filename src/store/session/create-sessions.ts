@@ -72,9 +72,9 @@ interface Prepared {
   readonly fields: Readonly<Record<string, HeaderValue | undefined>>
   /** The mail, the event, then the history entries, then the facts of the blobs. */
   readonly texts: readonly string[]
-  /** Their bytes go before. */
+  /** Blobs of the session; their bytes are sent before the script. */
   readonly blobs: readonly SentBlob[]
-  /** Entries of its history that go before, since they are many or long. */
+  /** Entries of its history that are sent before the script, because they are many or long. */
   readonly sent: readonly string[]
   /** Set for an order with a key. */
   readonly partitions: number | undefined

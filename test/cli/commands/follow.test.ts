@@ -162,7 +162,7 @@ test('events of one commit are reported together, and those of two commits apart
   expect(commits).toEqual([['1-0.1', '1-0.2'], ['2-0.1'], ['3-0.1', '3-0.2']])
 })
 
-test('a lost Redis is noticed also while a conversation rests, and its end is no such loss', async () => {
+test('a lost Redis is noticed while a conversation rests, and the end of the conversation is not taken for one', async () => {
   const away = new TransientError('Redis is away', { code: 'store_unavailable' })
   const over = new NotFoundError('session_not_found', 'no such run')
   const restingUntil = (end: Error) => ({

@@ -50,7 +50,7 @@ function isValid(parts: readonly PromptMessage[]): void {
 }
 
 describe('a prompt that begins with a summary', () => {
-  test('a prompt that begins with a summary is valid for providers, whenever it was compacted, and ends as without it (PROMPT-6) [1.36]', () => {
+  test('a prompt that begins with a summary is valid for providers, and has the end of the prompt without the summary (PROMPT-6) [1.36]', () => {
     fc.assert(
       fc.property(numbered, tries, (list, compactions) => {
         const { whole, compacted, count } = lived(list, compactions)

@@ -160,7 +160,7 @@ describe('a field over which somebody wrote', () => {
 })
 
 describe('the record of a root', () => {
-  test('the record of a root gives for a new session what every session begins with', () => {
+  test('the record of a root without fields of a session reads as a new session', () => {
     expect(readSession({ ...least, mode: 'conversation' })).toMatchObject({
       session: { name: 'a', mode: 'conversation', end: null, cancelReasonJson: null, workers: 1, spent: null },
       damage: [],

@@ -246,7 +246,7 @@ describe('a cluster', () => {
     const [first] = sessions as [(typeof sessions)[number]]
     await changing.sessions.get(first.id).cancel()
     await expect(changing.pause()).rejects.toThrow(
-      /pausing all sessions in partition .* In partitions that answer it was done/,
+      /pausing all sessions in partition .* The partitions that answered have done it/,
     )
   })
 

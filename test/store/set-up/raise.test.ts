@@ -168,7 +168,7 @@ test('a pause that a partition does not take says that others have taken it, if 
   }
   const pausing = (partitions: readonly number[]) => inEach(partitions, async () => {}, away)
   await expect(pausing([0])).rejects.toThrow(/^It is away\.$/)
-  await expect(pausing([0, 1])).rejects.toThrow('It is away. In partitions that answer it was done: do it once more')
+  await expect(pausing([0, 1])).rejects.toThrow('It is away. The partitions that answered have done it. Repeat it')
 })
 
 test('a pause that ended after a raise had stopped half way holds no new partition', async () => {

@@ -64,7 +64,7 @@ export async function tokensOfWorker(worker: Amended): Promise<TokenReport> {
   }
 }
 
-/** True if a reply is among them that a provider has counted, and nothing behind it changed what prompts hold. */
+/** Are these entries enough? They are if they hold a reply whose tokens a provider has counted, and no entry after it changes what prompts hold. */
 function isEnough(items: readonly PlacedEntry[]): boolean {
   if (items[0]?.position === 0) return true
   const last = items.findLastIndex(({ entry }) => entry.type === 'assistant' && tokensOf(entry.usage) > 0)

@@ -169,7 +169,7 @@ function whoseText({ evidence: { name, kind }, killedBy }: DeadLetter): string {
 function whyText({ evidence: { starts, lastWords }, killedBy }: DeadLetter): string {
   const often = typeof starts === 'number' ? `${count(starts, 'start')} of its worker` : 'Starts of its worker'
   const last = typeof lastWords === 'string' ? ` The last of them: ${lastWords}.` : ''
-  return `${often} came to no commit: each time ${killedBy} was next.${last}`
+  return `${often} recorded nothing: each time ${killedBy} was next.${last}`
 }
 
 /** What can be done with all picked letters at once. */

@@ -26,8 +26,8 @@ for notice in string.gmatch(told, '%S+') do
   local isLater = tonumber(redis.call('ZSCORE', timersKey, notice) or now) <= now -- guard: a session that was retried while its notice was sent gets another notice
   if not isLater then redis.call('ZREM', timersKey, notice) end -- guard: a notice is sent once
 end
--- A notice that nobody has told comes back ever more rarely: thousands may wait for a secret that no node has. How often it has come back stands
--- behind the point of its score, in sixteenths of a ms.
+-- A notice that nobody has told comes back ever more rarely: thousands may wait for a secret that no node has. Its score counts how often it has come
+-- back: the fraction of its milliseconds is that number, in sixteenths.
 local function whenAgain(notice)
   local times = tonumber(redis.call('ZSCORE', timersKey, notice)) % 1 * 16
   return string.format('%.4f', now + noticeMs * 2 ^ times + math.min(times + 1, 5) / 16) -- guard: a notice that nobody can tell comes back ever more rarely

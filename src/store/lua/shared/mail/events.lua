@@ -15,7 +15,7 @@ local function subjectOf(session, worker)
   return worker == rootOf(session) and session or (session .. ' ' .. worker) -- guard: who waits for a run that a sweep ends is told of its end
 end
 
--- `events`: subjects and notes in turn. They may be missed (docs/protocol.md), so nothing here fails. The message of a session is the id of the
+-- `events`: a subject, its notes, the next subject, its notes, and so on. They may be missed (docs/protocol.md), so nothing here fails. The message of a session is the id of the
 -- entry, and for each commit of it three lines: its number within the entry, the worker if that is not the root, and the notes. Ends have channels of
 -- their own, so that a process which waits for a result is told once, however many steps its session makes: one of the session, and one of the client
 -- that created it (ID-4), which so needs no subscription for each of its jobs. Their second line is the session.

@@ -145,7 +145,7 @@ local function newWakes(pools)
 end
 
 -- Puts a worker that is to run into `woke`: it gets a place in its run queue when the script ends. All workers get their places at once, since one by
--- one these cost as much as their records. Its record says so too; if other fields of the record change at the same time, the caller writes it.
+-- one these cost as much as their records. If other fields of its record change at the same time, the caller also writes there that it is queued.
 -- `plan`: id, session, pool, and root as above.
 local function writeWoken(tag, plan, woke)
   woke.woken[plan.id] = true

@@ -81,7 +81,7 @@ local function checkTexts(fields, ...)
   end
 end
 
--- Each of these is a text, where it is there.
+-- Each of these is a text or absent.
 local function checkTextsIfAny(fields, ...)
   for index = 1, select('#', ...) do
     local name = select(index, ...)

@@ -71,7 +71,7 @@ local function startsOf(record)
   return epoch - committed
 end
 
--- The notes of an event about a worker that was started and came to no commit. Last words have no character that JSON escapes; what somebody
+-- The notes of an event about a worker whose starts recorded nothing. Last words have no character that JSON escapes; what somebody
 -- wrote over them may have.
 local function startsNote(event, starts, words)
   local said = words and words ~= '' and not string.find(words, '["\\%c]') and (',"lastWords":"' .. words .. '"') or '' -- guard: damaged last words break no event
@@ -80,8 +80,8 @@ end
 
 local laneKeys = { signals = ':mail:signals', results = ':mail:results', inbox = ':mail:inbox' }
 
--- The key of large results of children, by the numbers of their calls. In the lane, the head of such a result stands for it, which ends with a tab. So a
--- claim may read the whole lane, and of the large results only those that the parent takes next.
+-- The key of large results of children, by the numbers of their calls. The lane has only the head of such a result; a head ends with a tab. So a claim may
+-- read the whole lane, and of the large results only those that the parent takes next.
 local largeBytes = 2048
 local function largeKeyOf(recordKey)
   return recordKey .. ':mail:large'
