@@ -44,6 +44,6 @@ test('a loaded figure holds when troupe is ahead of the peer under load, whateve
   expect(judged('P8b', { windows: ahead, loaded: behind })).toEqual({ value: 0.75, ok: false })
 })
 
-test('a figure whose contestant failed is not measured, and does not hold', () => {
+test('a figure has no value, and misses its bound, if a contestant failed', () => {
   expect(judged('P8a', { loaded: new Map([['agent', windows([30])]]) })).toEqual({ value: null, ok: false })
 })

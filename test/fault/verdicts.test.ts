@@ -100,7 +100,7 @@ describe('a follower of a session', () => {
 })
 
 describe('a follower of all sessions', () => {
-  test('a follower of all sessions that got each event once is right, also of events that are trimmed by now', () => {
+  test('a follower of all sessions is right if it got each event once, even events that are trimmed by now', () => {
     expect(() => judgeOrder(0, stored, ['0-0', ...stored, '4-0'])).not.toThrow()
   })
 

@@ -234,7 +234,7 @@ test('a result with media and without its call becomes a text that says what the
   expect(said(messages)[1]).toEqual(['user', [text('[result of a tool, without its call] [image (image/png, 8 B)]')]])
 })
 
-test('a word that every object knows is no reason why a reply ended', () => {
+test('a stop reason with the name of a property of every object is no known reason', () => {
   const message = { role: 'assistant', content: 'y', stop_reason: 'constructor' }
   expect(readConversation([message], { format: 'anthropic' }).messages).toMatchObject([{ finishReason: 'stop' }])
 })

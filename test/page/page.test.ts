@@ -29,7 +29,7 @@ test('the page has little code, and its HTML holds no script and no style', asyn
 })
 
 test(
-  'stored texts stay texts on every screen, wide and narrow, and nothing keeps readers out',
+  'every screen, wide and narrow, shows stored texts as texts and is accessible',
   inBrowser(async (page) => {
     const [session] = [
       await create('parent', { name: `two ${hostile}`.slice(0, 40) }),

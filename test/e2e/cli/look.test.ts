@@ -266,7 +266,7 @@ describe.concurrent('troupe worker and mailbox', () => {
     expect(await redrive(workerId, '--id', '5-0')).toMatchObject({ code: 1, stderr: expect.stringContaining('5-0') })
   })
 
-  it('dismiss dead letters', async () => {
+  it('mailbox dismiss records that dead letters were dealt with', async () => {
     const dismiss = (...args: string[]) => cli.project.ask(['mailbox', 'dismiss', ...args])
     expect(await dismiss('--all')).toMatchObject({ code: 0, stdout: '', stderr: 'There is nothing to dismiss.\n' })
     expect(await dismiss()).toMatchObject({

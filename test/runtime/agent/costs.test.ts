@@ -137,7 +137,7 @@ describe('a price', () => {
     expect(open(null)).toThrow(/not valid/)
   })
 
-  test('a price of your own holds for a model that you wrote, and its replies say it', async () => {
+  test('a price that the user sets is in the replies of a model that the user wrote', async () => {
     const own = { id: 'own/m', reply: () => Promise.resolve(costing(say('x'))) }
     const model = openModels({ env: {}, prices: { 'own/m': { input: 100_000, output: 0 } } }).open(own)
     const reply = await model.reply({} as never, {} as never)

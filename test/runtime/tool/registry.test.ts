@@ -147,7 +147,7 @@ test('a pattern with flags is checked with them in an ask, and left out for a mo
   expect(toJsonSchema(z.string().regex(/^yes$/g))).toEqual({ type: 'string', pattern: '^yes$' })
 })
 
-test('an ask checks several patterns, and one whose flag `u` changes nothing', () => {
+test('an answer is checked against all patterns of its text, and against a pattern with the flag `u`', () => {
   for (const [form, right, wrong] of [
     [z.string().startsWith('a').endsWith('z'), 'a to z', 'a to y'],
     [z.string().regex(/^a/).regex(/Z$/i), 'az', 'zz'],

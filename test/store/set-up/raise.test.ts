@@ -82,7 +82,7 @@ test('a raise that ended half way is finished by the same raise, and no other be
   expect(await client.partitions.raise(4)).toBe(4)
 })
 
-test('a pause of all sessions and endpoints hold in new partitions too', async () => {
+test('new partitions take over endpoints and a pause of all sessions', async () => {
   await using troupe = await TestTroupe.connect()
   await troupe.client.pause('works')
   const { id } = await troupe.client.webhooks.add({ url: 'https://example.com/hook' })

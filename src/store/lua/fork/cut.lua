@@ -91,7 +91,7 @@ local function readSeen(recordKey)
   return all, length, string.sub(redis.sha1hex(lengths), 1, 16)
 end
 
--- If workers wait for very many timers and asks, a call reads few of these workers. A single one may have more than this.
+-- If workers wait for very many timers and asks, a call reads few of these workers. It reads a worker that has more of them than this by itself.
 local workers, signals, signalsMost = {}, 0, 1000
 local function isTooMuch(record)
   local open = tonumber(record.signalsOpen or atStart.signalsOpen) or 0

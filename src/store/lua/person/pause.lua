@@ -27,7 +27,7 @@ local kind, path, cancel, ended, paused = unpack(readFields(rootKey, 'kind', 'pa
 if not kind or path then return { 'not_found' } end -- guard: a session that is asked to pause has a root
 local state = stateOf(cancel, ended)
 if state ~= 'active' then return { 'finished', state } end -- guard: a finished session takes no pause
-if not paused and idemMs == 0 then return { 'resumed' } end -- guard: who asks about a pause that was ended begins no other
+if not paused and idemMs == 0 then return { 'resumed' } end -- guard: a question about a pause that was ended begins no new pause
 if not paused and readAnswer(idemKey, '^(ok)$') then return { 'resumed' } end -- guard: a pause that is sent again undoes no resume
 local quietKey = quietKeyOf(tag, sessionId)
 checkSort('zset', leasesKey)

@@ -25,7 +25,7 @@ checkSort('hash', kindsKey, nodesKey, metaKey)
 checkSort('set', poolsKey)
 local canSweep = pcall(checkSort, 'zset', leasesKey)
 
--- Those of these kinds and lines that the register does not have yet: nodes register their kinds each minute.
+-- The kinds and lines that the register does not have yet. Mostly it has all of them: nodes register their kinds each minute.
 local function changedLines(kindsKey, hosts, lines)
   local changed = {}
   for from = 1, #hosts, 500 do

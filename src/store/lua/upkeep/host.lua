@@ -108,6 +108,6 @@ if closed then
   return { 'waits', one.sort, opensText(opens) }
 end
 writeBegun(tag, text, guest.kind, guest.gates, now)
--- A guest that asks learns by the answer. If nothing comes from it for long, its partition is asked for its state.
+-- This answer tells the guest that it may begin. If nothing comes from it for long, its partition is asked for its state.
 redis.call('ZADD', gatesKey, digits(standing == 'waits' and now or now + gateLookMs), news) -- guard: a guest that asked and did not come frees its place
 return { 'in' }

@@ -159,7 +159,7 @@ local function bringListenersNear(since)
   for index = 1, #ahead do redis.call('ZADD', since, digits(now), ahead[index]) end -- guard: an endpoint gets notices after the clock was set back
 end
 
--- When a node was last seen. If another program wrote over that, when its line was written.
+-- When a node was last seen. If another program wrote over this time, the time at which the node wrote its line counts.
 local function seenOf(seen, id, line)
   return tonumber(seen[id] or string.match(line, '^%d+') or 0) or 0
 end
@@ -382,7 +382,7 @@ for index = 1, #pools do
       elseif kind and hosted[kind] then -- guard: a sweep sends wake-ups for workers that its node can run
         fit = fit + 1
         -- The wake-ups that are out may belong to nodes that host other kinds. If these nodes are never without work, they pass this worker over for ever.
-        if isLate(id) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts
+        if isLate(id) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker that was queued for longer than a wake-up lasts
       elseif kind and not writeMoved(pool.name, id, kind) and not isHosted(kind) then
         writeUnhosted(pool.name, id, kind)
       end

@@ -54,7 +54,7 @@ test.each([
   expect(planRetry({ run: 1, epoch: 1, at: 2, next: 2, entries: [ordered, failed] })).toMatchObject(verdict)
 })
 
-test('a run of an agent that received nothing needs its letter, even if a message was pushed before', () => {
+test('a run of an agent that received no message is retried with its dead letter, even if a message was pushed before', () => {
   const pushed = { id: 'm0', content: [{ type: 'text', text: 'x' }], pushed: true }
   const entries = [entryJson('user', 1, 1, 1, pushed), entryJson('failed', 1, 1, 1, { failure })].map(decodeEntry)
   expect(planRetry({ run: 1, epoch: 1, at: 2, next: 2, entries })).toEqual({ kind: 'dead_letter' })

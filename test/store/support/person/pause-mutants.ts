@@ -74,7 +74,7 @@ export const pauseMutants: readonly Mutant[] = [
     check: checks.onlyASessionIsResumed,
   },
   {
-    guard: 'who asks about a pause that was ended begins no other',
+    guard: 'a question about a pause that was ended begins no new pause',
     script: pauseScript,
     takenOut: 'line',
     check: checks.whoWaitsForAPauseEndsNoResume,

@@ -41,7 +41,7 @@ export const wakeupMutants: readonly Mutant[] = [
     check: checks.aWorkerThatIsPassedOverGetsAWakeup,
   },
   {
-    guard: 'a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts',
+    guard: 'a sweep adds a wake-up only for a worker that was queued for longer than a wake-up lasts',
     script: sweepScript,
     takenOut: { condition: 'true' },
     check: checks.aWorkerThatIsPassedOverGetsAWakeup,

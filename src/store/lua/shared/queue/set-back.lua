@@ -1,5 +1,5 @@
---[[ set-back – what a clock of Redis that was set back leaves far ahead: timers, retries and times at which gates open. Nobody can tell how far ahead one
-of them may be, so those that were set before move by as much: none waits longer than it should. There may be any number of them, so they move some
+--[[ set-back – moves timers, retries and times at which gates open, after the clock of Redis was set back: they are too far ahead then. Nobody can tell how
+far ahead one of them may be, so those that were set before move by as much as the clock: none waits longer than it should. There may be any number of them, so they move some
 hundreds in each call, from the earliest on. Until all have, the field `moving` of meta says how far that is: "<by how many ms> <timers that have moved>
 <timers from> <gates from>", where - means that none is left. What has moved stands before that place, and what has not stands from there on. ]]
 

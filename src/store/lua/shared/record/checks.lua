@@ -106,7 +106,7 @@ local function checkNumbersIfAny(fields, ...)
   end
 end
 
--- Scores and members in turn, from one place of a list to another. Each score is a whole number, as a script or a caller wrote it.
+-- Checks a part of a list: a score, its member, the next score, its member, and so on. Each score is a whole number, as a script or a caller wrote it.
 local function checkScores(scored, first, last)
   if (last - first) % 2 == 0 then error('there should be a member for each score', 0) end
   for index = first, last, 2 do

@@ -8,7 +8,7 @@ local function permissionsKeyOf(tag, session)
   return sessionKey(tag, session) .. ':permissions'
 end
 
--- As a record has this text: itself, or `@` and its digest.
+-- What a record holds for this text: the text itself, or `@` and its digest if it is long.
 local function permissionsNamed(text)
   return #text <= permissionBytesMost and text or '@' .. redis.sha1hex(text)
 end
@@ -67,7 +67,7 @@ local function isWithin(path, outer)
   return string.sub(path, 1, #outer) == outer and not string.find(path, '/../', #outer, true) -- guard: a child has no folder outside that of its parent
 end
 
--- How far a worker may send by one word: to nobody, to its parent and its children, to workers of its session. nil: `send` is a list of ids.
+-- Permissions may say in one word to whom a worker may send: to nobody, to its parent and its children, or to workers of its session. nil: they list ids.
 local reaches = { none = 1, family = 2, session = 3 }
 local function reachIn(names)
   for word, reach in pairs(reaches) do

@@ -383,9 +383,9 @@ local function readHeld(tag, claim, id, purpose)
   return readAssignment(tag, id, record, flat, record.token, purpose == '' and 'run' or purpose, suspect, claim.node.mailBytes, spent, caps, approval)
 end
 
--- What this slot was answered under this nonce before: the same assignment, or empty when that turn is over, or nobody can run it before it is
--- mended: the slot would ask for it again and again. An older nonce is that of a duplicate which comes late: it takes no worker, since
--- nobody would run it. nil: the nonce is new.
+-- What this slot was answered under this nonce before. nil: the nonce is new. The answer is the same assignment; or empty, if that turn is over, or if
+-- nobody can run the worker before it is mended: the slot would ask for it again and again. A claim with an older nonce came late and has been answered
+-- before. It takes no worker, since nobody would run it.
 local function sameAssignment(tag, claim)
   local held = redis.call('HGET', tag .. ':claims:' .. claim.node.id, claim.slot)
   if not held then return nil end

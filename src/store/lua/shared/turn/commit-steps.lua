@@ -68,7 +68,7 @@ local function writeTaken(tag, turn, batch)
   local resultsConsumed, results = commit.resultsConsumed, turn.results
   if signalsConsumed > 0 then redis.call('LTRIM', recordKey .. laneKeys.signals, digits(signalsConsumed), '-1') end
   if commit.dead then
-    -- Without such an input the letter holds the evidence alone: a recorded step, and no message, was being worked on.
+    -- If no input is put aside, the letter holds only the evidence: the starts worked on a recorded step, not on a message.
     local letter = { 'session', turn.session, 'worker', commit.worker, 'evidence', commit.dead }
     if inputsConsumed > 0 then letter[7], letter[8] = 'mail', redis.call('LINDEX', inboxKey, 0) or '' end
     local id = writeLetter(tag, letter, commit.deadKept)

@@ -92,7 +92,7 @@ async function expectEnd(troupe: TestTroupe, id: string, one: Case, status: stri
 }
 
 describe('a call of unknown outcome', () => {
-  test.each(cases)('an unknown outcome: %s, after its time was over', async (_, one) => {
+  test.each(cases)('a call of unknown outcome that ran out of time: %s', async (_, one) => {
     const { counted, workers } = payer(one, 30)
     await using troupe = await TestTroupe.start({ workers })
     const { id } = await troupe.create('payer', 'go')
@@ -100,7 +100,7 @@ describe('a call of unknown outcome', () => {
     expect(counted.runs).toBe(1)
   })
 
-  test.each(cases)('an unknown outcome: %s, after its node died', async (_, one) => {
+  test.each(cases)('a call of unknown outcome whose node died: %s', async (_, one) => {
     const { begun, counted, model, workers } = payer(one, 60_000)
     await using troupe = await TestTroupe.connect()
     const first = await troupe.startNode(workers)
