@@ -21,7 +21,7 @@ const reasons = {
 test('scripts and errors know the same reasons', () => {
   const read = (part: string) =>
     readFileSync(new URL(`../../../src/store/lua/shared/${part}.lua`, import.meta.url), 'utf8')
-  const text = read('session/children') + read('mail/mail') + read('turn/turns')
+  const text = read('session/children') + read('mail/mail') + read('turn/commit-checks')
   const given = [
     ...text.matchAll(/refused\[#refused \+ 1\] = \{ '(\w+)'/g),
     ...text.matchAll(/return nil, \{? ?'(\w+)'/g),
