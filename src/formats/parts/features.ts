@@ -174,19 +174,19 @@ export const features = {
           : [],
       ),
   },
-  failedResults: { what: 'that a call failed', in: ofStatus('error') },
-  cancelledResults: { what: 'that a call was cancelled', in: ofStatus('cancelled') },
-  unknownResults: { what: 'that the outcome of a call is unknown', in: ofStatus('unknown') },
+  failedResults: { what: 'failures of calls', in: ofStatus('error') },
+  cancelledResults: { what: 'cancels of calls', in: ofStatus('cancelled') },
+  unknownResults: { what: 'unknown outcomes of calls', in: ofStatus('unknown') },
   errors: {
     what: 'errors that were recorded between messages',
     in: (messages) => messages.flatMap((message) => (message.type === 'error' ? [message.message] : [])),
   },
   summaries: {
-    what: 'summaries, as what they are',
+    what: 'summaries as such',
     in: (messages) => messages.flatMap((message) => (message.type === 'summary' ? [message.text] : [])),
   },
   summaryCounts: {
-    what: 'how many messages a summary stands for',
+    what: 'numbers of messages that summaries stand for',
     in: (messages) =>
       messages.flatMap((message) => (message.type === 'summary' ? [String(message.messagesCompacted)] : [])),
   },
@@ -195,10 +195,10 @@ export const features = {
     in: (messages) => messages.flatMap(({ id }) => (/^(m\d+)?$/.test(id) ? [] : [id])),
   },
   times: {
-    what: 'when messages were said',
+    what: 'timestamps of messages',
     in: (messages) => timesOf(messages.filter(({ type }) => type !== 'toolResult')),
   },
-  resultTimes: { what: 'when results came', in: (messages) => timesOf(results(messages)) },
+  resultTimes: { what: 'timestamps of results', in: (messages) => timesOf(results(messages)) },
   models: {
     what: 'the model of each reply',
     in: (messages) => replies(messages).flatMap(({ model }) => (model === unknownModel ? [] : [model])),
@@ -211,7 +211,7 @@ export const features = {
       ),
   },
   finishReasons: {
-    what: 'why a reply ended, if not by itself or with calls',
+    what: 'reasons why replies ended, other than a normal end or calls',
     in: (messages) =>
       replies(messages).flatMap(({ finishReason }) =>
         finishReason === 'stop' || finishReason === 'tool-calls' ? [] : [finishReason],

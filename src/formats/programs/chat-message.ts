@@ -40,8 +40,8 @@ export const commonLosses: Losses = {
   resultTimes: 'left out',
   usage: 'left out',
   finishReasons: 'left out',
-  cancelledResults: 'become a failure',
-  unknownResults: 'become a failure',
+  cancelledResults: 'become failures',
+  unknownResults: 'become failures',
 }
 
 export const chatMessage: Format = {

@@ -36,7 +36,7 @@ const losses: Losses = {
   signatures: 'left out',
   badArguments: 'go under the name `arguments` of an object',
   failedResults: 'only the text says so',
-  cancelledResults: 'stays, as a call that was denied',
+  cancelledResults: 'become denials',
 }
 
 export const fsm: Format = {

@@ -42,8 +42,8 @@ export const qLosses: Losses = {
   imageLinks: 'become a note in the text',
   images: 'those that are not PNG, JPEG, GIF or WebP become a note in the text',
   badArguments: 'go under the name `arguments` of an object',
-  cancelledResults: 'become a failure, where anything but a prompt follows',
-  unknownResults: 'become a failure',
+  cancelledResults: 'become failures, unless a prompt follows',
+  unknownResults: 'become failures',
   ids: 'those of users are left out',
 }
 

@@ -33,8 +33,8 @@ export const aiSdk: Format = {
     names: 'left out',
     resultMedia: 'those by address, and those of a call that failed, become a note in the text',
     badArguments: 'go under the name `arguments` of an object',
-    cancelledResults: 'become a failure',
-    unknownResults: 'become a failure',
+    cancelledResults: 'become failures',
+    unknownResults: 'become failures',
   },
   fits(source) {
     const items = looked(source)

@@ -63,8 +63,8 @@ export const anthropic: Format = {
     reasoningOrder: 'at the end of a reply it is left out',
     signatures: 'left out',
     files: 'PDFs stay; other files become a note in the text',
-    cancelledResults: 'become a failure',
-    unknownResults: 'become a failure',
+    cancelledResults: 'become failures',
+    unknownResults: 'become failures',
   },
   fits(source) {
     const whole = wholeOf(source)

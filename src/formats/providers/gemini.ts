@@ -51,8 +51,8 @@ export const gemini: Format = {
     signedReasoning: 'the text stays; the signature stays if it is of Gemini',
     signatures: 'those of Gemini stay, others are left out',
     files: 'the name of the file is left out',
-    cancelledResults: 'become a failure',
-    unknownResults: 'become a failure',
+    cancelledResults: 'become failures',
+    unknownResults: 'become failures',
   },
   fits(source) {
     const { candidates, contents } = wholeOf(source)

@@ -56,7 +56,7 @@ describe('a conversation of another program', () => {
       { role: 'user', content: 'And now?' },
       { role: 'assistant', content: expect.stringContaining('offline') as string },
     ])
-    expect(exported.stderr).toMatch(/when messages were said \(2 times\): left out\./)
+    expect(exported.stderr).toMatch(/timestamps of messages \(2 times\): left out\./)
     const own = await project.ask(['session', 'export', sessionId, '--output', 'own.jsonl', '--json'])
     expect(own).toMatchObject({ code: 0, objects: [{ type: 'exported', format: 'troupe', messages: 6, warnings: [] }] })
     const again = await project.ask(['session', 'import', 'own.jsonl', '--kind', 'clerk', '--json'])
