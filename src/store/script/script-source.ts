@@ -34,7 +34,7 @@ const rooms = {
   queue: ['run-queues', 'held', 'starts', 'wakeups', 'set-back'],
   mail: ['events', 'notices', 'asks', 'mail', 'letters'],
   session: ['spending', 'costs', 'sessions', 'children'],
-  turn: ['gates', 'claims', 'requests', 'commit-checks', 'batches', 'commit-steps', 'commit-ends', 'commits'],
+  turn: ['gates', 'claims', 'requests', 'commit-checks', 'batches', 'commit-steps', 'commit-ends'],
 }
 const parts = Object.entries(rooms).flatMap(([room, names]) => names.map((name) => `${room}/${name}`))
 /** A process that calls functions which Redis has needs no text: each is made when it is asked for. */
@@ -119,6 +119,7 @@ function linkLibrary(): ScriptLibrary {
 
 /**
  * Makes a file a block of its own: names that only this file uses are local to the block. Lua has at most 200 locals in one function, and the library is one.
+ * So what only one script uses is better written in that script.
  * `others`: the words of all other texts.
  */
 function blockOf(pieces: readonly Piece[], others: readonly ReadonlySet<string>[]): string {

@@ -208,6 +208,13 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect(await callsOf(admin)).toEqual({ fcall: 3, 'function|load': 1 })
   })
 
+  test('a Redis takes the library even if two more functions are shared: Lua allows 200 names in it', async () => {
+    const { text } = scriptLibrary
+    const behindFirstLine = text.indexOf('\n') + 1
+    const larger = `${text.slice(0, behindFirstLine)}local one, two\n${text.slice(behindFirstLine)}`
+    expect(await admin.function('LOAD', larger)).toBe(scriptLibrary.name)
+  })
+
   test('a Redis that lost the functions gets them again, and keeps the library of another version', async () => {
     const caller = new ScriptCaller(admin)
     await postTo(caller)
