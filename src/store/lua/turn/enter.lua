@@ -36,9 +36,9 @@ checkSort('zset', leasesKey, gatesKey)
 local function isOfAncestors(key)
   local level, found = tonumber(record.depth or atStart.depth), 0
   local isAwaited = (record.run or atStart.run) == '1' -- guard: a run that a message began waits at a gate like any other
-  while level > 0 and isAwaited and string.sub(record['path' .. level], 38) ~= '-' do
-    if redis.call('ZSCORE', key .. ':in', string.sub(record['path' .. level], 1, 36)) then found = found + 1 end
-    isAwaited = string.sub(record['path' .. level], 38) == '1' -- guard: what a later run of an ancestor spawned waits at a gate like any other
+  while level > 0 and isAwaited and behindId(record['path' .. level]) ~= '-' do
+    if redis.call('ZSCORE', key .. ':in', idIn(record['path' .. level])) then found = found + 1 end
+    isAwaited = behindId(record['path' .. level]) == '1' -- guard: what a later run of an ancestor spawned waits at a gate like any other
     level = level - 1
   end
   return found > 0 and found == redis.call('ZCARD', key .. ':in')

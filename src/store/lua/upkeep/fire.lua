@@ -56,7 +56,7 @@ local function readTimer(worker, timer, record)
 end
 local handled, bytes, bytesMost = 0, 0, 1048576
 for index = 1, #due do
-  local worker, timer = string.sub(due[index], 1, 36), string.sub(due[index], 38)
+  local worker, timer = idIn(due[index]), behindId(due[index])
   local record = workerKey(tag, worker)
   local fine, plan, ask = pcall(readTimer, worker, timer, record)
   bytes = bytes + (timer == 'resume' and bytesMost / 2 or fine and plan and plan ~= true and #plan.text or 0)

@@ -25,9 +25,9 @@ local function writeEvents(eventsKey, events)
   local messages, ends, created = {}, {}, {}
   for index = 1, #events, 2 do
     local subject, notes = events[index], events[index + 1]
-    local session = string.sub(subject, 1, 36)
+    local session = idIn(subject)
     local number = '\n' .. digits((index - 1) / 2) .. '\n'
-    messages[session] = (messages[session] or id) .. number .. string.sub(subject, 38) .. '\n' .. notes
+    messages[session] = (messages[session] or id) .. number .. behindId(subject) .. '\n' .. notes
     local lines = subject == session and mayTellEnd(notes) and number .. session .. '\n' .. notes
     local creator = lines and string.sub(session, 27, 33)
     if lines then ends[session] = (ends[session] or id) .. lines end -- guard: who waits for an end is told of it

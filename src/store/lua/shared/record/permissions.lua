@@ -121,7 +121,7 @@ end
 local function isChildOf(recordKey, own)
   local level = digits(own.depth + 1)
   local fields = redis.call('HMGET', recordKey, 'depth', 'path' .. level)
-  return fields[1] == level and fields[2] and string.sub(fields[2], 1, 36) == own.id
+  return fields[1] == level and fields[2] and idIn(fields[2]) == own.id
 end
 
 local function isReached(own, names, send, session, recordKey)

@@ -41,6 +41,16 @@ local function sessionKey(tag, id)
   return tag .. ':s:' .. id
 end
 
+-- The id at the beginning of an element of a path ("<worker>:<run>"), of a timer ("<worker>:<name>"), or of what an event is about ("<session> <worker>").
+local function idIn(text)
+  return string.sub(text, 1, 36)
+end
+
+-- What stands behind that id.
+local function behindId(text)
+  return string.sub(text, 38)
+end
+
 -- The root's id is the session's with version 8 instead of 7, so neither needs to be stored with the other.
 local function rootOf(session)
   return string.sub(session, 1, 14) .. '8' .. string.sub(session, 16)
@@ -197,7 +207,7 @@ local function readShared(tag, id, record)
     local cancelCount = record.cancelCount or false -- guard: a root has its cancel count in its own record
     return cancelCount, record.spent or false, record.caps or false, record.paused or false, record.approval or false, record.turnUs or false
   end
-  return unpack(readFields(workerKey(tag, string.sub(record.path1, 1, 36)), 'cancelCount', 'spent', 'caps', 'paused', 'approval', 'turnUs'))
+  return unpack(readFields(workerKey(tag, idIn(record.path1)), 'cancelCount', 'spent', 'caps', 'paused', 'approval', 'turnUs'))
 end
 
 -- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only: the worker goes
@@ -213,9 +223,9 @@ local function readCancellation(tag, record, id)
   local probes, awaiting = {}, {}
   for level = 1, tonumber(record.depth or atStart.depth) do -- guard: the cancel check looks at all ancestors
     local element = record['path' .. level]
-    if string.sub(element, 37) ~= ':1' then awaiting = {} end -- guard: what a reported child spawned goes on when the run of its parent is cancelled
+    if behindId(element) ~= '1' then awaiting = {} end -- guard: what a reported child spawned goes on when the run of its parent is cancelled
     awaiting[#awaiting + 1] = element
-    probes[#probes + 1] = string.sub(element, 1, 36) .. ':*' -- guard: a cancel for good reaches the whole path of a child
+    probes[#probes + 1] = idIn(element) .. ':*' -- guard: a cancel for good reaches the whole path of a child
   end
   if (record.run or atStart.run) ~= '1' then awaiting = {} end -- guard: a child that has reported goes on when the run of its parent is cancelled
   for index = 1, #awaiting do probes[#probes + 1] = awaiting[index] end

@@ -131,7 +131,7 @@ local function commonFields(parent, others, isDetached, token, waits, queuedAt)
   if parent.record.copied then set('copied', parent.record.copied) end -- guard: a child spawned in a copy belongs to the copy
   for level = 1, parent.depth + 1 do
     local element = parent.record['path' .. level] or (parent.id .. ':' .. parent.run)
-    set('path' .. level, isDetached and (string.sub(element, 1, 36) .. ':-') or element)
+    set('path' .. level, isDetached and (idIn(element) .. ':-') or element)
   end
   others.common[which] = common
   return common

@@ -43,7 +43,7 @@ local function guardTurn(tag, turn, batch)
   local version = digits(commit.version)
   if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end -- guard: a commit on another version is a conflict
   turn.session, turn.run = sessionOf(worker, record.path1), record.run or atStart.run
-  turn.rootKey = record.parent and workerKey(tag, string.sub(record.path1, 1, 36)) or recordKey
+  turn.rootKey = rootKeyOf(tag, turn.session)
   local cancelled, outcome = nil, commit.outcome
   cancelled, turn.cancelCount, turn.spentBefore, turn.caps, turn.paused, turn.approval, turn.turnUs = readCancellation(tag, record, worker)
   if cancelled and outcome ~= 'cancelled' then return { 'cancelled' } end -- guard: cancel check of commit
