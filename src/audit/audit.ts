@@ -7,7 +7,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { preview } from '../core/check/preview.ts'
-import { isWorkerId, sessionIdOfRoot } from '../core/ids.ts'
+import { idLength, isWorkerId, sessionIdOfRoot } from '../core/ids.ts'
+import { parseNotice } from '../core/webhook/notice.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
 import { type AuditStore, itemsOf } from '../store/audit/audit-store.ts'
 import { type Counts, Tally } from './counts.ts'
@@ -47,8 +48,6 @@ export interface AuditScope {
 const againMs = [100, 400, 1_000] as const
 /** The first event of a session has the time of its creation, up to this much: the clock was read twice. */
 const slackMs = 5_000
-/** A timer that says that endpoints are to be told of an ask or of a dead letter of a worker. */
-const noticeOfAskOrLetter = /^.{36}:notify:(?!end$)/
 
 export async function audit(
   stores: readonly AuditStore[],
@@ -223,9 +222,9 @@ class PartitionAudit {
     for (const place of places) {
       const name = typeof place === 'object' ? `the run queue of pool ${place.pool}` : place
       for await (const member of itemsOf((cursor) => this.#store.withoutRecord(place, cursor))) {
-        const id = member.slice(0, 36)
-        // Pruning leaves it. When its time comes, a node finds nothing to tell and takes it away.
-        if (place === 'timers' && noticeOfAskOrLetter.test(member)) continue
+        const id = member.slice(0, idLength)
+        // Pruning leaves notices of asks and of dead letters. When such a notice is due, a node finds nothing to tell and takes it away.
+        if (place === 'timers' && ['ask', 'letter'].includes(String(parseNotice(member)?.of))) continue
         const { missing } = await this.#store.look(null, [id], [], 'count')
         if (missing.length > 0 && (await this.#stands(place, member)))
           say('I7', `orphan-${name}`, id, `${name} names worker ${idText(id)}, which has no record`)

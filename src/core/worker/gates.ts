@@ -79,6 +79,12 @@ export function guestName(
   return `${kind} ${workerId}:${version} ${runs ?? '-'} ${rate ?? '-'}`
 }
 
+/** The worker of a run with such a name, and the version of its record when the run asked for its gates; null for any other text. */
+export function guestIn(name: string): Pick<Enterer, 'workerId' | 'version'> | null {
+  const [, workerId, version] = /^\S+ ([0-9a-f-]{36}):(\d+) /.exec(name) ?? []
+  return workerId === undefined ? null : { workerId, version: Number(version) }
+}
+
 /** A gate as it is now, for people. */
 export interface GateFacts {
   readonly sort: GateSort

@@ -2,7 +2,7 @@
  * Duty: read what the audit compares of runs whose gates are in the first partition: that they stand there, and how their own partition says that they
  * stand. It never writes.
  */
-import { decodeGates } from '../../core/worker/gates.ts'
+import { decodeGates, guestIn } from '../../core/worker/gates.ts'
 import { readEntry } from '../history/read-entries.ts'
 import { gateKeys, gatesKey, type PartitionKeys, workerKeys } from '../keys.ts'
 import { allRanked } from '../redis/large-keys.ts'
@@ -39,8 +39,8 @@ export async function gateGuests(redis: Redis, keys: PartitionKeys): Promise<Gat
   const found: GateGuest[] = []
   for (const key of sets) {
     for (const [name, at] of scored(await orElse(redis.zrange(key, 0, String(oldestMost - 1), 'WITHSCORES'), []))) {
-      const [, workerId, version] = /^\S+ ([\da-f-]{36}):(\d+) /.exec(name) ?? []
-      if (workerId !== undefined) found.push({ key, name, workerId, version: Number(version), at })
+      const guest = guestIn(name)
+      if (guest !== null) found.push({ key, name, ...guest, at })
     }
   }
   return found
