@@ -6,6 +6,16 @@
 import type { ResultStatus, RunResult } from '../history/entry.ts'
 import type { EventDetails } from './event-details.ts'
 
+/** Published to those who follow now, never stored. */
+const neverStored = [
+  'worker.stateChanged',
+  'worker.logged',
+  'iteration.completed',
+  'text.delta',
+  'reasoning.delta',
+  'tool.progress',
+] as const
+
 export const eventTypes = [
   'session.created',
   'session.completed',
@@ -54,26 +64,11 @@ export const eventTypes = [
   'events.trimmed',
   // Not stored: it tells a follower that it was too slow for some transient events.
   'events.dropped',
-  // Transient: published to those who follow now, never stored. `tool.started` is transient too, unless the tool's effect is `once`;
-  // and `run.warned` of what happens after the last commit of its turn.
-  'worker.stateChanged',
-  'worker.logged',
-  'iteration.completed',
-  'text.delta',
-  'reasoning.delta',
-  'tool.progress',
+  ...neverStored,
 ] as const
 
-export const transientTypes = [
-  'worker.stateChanged',
-  'worker.logged',
-  'tool.started',
-  'run.warned',
-  'iteration.completed',
-  'text.delta',
-  'reasoning.delta',
-  'tool.progress',
-] as const
+/** `tool.started` is transient unless the effect of its tool is `once`, and `run.warned` if it tells of what happens after the last commit of its turn. */
+export const transientTypes = [...neverStored, 'tool.started', 'run.warned'] as const
 export type TransientType = (typeof transientTypes)[number]
 
 export type EventType = (typeof eventTypes)[number]
