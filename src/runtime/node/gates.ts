@@ -14,8 +14,8 @@ import { gatesAgain, gatesFor, hasRunLimits } from '../../core/definition/run-li
 import { toRuntimeError } from '../../core/errors.ts'
 import type { Assignment } from '../../core/ports/ports.ts'
 import type { GateOrder } from '../../core/worker/gates.ts'
+import type { Behaviour } from '../turn/behaviour.ts'
 import type { Turn } from '../turn/turn.ts'
-import type { Behaviour } from './kind.ts'
 
 /** The behaviour of this kind, behind its gates. */
 export function gated(behaviour: Behaviour, definition: WorkerDefinition): Behaviour {

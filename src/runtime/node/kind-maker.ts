@@ -23,8 +23,9 @@ import { handlerBehaviour } from '../handler/handler.ts'
 import { ToolExecutor } from '../tool/executor.ts'
 import { toJsonSchema } from '../tool/input-form.ts'
 import { ThreadPool } from '../tool/thread/thread-pool.ts'
+import type { Behaviour } from '../turn/behaviour.ts'
 import { gated } from './gates.ts'
-import type { Behaviour, Kind } from './kind.ts'
+import type { Kind } from './kind.ts'
 
 export class KindMaker {
   readonly #threads = new ThreadPool()

@@ -1,8 +1,5 @@
 /** Duty: a kind as a node runs it: its pool, what parents are told of it, and the behaviour that advances a turn of such a worker. */
-import type { Turn } from '../turn/turn.ts'
-
-/** Runs a turn to its end; all it wants recorded goes through the turn. Handlers are one behaviour, agents another. */
-export type Behaviour = (turn: Turn) => Promise<void>
+import type { Behaviour } from '../turn/behaviour.ts'
 
 export interface Kind {
   readonly name: string
