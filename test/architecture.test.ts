@@ -6,6 +6,7 @@ import {
   coreIsPure,
   importsExist,
   layers,
+  namedFilesExist,
   noCycles,
   noDefaultExports,
   noExportAll,
@@ -186,6 +187,16 @@ const claims: readonly Claim[] = [
     broken: { 'src/core/a.ts': "import { b } from './b.ts'\n" },
     blamed: ['src/core/a.ts'],
     fine: { 'src/core/x.ts': "import { y } from './y.ts'\n", 'src/core/y.ts': 'export const y = 1\n' },
+  },
+  {
+    claim: 'a file that a comment names is there',
+    rule: namedFilesExist,
+    broken: { 'src/core/a.ts': '/** The form: core/b.ts. */\n' },
+    blamed: ['src/core/a.ts'],
+    fine: {
+      'src/core/x.ts': '/** The form: core/y.ts. Written by scripts/z.ts, as in `tools/fetch.ts:8:9`. */\n',
+      'src/core/y.ts': '',
+    },
   },
   {
     claim: 'no file is longer than 400 lines',

@@ -207,6 +207,20 @@ export const importsExist: Rule = (files) => {
   )
 }
 
+/** Comments that name a module of src/ or workers/ with its folder. A place in a file (`tools/fetch.ts:8:9`) is an example. */
+export const namedFilesExist: Rule = (files) => {
+  const paths = files.map(({ path }) => `/${path}`)
+  const named = /(?<![\w./-])(?!(?:scripts|test|bench)\/)(?:[\w-]+\/)+[\w-]+\.tsx?(?![\w:])/g
+  return files.flatMap(({ path, text }) =>
+    text
+      .split('\n')
+      .filter((line) => /^\s*(?:\/\*\*|\*|\/\/)/.test(line))
+      .flatMap((line) => line.match(named) ?? [])
+      .filter((name) => !paths.some((one) => one.endsWith(`/${name}`)))
+      .map((name) => `${path} names ${name}, which is not there`),
+  )
+}
+
 const fileLinesMax = 400
 const roomFilesMax = 16
 const functionLinesMax = 70

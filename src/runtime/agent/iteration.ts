@@ -1,7 +1,7 @@
 /**
  * Duty: work out what a reply means, as stages on one value: parse, validate, guard, approve. Dispatch and inject follow.
  * Owns: the first four stages, which only compute. An iteration that a crash interrupted is therefore taken up by running them again.
- * Does not own: dispatch and inject, which record as they go (call/local-calls.ts, call/delegated-calls.ts).
+ * Does not own: dispatch and inject, which record as they go (call/local/local-calls.ts, call/child/delegated-calls.ts).
  * ITERATION-1 A stage leaves the value untouched once it has an error or a decision.
  * ITERATION-2 Each call of the reply ends with exactly one result.
  */
@@ -125,7 +125,7 @@ const guard: Stage = (draft, { who }) => {
   } else draft.trace.push('budget_ok')
 }
 
-/** Finds the calls that need an approval. They wait for it before dispatch (call/approvals.ts). */
+/** Finds the calls that need an approval. They wait for it before dispatch (call/person/approvals.ts). */
 const approve: Stage = (draft, rules) => {
   draft.checked = draft.checked.map((one) => (one.kind === 'accepted' ? rules.approve(one) : one))
   const asked = draft.checked.filter(needsApproval).length

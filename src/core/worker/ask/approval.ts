@@ -1,6 +1,6 @@
 /**
  * Duty: decide whether a tool call runs, is asked about, or is denied: by its tool, the rules of its kind and the policy of its session.
- * Does not own: how a person is asked (approval-ask.ts), the form of rules (definition/approval-rules.ts).
+ * Does not own: how a person is asked (approval-ask.ts), the form of rules (definition/agent/approval-rules.ts).
  * APPROVAL-1 The first that applies decides: a deny rule; policy readOnly with a tool that is not pure; a dangerous tool; policy auto, a trusted
  *            tool, or an allow rule; an ask rule; what the tool says; its effect class, of which `once` asks.
  * APPROVAL-2 A function of an author that throws, or returns neither true nor false, is logged with its place, and its call does not run without

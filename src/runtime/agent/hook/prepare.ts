@@ -1,6 +1,6 @@
 /**
  * Duty: what a kind does before its model is asked in a run: its hook `spawn`, once for a worker, and its processors, one after the other.
- * Does not own: the order of steps (agent.ts), taking answers (call/asked-calls.ts).
+ * Does not own: the order of steps (agent.ts), taking answers (call/person/asked-calls.ts).
  * PREPARE-1 Each of them is a step of its own, which is recorded before the model is asked. A turn that takes the run over goes on behind the last one.
  * PREPARE-2 A processor that fails ends the run, or the attempt if the failure may pass: an input that nobody has looked at reaches no model.
  * PREPARE-3 A processor that waits for somebody holds no slot. It is called again, with the answer.

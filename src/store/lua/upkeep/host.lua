@@ -2,7 +2,7 @@
 Why a script   two runs that see the last free place would both take it.
 KEYS[1] gates     zset
 ARGV[1] header    json:
-  guest            the run, as in shared/gates.lua
+  guest            the run, as in shared/turn/gates.lua
   standing         asks: the run wants to begin; in, waits, out or later: its state in its partition
   ancestors        if it asks: the workers that wait for it, each:
     id             of the worker
