@@ -9,7 +9,7 @@ import { partitionOf } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Assignment } from '../../core/ports/ports.ts'
 import type { GuestsAnswered } from '../../core/ports/wake.ts'
-import { type GateOrder, guestName } from '../../core/worker/gates.ts'
+import { type GateOrder, guestIn, guestName } from '../../core/worker/gates.ts'
 import { gatesKey, workerKeys } from '../keys.ts'
 import type { OpenPlace } from '../places.ts'
 import { guarded } from '../redis/guarded.ts'
@@ -86,10 +86,10 @@ export class GuestStore {
   }
 
   async #guest(guest: string, says: 'in' | 'out') {
-    const [, worker = ''] = /^\S+ ([^:]+):/.exec(guest) ?? []
+    const worker = guestIn(guest)?.workerId ?? ''
     const partition = partitionOf(worker)
     const place = this.#places[partition]
-    // This node does not know that partition yet. A node that does sends the word.
+    // This node does not know that partition yet. A node that knows it will bring the message there.
     if (place === undefined) return { standing: 'later', partition, wakeups: parseWakeups('') } as const
     const [standing, wakeups] = await place.caller.call(
       guestScript,
