@@ -280,7 +280,7 @@ export const policy = {
   /** How long an answer is kept under an idempotency key of the caller, and under one that the client made. */
   givenKeyMs: 24 * 3_600_000,
   madeKeyMs: 600_000,
-  /** How many workers a session may have that is forked. One script looks at all of them at the same moment, and one lets all of the copy appear. */
+  /** How many workers a session may have that is forked. One script looks at all of them at the same moment, and another one makes all of the copy visible. */
   forkWorkersMax: 500,
   /** How many workers one script reads, with their mailboxes, states and asks; a worker that has changed since is read again. */
   forkPartWorkers: 100,

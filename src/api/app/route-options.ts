@@ -50,7 +50,7 @@ export function optionsOf(one: Route, settings: AppSettings): RouteOptions {
   }
 }
 
-/** A call that named an id of a partition which this server does not know, and so did nothing: it may be new. */
+/** Repeats a call that did nothing because it named an id of a partition that this server does not know: the partition may be new. */
 async function onceKnown<T>(error: unknown, server: Server, again: () => Promise<T>): Promise<T> {
   if (!(error instanceof NotFoundError) || error.details.partition === undefined) throw error
   await server.lookForPartitions()

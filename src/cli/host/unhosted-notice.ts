@@ -69,7 +69,7 @@ export class UnhostedNotice implements Disposable {
   }
 }
 
-/** According to the events of the session. `but` is a kind that other code reports. */
+/** According to the events of the session. `but`: this kind is left out, because other code reports it. */
 export function queuedAmong(roster: Roster | undefined, but: string): Waiting {
   const kinds = roster?.kinds().filter((kind) => kind !== but) ?? []
   const counts = kinds.map((kind): [string, number] => [kind, roster?.counts(kind).queued ?? 0])

@@ -81,7 +81,7 @@ export interface UpkeepStore {
   }>
   /**
    * Finishes one batch of cancels. `finished`: sessions whose cancel is over. `damaged`: sessions that cannot be finished before they are mended.
-   * `wakeups`: for workers that go on, since only a run of theirs or a child was cancelled.
+   * `wakeups`: for workers that go on, because only one of their runs or of their children was cancelled.
    */
   finishCancelled(): Promise<{
     finished: number

@@ -197,7 +197,7 @@ export function commonPermissions(own: Permissions, other: Permissions | null): 
   const common = narrowPermissions(own, other)
   if (own.folder === undefined || other.folder === undefined || isWithinFolder(other.folder, own.folder)) return common
   if (isWithinFolder(own.folder, other.folder)) return { ...common, folder: own.folder }
-  // There is no folder that both may use, and nothing shall be used in the folder of one of them.
+  // Neither folder lies within the other: the run may use neither, so it gets no tools and no kinds.
   return { ...common, tools: [], kinds: [], folder: own.folder }
 }
 

@@ -83,7 +83,7 @@ function readMessage(message: Foreign, said: Said): void {
   }
 }
 
-/** Content is text; what is none is its JSON. */
+/** The content as a text: content of another type becomes its JSON. */
 function textOf(content: Foreign): string {
   if (content.isNone) return ''
   return content.isText ? content.text() : JSON.stringify(content.value)

@@ -10,7 +10,7 @@ import { countOf } from '../../core/worker/run/usage.ts'
 export type EventVerdict =
   /** `text`: the data to pass on. `isFinish`: the reply is complete, but one more event may follow. */
   | { readonly kind: 'passed'; readonly text: string; readonly isEnd?: boolean; readonly isFinish?: boolean }
-  /** It says nothing, such as a ping. */
+  /** It is no part of the reply: a ping, for example. */
   | { readonly kind: 'ignored' }
   | { readonly kind: 'skipped'; readonly why: string; readonly mayBeArguments: boolean }
 

@@ -26,8 +26,8 @@ async function read(workerId: string, after: number, limit: number): Promise<rea
 }
 
 /**
- * It is for one worker: a component that shows another one is another component (`key`). `length`: how many entries the history has, as the newest
- * report says.
+ * The history of one worker. To show another worker, React must make the component anew: give it the worker's id as `key`.
+ * `length`: how many entries the history has, as the newest report says.
  * `changes` grows when something of the worker was recorded. `onRead`: called when new entries were read. Entries that a silent server did not give
  * are read when it answers again.
  */

@@ -53,7 +53,10 @@ function asJson(value: unknown, kind: string): ReadInput {
   }
 }
 
-/** Without a schema an input may be any JSON, but a text says something. Blocks that are nearly right would reach the model as JSON text, which nobody means. */
+/**
+ * Without a schema an input may be any JSON. Refused are an empty text, and blocks that are nearly right: these would reach the model as JSON text, which
+ * nobody means.
+ */
 function blocksProblem(value: unknown, kind: string): InputError | null {
   if (typeof value === 'string' && value.trim() === '')
     return new InputError(`the input of ${kind} is an empty text: write what it is to do.`)
