@@ -209,13 +209,17 @@ function changedPart({ how, by }: RawEvent['details']): string {
   return by === undefined ? what : `${what} by ${stringOr(by)}`
 }
 
-const partWithoutDetails = {
+const shortParts = {
   'worker.cancelled': 'cancelled',
   'events.trimmed': 'earlier events are no longer kept; `troupe session show` shows the state of all workers',
   'message.deadLettered': 'a message was put aside as a dead letter',
   'message.redriven': 'a dead letter was put back into the mailbox',
   'message.undelivered': 'a message to a worker of another partition was not taken',
 } as const
+
+function shortPart(type: keyof typeof shortParts, { by }: RawEvent['details']): string {
+  return type === 'message.redriven' ? shortParts[type] + whoAndWhy({ by }) : shortParts[type]
+}
 
 /** A warning that is transient has none: a line of the worker's log says the same. */
 function eventPart({ type, at, details, transient }: RawEvent, member: Member | undefined): string | undefined {
@@ -237,9 +241,8 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'events.trimmed':
     case 'message.deadLettered':
     case 'message.undelivered':
-      return partWithoutDetails[type]
     case 'message.redriven':
-      return `${partWithoutDetails[type]}${whoAndWhy({ by: details.by })}`
+      return shortPart(type, details)
     case 'worker.cancelRequested':
     case 'session.cancelRequested':
       return cancellingPart(type, details)
