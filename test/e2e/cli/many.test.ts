@@ -67,8 +67,8 @@ describe('many dead letters', () => {
     expect(back.map(({ messageId }) => messageId)).toEqual(back.map((_, index) => `inbox-${index + 1}`))
     expect(back).toHaveLength(999)
     // The mailbox is full, so that the other letters can only be dismissed.
-    const { code: dismissed, objects: last } = await cli.project.ask(['mailbox', 'dismiss', '--all', '--json', ...at])
-    expect({ dismissed, last: last.length }).toEqual({ dismissed: 0, last: 4_001 })
+    const dismissed = await cli.project.ask(['mailbox', 'dismiss', '--all', ...at])
+    expect(dismissed.stderr).toBe('4001 dead letters: 4001 dismissed.\n')
     const { stdout } = await cli.project.ask(['mailbox', 'dead', '--limit', '1', ...at])
     expect(stdout).toMatch(/^id .* since then .*\n\d+-\d+ .* dismissed /i)
     expect((await cli.project.ask(['doctor', ...at])).stdout).toContain('all dead letters were put back or dismissed')

@@ -11,6 +11,7 @@ import { printJson, tell } from '../../terminal/output.ts'
 import { ProgressLine } from '../../terminal/progress-line.ts'
 import { count } from '../../view/amounts.ts'
 import { listing } from '../../view/answer.ts'
+import { handledText } from '../../view/lines/handled-letters.ts'
 import type { Column } from '../../view/table.ts'
 import { addCommand, eitherId, printAnswer } from '../verb.ts'
 
@@ -36,6 +37,7 @@ export function addRedriveCommand(group: Command): void {
       whyNot,
     ],
     none: 'There is nothing to put back.',
+    past: 'put back',
     handle: (troupe, query, { newSession }) => troupe.redrive({ ...query, newSession }),
   })
 }
@@ -55,6 +57,7 @@ export function addDismissCommand(group: Command): void {
       whyNot,
     ],
     none: 'There is nothing to dismiss.',
+    past: 'dismissed',
     handle: (troupe, query) => troupe.dismiss(query),
   })
 }
@@ -70,6 +73,8 @@ interface Handling<Done extends Handled> {
   readonly columns: readonly Column<Done>[]
   /** The note if there is nothing to do. */
   readonly none: string
+  /** What has become of a letter with which it was done. */
+  readonly past: string
   readonly handle: (troupe: Troupe, query: LettersQuery<Done>, flags: LetterFlags) => Promise<readonly Done[]>
 }
 
@@ -102,18 +107,19 @@ function addHandlingCommand<Done extends Handled>(group: Command, handling: Hand
 async function handleLetters<Done extends Handled>(
   troupe: Troupe,
   query: LettersQuery<Done>,
-  { columns, none, handle }: Handling<Done>,
+  { columns, none, past, handle }: Handling<Done>,
   flags: ConnectionFlags & LetterFlags,
 ): Promise<void> {
   const done: Done[] = []
   // With --json each letter is printed as soon as it is handled.
-  const show = () => flags.json || printAnswer(listing(done, { columns, empty: none }), flags)
+  const show = () =>
+    flags.json || printAnswer(listing(done, { columns, empty: none, more: handledText(done, past) }), flags)
   try {
     using progress = new ProgressLine()
     const onProgress = (one: Done) => {
       done.push(one)
       if (flags.json) printJson(one)
-      else progress.update(`${count(done.length, 'message')} so far`)
+      else progress.update(`${count(done.length, 'dead letter')} so far`)
     }
     await handle(troupe, { ...query, onProgress }, flags)
   } catch (thrown) {
