@@ -11,6 +11,7 @@ import { say, sayError } from '../../parts/dialog/notes.tsx'
 import { type Column, Table } from '../../parts/list/table.tsx'
 import { Empty, Waiting } from '../../parts/state/empty.tsx'
 import { Findings } from '../../parts/state/findings.tsx'
+import { kindsOfNode } from '../../parts/state/node-kinds.ts'
 import { NodeState } from '../../parts/state/state.tsx'
 import { Line, Text } from '../../parts/text/text.tsx'
 import { Age, ageText } from '../../parts/text/time.tsx'
@@ -47,18 +48,16 @@ export function FleetScreen(): ReactNode {
   )
 }
 
-const kindsShown = 8
-
 /** The first kinds of a node; all of them unfold. */
 function Kinds({ kinds }: Pick<NodeSummary, 'kinds'>): ReactNode {
-  const first = <Text text={kinds.slice(0, kindsShown).join(', ')} isLine />
-  if (kinds.length <= kindsShown) return first
+  const { first, others } = kindsOfNode(kinds)
+  if (others.length === 0) return <Text text={first} isLine />
   return (
     <details>
       <summary>
-        {first} <span className="muted">and {kinds.length - kindsShown} more</span>
+        <Text text={first} isLine /> <span className="muted">and {others.length} more</span>
       </summary>
-      <Text text={kinds.slice(kindsShown).join(', ')} isLine />
+      <Text text={others.join(', ')} isLine />
     </details>
   )
 }

@@ -2,11 +2,11 @@
 import type { ReactNode } from 'react'
 import type { NodeSummary } from '../../../client/summaries.ts'
 import { useKinds, useNodes } from '../../api/queries.ts'
+import { kindsOfNode } from '../../parts/state/node-kinds.ts'
 import { Command } from '../../parts/text/command.tsx'
 import { Text } from '../../parts/text/text.tsx'
 
 const nodesShown = 4
-const kindsShown = 8
 
 export function NoNode({ kind, children }: { readonly kind: string; readonly children?: ReactNode }): ReactNode {
   const kinds = useKinds().data?.kinds
@@ -48,6 +48,7 @@ export function NoNode({ kind, children }: { readonly kind: string; readonly chi
 /** `host (12), pools default: echo, greeter` */
 function nodeText({ host, pid, pools, kinds }: NodeSummary): string {
   const where = `${host ?? 'unknown host'}${pid === null ? '' : ` (${pid})`}`
-  const more = kinds.length > kindsShown ? ` and ${kinds.length - kindsShown} more` : ''
-  return `${where}, pool${pools.length === 1 ? '' : 's'} ${pools.join(', ')}: ${kinds.slice(0, kindsShown).join(', ')}${more}`
+  const { first, others } = kindsOfNode(kinds)
+  const more = others.length > 0 ? ` and ${others.length} more` : ''
+  return `${where}, pool${pools.length === 1 ? '' : 's'} ${pools.join(', ')}: ${first}${more}`
 }
