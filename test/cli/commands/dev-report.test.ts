@@ -1,21 +1,8 @@
 /** What `troupe dev` says when the code of its node has changed. */
-import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { DevReport } from '../../../src/cli/commands/dev/dev-report.ts'
-import type { NodeChange } from '../../../src/cli/host/child/reloaded-node.ts'
 import { plainPage } from '../view/plain-page.ts'
-
-function began(...names: string[]): NodeChange {
-  const kinds = names.map(
-    (kind) => ({ kind, description: '', sort: 'handler', model: null, tools: [], spawns: [], runs: [] }) as const,
-  )
-  return {
-    type: 'began',
-    nodeId: 'n',
-    loaded: { kinds, problems: [], skipped: [], sources: [] },
-    files: [resolve('a.ts')],
-  }
-}
+import { began } from './node-change.ts'
 
 function reporting() {
   const lines: string[] = []
@@ -38,14 +25,4 @@ test('the kinds that come to a node which had none are told, because the greetin
     expect.stringMatching(/waiting {2}no kind runs: there is no file$/),
     expect.stringMatching(/loaded {2}a\.ts changed; new: counter$/),
   ])
-})
-
-test('the prompt is told each time that code begins to run', () => {
-  const { report } = reporting()
-  let told = 0
-  report.onKinds = () => void told++
-  report.changed(began('counter'))
-  report.changed({ type: 'kept', problems: [] })
-  report.changed(began('counter', 'talker'))
-  expect(told).toBe(2)
 })

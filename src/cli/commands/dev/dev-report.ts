@@ -37,17 +37,23 @@ export type DevObject =
   | ({ readonly type: 'log' } & LogRecord)
   | { readonly type: 'output'; readonly line: string }
 
+/** A conversation through which a report speaks: its prompt stands below what is told. */
+export interface ReportPlace {
+  tell(line: string): void
+  /** The label of a worker that the conversation shows: its events are shown too. */
+  readonly labelOf: LabelOf
+  /** Called when code begins to run, which may have other kinds than before. */
+  kindsChanged(): void
+}
+
 export class DevReport {
   readonly #isJson: boolean
   readonly #page: Page
-  #write: (line: string) => void
+  readonly #write: (line: string) => void
+  #place: ReportPlace | undefined
   #known: readonly string[] | undefined
   #problems = ''
   #unwatched = ''
-  /** Labels of the workers that a conversation shows: their events are shown too. */
-  labelOf: LabelOf = () => undefined
-  /** Called when other kinds run than before. */
-  onKinds: () => void = () => {}
 
   constructor(isJson: boolean, page: Page, write: (line: string) => void) {
     this.#isJson = isJson
@@ -55,13 +61,21 @@ export class DevReport {
     this.#write = write
   }
 
-  /** From now on, lines are written with this function. */
-  writeTo(write: (line: string) => void): void {
-    this.#write = write
+  /** From now on it speaks through this conversation, until the answer is disposed of. */
+  through(place: ReportPlace): Disposable {
+    this.#place = place
+    return {
+      [Symbol.dispose]: () => {
+        this.#place = undefined
+      },
+    }
   }
 
   tell(...lines: readonly string[]): void {
-    for (const line of lines) this.#write(line)
+    for (const line of lines) {
+      if (this.#place === undefined) this.#write(line)
+      else this.#place.tell(line)
+    }
   }
 
   /** Writes an object for programs; people get the lines. */
@@ -95,8 +109,9 @@ export class DevReport {
     this.object({ type: 'log', ...record })
     if (this.#isJson) return
     const { session, worker, kind, attempt } = fieldsOf(record)
-    const isShown = typeof worker === 'string' && this.labelOf(worker) !== undefined
-    const label = (id: string) => this.labelOf(id) ?? `${String(kind)} ${String(session).slice(0, 13)}`
+    const labelOf: LabelOf = (id) => this.#place?.labelOf(id)
+    const isShown = typeof worker === 'string' && labelOf(worker) !== undefined
+    const label = (id: string) => labelOf(id) ?? `${String(kind)} ${String(session).slice(0, 13)}`
     // The events of the conversation say what failed.
     if (isShown && attempt !== undefined) return
     const line = isShown || session !== undefined ? lineBesideEvents(record, label) : nodeLogLine(record)
@@ -151,7 +166,7 @@ export class DevReport {
       if (problems !== this.#problems) this.tell(...problemLines(loaded.problems, this.#page))
     }
     this.#known = kinds
-    this.onKinds()
+    this.#place?.kindsChanged()
     this.#problems = JSON.stringify(loaded.problems)
   }
 }

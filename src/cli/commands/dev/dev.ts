@@ -148,14 +148,11 @@ async function talk(troupe: Troupe, node: ReloadedNode, report: DevReport, inter
     problems: () => node.problems,
     onEnd: left.resolve,
   })
-  report.writeTo((line) => conversation.prompt.tell(line))
-  report.labelOf = (id) => conversation.labelOf(id)
-  report.onKinds = () => conversation.kindsChanged()
+  const speaking = report.through(conversation)
   conversation.begin()
   void interrupt.first.then(left.resolve)
   await left.promise
-  report.writeTo(tell)
-  report.onKinds = () => {}
+  speaking[Symbol.dispose]()
   conversation.prompt.leave()
   if (interrupt.signal.aborted) return
   report.tell(endingText)

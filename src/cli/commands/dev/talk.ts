@@ -25,6 +25,7 @@ import { chatted, helpLines, type TypedWords, typedWords } from '../talk/chat-co
 import { Conversation, endedRuns } from '../talk/conversation.ts'
 import { cancelRunOf, Follower } from '../talk/follow.ts'
 import { printResult } from '../talk/print-result.ts'
+import type { ReportPlace } from './dev-report.ts'
 
 export interface TalkOptions {
   readonly troupe: Troupe
@@ -46,7 +47,7 @@ const ownWords: TypedWords = [
   ['/open <number|id>', 'goes on with a session'],
 ]
 
-export class DevTalk implements AsyncDisposable {
+export class DevTalk implements ReportPlace, AsyncDisposable {
   readonly prompt: StandingPrompt
   readonly #o: TalkOptions
   #picked: string | undefined
@@ -76,7 +77,10 @@ export class DevTalk implements AsyncDisposable {
     this.prompt.stand()
   }
 
-  /** Call it when other kinds run than before. */
+  tell(line: string): void {
+    this.prompt.tell(line)
+  }
+
   kindsChanged(): void {
     this.#ask()
   }
