@@ -1,10 +1,13 @@
 /**
- * Duty: show what each worker of a session did when, as bars for a waterfall, made of stored events.
+ * Duty: show what each worker of a session did when, as bars for a waterfall, made of stored events, and what it does now, as its report says.
  * TIMELINE-1 Bars of one worker do not overlap, except those of calls that ran beside each other and of asks.
  * TIMELINE-2 A worker that waits for children or for somebody has a bar that says so while it waits, not only once it goes on.
  * TIMELINE-3 It reads events and decides nothing. Something that was not stored (a tool that runs now) has no bar of its own.
+ * TIMELINE-4 Only the report knows what an open bar is: a first turn has written nothing yet, and events tell of a wait once it ends.
  */
 import type { RawEvent } from '../../core/event/event.ts'
+import type { HoldupReason } from '../holdup.ts'
+import type { WorkerReport } from '../report.ts'
 import type { Session } from './session.ts'
 
 export const barKinds = ['queue', 'working', 'model', 'tool', 'children', 'person', 'timer', 'retry', 'lost'] as const
@@ -33,10 +36,32 @@ export interface Timeline {
   readonly bars: readonly TimelineBar[]
 }
 
-export async function timelineOf(session: Pick<Session, 'events'>): Promise<Timeline> {
+export async function timelineOf(session: Pick<Session, 'events' | 'report'>): Promise<Timeline> {
   const fold = new TimelineFold()
   for await (const event of session.events({ after: '0-0', transient: false, follow: false })) fold.add(event)
-  return fold.timeline
+  const { timeline } = fold
+  if (!timeline.bars.some(isUnsure)) return timeline
+  const workers = new Map((await session.report()).workers.map((worker) => [worker.id, worker]))
+  return { ...timeline, bars: timeline.bars.map((bar) => asReported(bar, workers.get(bar.workerId))) }
+}
+
+/** An open bar of which the report may know more (TIMELINE-4). */
+function isUnsure({ kind, to }: TimelineBar): boolean {
+  return to === null && (kind === 'working' || kind === 'queue')
+}
+
+const kindOfWait: Partial<Record<HoldupReason, BarKind>> = {
+  slot: 'queue',
+  timer: 'timer',
+  children: 'children',
+  retry: 'retry',
+}
+
+function asReported(bar: TimelineBar, worker: WorkerReport | undefined): TimelineBar {
+  if (worker === undefined || !isUnsure(bar)) return bar
+  const { lifecycle, activity, holdup } = worker
+  if (bar.kind === 'queue') return lifecycle === 'busy' && activity !== 'queued' ? { ...bar, kind: 'working' } : bar
+  return { ...bar, kind: (holdup && kindOfWait[holdup.reason]) ?? bar.kind }
 }
 
 /** What a worker does, and since when. */

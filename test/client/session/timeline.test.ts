@@ -1,17 +1,26 @@
 /** The bars of a timeline, from events in the order in which they are stored. */
 import { expect, test } from 'vitest'
 import { type TimelineBar, timelineOf } from '../../../src/client/session/timeline.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { EventType, RawEvent } from '../../../src/core/event/event.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 type Told = readonly [workerId: string, type: EventType, details?: object]
 
 /** One event each millisecond, from 1 on. */
-async function barsOf(...told: readonly Told[]): Promise<readonly string[]> {
+function barsOf(...told: readonly Told[]): Promise<readonly string[]> {
+  return barsBeside([], ...told)
+}
+
+/** `reports`: what is reported of the workers now. */
+async function barsBeside(reports: readonly object[], ...told: readonly Told[]): Promise<readonly string[]> {
   const events = told.map(([workerId, type, details = {}], index) => ({ workerId, type, details, at: index + 1 }))
   const { bars } = await timelineOf({
     async *events() {
       yield* events as unknown as RawEvent[]
     },
+    report: async () => ({ workers: reports }),
   } as unknown as Parameters<typeof timelineOf>[0])
   return bars.map(({ workerId, kind, from, to }: TimelineBar) => `${workerId} ${kind} ${from}-${to ?? ''}`)
 }
@@ -54,4 +63,29 @@ test('an order that is done without a run leaves no bar that never ends', async 
   const order: Told = ['p', 'message.accepted', { kind: 'order' }]
   const done = await barsOf(...begun.slice(0, 2), ['p', 'run.completed'], order, ['p', 'worker.configured'])
   expect(done).toEqual(['p queue 1-2', 'p working 2-3'])
+})
+
+test('a worker that waits has no bar that says that it works (TIMELINE-4)', async () => {
+  const reported = (more: object) => [{ id: 'p', lifecycle: 'busy', holdup: null, ...more }]
+  const byTimer = reported({ activity: 'waiting', holdup: { reason: 'timer' } })
+  expect(await barsBeside(byTimer, ...begun.slice(0, 3))).toContain('p timer 3-')
+  const works = reported({ activity: 'working' })
+  expect(await barsBeside(works, ...begun.slice(0, 3))).toContain('p working 3-')
+  expect(await barsBeside(works, ...begun.slice(0, 1))).toEqual(['p working 1-'])
+  const queued = reported({ activity: 'queued', holdup: { reason: 'no node' } })
+  expect(await barsBeside(queued, ...begun.slice(0, 1))).toEqual(['p queue 1-'])
+})
+
+test('the timeline of a session that waits for a timer says so', async () => {
+  const sleeper = defineWorker({
+    receive: (message, self) => {
+      if (message.kind === 'input') self.after(3_600_000, 'later')
+      else self.reply('done')
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { sleeper } })
+  const session = await troupe.create('sleeper')
+  await waitUntil('it waits for its timer', async () => (await session.root.report()).holdup?.reason === 'timer')
+  const { bars } = await timelineOf(session)
+  expect(bars.at(-1)).toMatchObject({ workerId: session.rootId, kind: 'timer', to: null })
 })
