@@ -90,6 +90,26 @@ test('the result of an agent is not shown a second time below the reply that say
 const worker = (id: string, parentId: string | null, needs = false) =>
   ({ id, parentId, holdup: needs ? { needsSomebody: true, reason: 'approval' } : null }) as unknown as TreeWorker
 
+test('a parent shows what its child said as a text, and what else was in its result', () => {
+  const noteOf = (value: unknown, failure: object | null = null) => {
+    const status = failure === null ? 'completed' : 'failed'
+    const message = { kind: 'result', id: 'm', from: 'w', name: 'docs', status, value, failure }
+    const [item] = conversationOf([{ position: 3, entry: { ...head, type: 'received', message } as never }])
+    return item
+  }
+  expect(noteOf({ text: 'one\n"two"' })).toMatchObject({
+    text: 'received result of docs (completed): one\n"two"',
+    detail: 'one\n"two"',
+  })
+  expect(noteOf({ text: 'one', facts: { pages: 2 } })).toMatchObject({
+    text: 'received result of docs (completed): one: {"facts":{"pages":2}}',
+  })
+  const ofHandler = { pages: 2 }
+  expect(noteOf(ofHandler)).toMatchObject({ text: 'received result of docs (completed): {"pages":2}' })
+  const failure = { code: 'run_failed', message: 'no', origin: 'handler', attempt: 1 }
+  expect(noteOf(null, failure)).toMatchObject({ text: 'received result of docs (failed): run_failed (handler): no' })
+})
+
 test('every worker has a row, even one without its parent, and parents count the workers that wait below them', () => {
   const workers = [
     worker('root', null),

@@ -26,21 +26,33 @@ const tones: Partial<Record<Entry['type'], Tone>> = {
 
 /** `said`: the text of the reply before it, which the result of an agent only repeats. */
 export function noteOf(entry: Entry, said?: string): Note {
-  const result = entry.type === 'completed' && isAgentResult(entry.value) ? entry.value : undefined
-  if (result !== undefined) return resultNote(result, said)
+  if (entry.type === 'completed' && isAgentResult(entry.value)) return resultNote(entry.value, said)
+  const ofChild = entry.type === 'received' ? childNote(entry) : null
+  if (ofChild !== null) return ofChild
   const detail = detailOf(entry)
   const isDivider = entry.type === 'compacted' || entry.type === 'cleared'
   return { tone: tones[entry.type] ?? 'plain', text: textOf(entry, detail), detail, isDivider }
 }
 
-/** A text is shown as a text, and not as JSON. */
-function resultNote({ text, ...more }: AgentResult, said: string | undefined): Note {
+/** What an agent said, as a text and not as JSON, with what else its result has. */
+function saidIn({ text, ...more }: AgentResult, isRepeated = false): Pick<Note, 'text' | 'detail'> {
   const rest = Object.keys(more).length === 0 ? undefined : more
-  const isRepeated = text === said
   const parts = [isRepeated ? '' : text, rest === undefined ? '' : JSON.stringify(rest)].filter((part) => part !== '')
-  const words = ['completed', ...parts].join(': ')
-  const detail = isRepeated ? rest : rest === undefined ? text : { text, ...more }
-  return { tone: 'good', text: cut(words), detail, isDivider: false }
+  return { text: parts.join(': '), detail: isRepeated ? rest : rest === undefined ? text : { text, ...more } }
+}
+
+function resultNote(result: AgentResult, said: string | undefined): Note {
+  const { text, detail } = saidIn(result, result.text === said)
+  return { tone: 'good', text: cut(text === '' ? 'completed' : `completed: ${text}`), detail, isDivider: false }
+}
+
+/** A parent has received the result of an agent; null for any other message. */
+function childNote(entry: Extract<Entry, { type: 'received' }>): Note | null {
+  const { message } = entry
+  if (message.kind !== 'result' || message.failure !== null || !isAgentResult(message.value)) return null
+  const { text, detail } = saidIn(message.value)
+  const words = entryWords({ ...entry, message: { ...message, value: text } })
+  return { tone: 'plain', text: cut(words), detail, isDivider: false }
 }
 
 const charsMost = 300
