@@ -31,7 +31,7 @@ export interface KindSummary {
   readonly window?: number
   /** JSON Schema of its inputs, if it has one that is not too long. */
   readonly input?: Readonly<Record<string, unknown>>
-  /** How many live nodes host it. */
+  /** How many live nodes host it, without those that drain. */
   readonly nodes: number
   readonly hosted: boolean
 }
@@ -61,7 +61,7 @@ export interface PoolSummary {
   readonly due: number
   /** Turns that have lasted longer than 100 ms. */
   readonly busy: number
-  /** Live nodes, and the slots of all of them. */
+  /** Live nodes without those that drain, and the slots of all of them. */
   readonly nodes: number
   readonly slots: number
   /** How many nodes would have a slot for each turn that waits, is due or is busy: with as many slots as its nodes have on average, or 50 without a node. */

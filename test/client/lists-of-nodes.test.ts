@@ -47,6 +47,11 @@ test('a node that drains says so in a list, and how many turns it still has', as
   const turnsLeft = async () => (await troupe.client.nodes())[0]?.draining
   expect(await waitUntil('the list says that it drains', turnsLeft)).toBe(2)
   expect(await troupe.client.node(node.id).report()).toMatchObject({ draining: 2 })
+  // It takes up no work: what waits for its kind waits for another node.
+  expect(await troupe.client.kinds()).toMatchObject([{ kind: 'held', nodes: 0, hosted: false }])
+  expect(await troupe.client.pools.get('default')).toMatchObject({ nodes: 0, slots: 0 })
+  const waiting = await troupe.create('held', 2)
+  expect(await waiting.root.report()).toMatchObject({ holdup: { reason: 'no node' } })
   ends[0]?.resolve()
   await waitUntil('the list says that one turn is left', async () => (await turnsLeft()) === 1)
   ends[1]?.resolve()

@@ -17,6 +17,10 @@ function stalledText({ host, pid, lastSeenMs }: FindingFacts['nodes_stalled']['n
   return `${host ?? 'unknown host'}${pid === null ? '' : ` (${pid})`}, not seen for ${formatDuration(lastSeenMs)}`
 }
 
+function isOrAre(number: number): string {
+  return number === 1 ? 'is' : 'are'
+}
+
 function namesOf(nodes: FindingFacts['nodes']['nodes']): string {
   return nodes.map(({ host, pid }) => `${host ?? 'unknown host'}${pid === null ? '' : ` (${pid})`}`).join(', ')
 }
@@ -159,23 +163,28 @@ const workTexts = {
     what: `nodes do not work in all partitions yet, though their number was raised: ${namesOf(nodes)}`,
     todo: 'look again in ten seconds; if they still do not, their log says why (a server that they cannot reach, or a right that they lack), or start them again',
   }),
-  nodes: ({ nodes, slots, turns }) => {
-    return {
-      what: `${count(nodes.length, 'node')} with ${count(slots, 'slot')} live: ${namesOf(nodes)}; ${count(turns, 'turn')} running`,
-    }
+  nodes: ({ nodes, draining, slots, turns }) => {
+    const live = `${count(nodes.length, 'node')} with ${count(slots, 'slot')} live: ${namesOf(nodes)}; ${count(turns, 'turn')} running`
+    if (draining.length === 0) return { what: live }
+    const all = count(nodes.length + draining.length, 'node')
+    return { what: `${live}; ${draining.length} of ${all} ${isOrAre(draining.length)} draining: ${namesOf(draining)}` }
   },
   nodes_cannot_report: () => ({
     what: 'no node can report that it is live, because Redis refuses writes',
     todo: 'run doctor again once Redis accepts writes',
   }),
-  no_node: ({ workers, jobs, wasOneEver }, { command }) => {
+  no_node: ({ workers, jobs, wasOneEver, draining }, { command }) => {
     const start = `start one: ${command}`
     const namespace =
       'no node was ever live in this namespace: if you expected one, check --namespace or TROUPE_NAMESPACE'
     const todo = wasOneEver ? start : `${start}; ${namespace}`
     const who = [workers && count(workers, 'worker'), jobs && count(jobs, 'submitted job')].filter(Boolean)
-    if (who.length === 0) return { what: 'no node is live', todo }
-    return { what: `no node is live, and ${who.join(' and ')} ${workers + jobs === 1 ? 'waits' : 'wait'}`, todo }
+    const what =
+      draining.length === 0
+        ? 'no node is live'
+        : `no node takes up work: ${count(draining.length, 'node')} ${isOrAre(draining.length)} draining (${namesOf(draining)})`
+    if (who.length === 0) return { what, todo }
+    return { what: `${what}, and ${who.join(' and ')} ${workers + jobs === 1 ? 'waits' : 'wait'}`, todo }
   },
   kind_unhosted: ({ kind, workers, isAtLeast, oldestMs }, { command }) => ({
     what: `no live node hosts the kind ${kind}: ${isAtLeast ? 'at least ' : ''}${countWaiting(workers, 'worker')}, the oldest for ${formatDuration(oldestMs)}`,

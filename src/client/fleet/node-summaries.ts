@@ -1,6 +1,6 @@
 /** Duty: the nodes of a namespace as programs see them. */
 import type { InspectStore } from '../../store/audit/inspect-store.ts'
-import type { NodeRow } from '../../store/record/register-line.ts'
+import { drainingIn, type NodeRow } from '../../store/record/register-line.ts'
 import type { NodeSummary } from '../summaries.ts'
 
 /** `stalled`: the nodes that were not seen for the time of a lease. */
@@ -11,8 +11,14 @@ export async function nodeSummaries(store: InspectStore): Promise<Record<'live' 
   return { live: summaries(live), stalled: summaries(stalled) }
 }
 
+/** Work that waits needs a node that takes it up. */
+export function takesWork({ draining }: NodeSummary): boolean {
+  return draining === undefined
+}
+
 function nodeSummary(row: NodeRow, now: number): NodeSummary {
-  const { pid, host, draining } = row.facts as { pid?: number; host?: string; draining?: unknown }
+  const { pid, host } = row.facts as { pid?: number; host?: string }
+  const draining = drainingIn(row)
   return {
     id: row.id,
     lastSeenMs: Math.max(0, now - row.lastSeen),
@@ -21,6 +27,6 @@ function nodeSummary(row: NodeRow, now: number): NodeSummary {
     kinds: row.kinds,
     pid: pid ?? null,
     host: host ?? null,
-    ...(typeof draining === 'number' && { draining }),
+    ...(draining !== undefined && { draining }),
   }
 }

@@ -9,6 +9,7 @@ import { type PoolStore, type PoolWork, sumOf } from '../../store/pool-store.ts'
 import { type PoolsQuery, poolsRules } from '../queries.ts'
 import type { NodeSummary, PoolSummary } from '../summaries.ts'
 import { ofEach } from './each-partition.ts'
+import { takesWork } from './node-summaries.ts'
 
 /** A timer that is due within this time needs a node by then. */
 const dueMs = 60_000
@@ -44,17 +45,21 @@ export class Pools {
 
 function summaryOf({ pool, waiting, oldestSince, due, busy }: PoolWork, nodes: readonly NodeSummary[], now: number) {
   const own = nodes.filter(({ pools }) => pools.includes(pool))
-  const slots = own.reduce((sum, node) => sum + node.slots, 0)
+  const taking = own.filter(takesWork)
   return {
     pool,
     waiting,
     oldestMs: oldestSince === null ? null : Math.max(0, now - oldestSince),
     due,
     busy,
-    nodes: own.length,
-    slots,
-    expectedNodes: nodesFor(waiting + due + busy, own.length === 0 ? policy.slots : slots / own.length),
+    nodes: taking.length,
+    slots: slotsOf(taking),
+    expectedNodes: nodesFor(waiting + due + busy, own.length === 0 ? policy.slots : slotsOf(own) / own.length),
   }
+}
+
+function slotsOf(nodes: readonly NodeSummary[]): number {
+  return nodes.reduce((sum, { slots }) => sum + slots, 0)
 }
 
 /** How many nodes are needed so that each turn has a slot. A node that is drained has no slots. */

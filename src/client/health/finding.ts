@@ -10,6 +10,11 @@ import type { StrandedReason } from './stranded.ts'
 
 export type FindingLevel = 'ok' | 'warning' | 'problem'
 
+interface NamedNode {
+  readonly host: string | null
+  readonly pid: number | null
+}
+
 /** The facts of each code. */
 export interface FindingFacts {
   redis_version: { readonly server: 'Redis' | 'Valkey'; readonly version: string; readonly hasKnownFaults: boolean }
@@ -45,15 +50,23 @@ export interface FindingFacts {
   /** How far the clock of Redis is ahead of that of this process. */
   clock: { readonly skewMs: number; readonly agrees: boolean }
   clock_set_back: { readonly ms: number; readonly agoMs: number }
+  /** Live nodes that take up work, with their slots, and those that drain. */
   nodes: {
-    readonly nodes: readonly { readonly host: string | null; readonly pid: number | null }[]
+    readonly nodes: readonly NamedNode[]
+    readonly draining: readonly NamedNode[]
     readonly slots: number
     readonly turns: number
   }
   /** The number of partitions was raised, and they do not work in all yet. */
-  nodes_behind: { readonly nodes: readonly { readonly host: string | null; readonly pid: number | null }[] }
+  nodes_behind: { readonly nodes: readonly NamedNode[] }
   nodes_cannot_report: object
-  no_node: { readonly workers: number; readonly jobs: number; readonly wasOneEver: boolean }
+  /** No node takes up work: none is live, or all drain. */
+  no_node: {
+    readonly workers: number
+    readonly jobs: number
+    readonly wasOneEver: boolean
+    readonly draining: readonly NamedNode[]
+  }
   kind_unhosted: {
     readonly kind: string
     readonly workers: number

@@ -1,5 +1,6 @@
 /** Duty: judge the health of Redis, nodes and queues. */
 import { unhostedPool } from '../../core/ids.ts'
+import { takesWork } from '../fleet/node-summaries.ts'
 import { judgeCluster } from './cluster-findings.ts'
 import { type Finding, finding } from './finding.ts'
 import type { Health } from './health.ts'
@@ -36,30 +37,36 @@ export function judge(health: Health): Finding[] {
 }
 
 function judgeNodes({ redis, nodes, kinds, pools, running, submitted: jobs }: Health): Finding {
-  if (nodes.length > 0) {
-    const slots = nodes.reduce((total, node) => total + node.slots, 0)
-    const named = nodes.map(({ host, pid }) => ({ host, pid }))
-    return finding('nodes', 'ok', { nodes: named, slots, turns: running })
+  const taking = nodes.filter(takesWork)
+  const draining = namesOf(nodes.filter((node) => !takesWork(node)))
+  if (taking.length > 0) {
+    const slots = taking.reduce((total, node) => total + node.slots, 0)
+    return finding('nodes', 'ok', { nodes: namesOf(taking), draining, slots, turns: running })
   }
   // Nodes report that they are live by writing to Redis.
   if (redis.refusal !== null) return finding('nodes_cannot_report', 'warning', {})
   const workers = pools.reduce((total, pool) => total + pool.queued, 0)
   const level = workers + jobs === 0 ? 'warning' : 'problem'
   // Redis keeps every kind that a node ever hosted.
-  const facts = { workers, jobs, wasOneEver: kinds.length > 0 }
+  const facts = { workers, jobs, wasOneEver: kinds.length > 0, draining }
   return finding('no_node', level, facts, { command: 'troupe node --workers ./workers' })
 }
 
 /** Sessions of the partitions that they do not work in wait for others. */
 function judgeBehind({ nodesBehind }: Health): Finding[] {
   if (nodesBehind.length === 0) return []
-  return [finding('nodes_behind', 'warning', { nodes: nodesBehind.map(({ host, pid }) => ({ host, pid })) })]
+  return [finding('nodes_behind', 'warning', { nodes: namesOf(nodesBehind) })]
+}
+
+function namesOf(nodes: Health['nodes']) {
+  return nodes.map(({ host, pid }) => ({ host, pid }))
 }
 
 function judgeUnhosted({ unhosted, aside, pools, nodes }: Health): Finding[] {
-  if (nodes.length === 0) return []
+  const taking = nodes.filter(takesWork)
+  if (taking.length === 0) return []
   // `health` reads only the head of a long run queue. Workers stay in the queue of their pool even if all its nodes are gone.
-  const served = new Set(nodes.flatMap((node) => node.pools))
+  const served = new Set(taking.flatMap((node) => node.pools))
   const queues = pools.filter(({ pool }) => pool === unhostedPool || !served.has(pool))
   const inQueues = queues.reduce((total, { queued }) => total + queued, 0)
   const isAtLeast = inQueues > unhosted.length + aside.length
@@ -128,7 +135,7 @@ function judgeWrongEntries({ wrongEntries }: Health): Finding[] {
 }
 
 function judgeQueue({ pools, nodes }: Health): Finding[] {
-  if (nodes.length === 0) return []
+  if (!nodes.some(takesWork)) return []
   const waiting = pools.filter(({ queued, pool }) => queued > 0 && pool !== unhostedPool)
   const workers = waiting.reduce((total, pool) => total + pool.queued, 0)
   const oldestMs = Math.max(0, ...waiting.map((pool) => pool.oldestMs ?? 0))

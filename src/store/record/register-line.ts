@@ -35,6 +35,11 @@ export function decodeNodeLine(id: string, line: string, seenAt?: string): NodeR
   }
 }
 
+/** How many turns a node still has that drains; undefined if it does not drain. */
+export function drainingIn({ facts: { draining } }: NodeRow): number | undefined {
+  return typeof draining === 'number' ? draining : undefined
+}
+
 /** The text behind the pool in the line of a kind, `<pool> <facts>`. */
 export function encodeKindFacts({
   description,

@@ -11,7 +11,7 @@ import { noSignals, type OpenSignals, openSignalsOf } from '../person/open-asks.
 import { type Pause, pausesOf } from '../person/pauses.ts'
 import type { FieldDamage } from '../record/field.ts'
 import { readPermissions } from '../record/kept-permissions.ts'
-import type { NodeRow } from '../record/register-line.ts'
+import { drainingIn, type NodeRow } from '../record/register-line.ts'
 import { isOfSession, readSession } from '../record/session-record.ts'
 import { nonceIn, readRecord, unreadableRecord, type WorkerRecord } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
@@ -96,7 +96,7 @@ export class WorkerRows {
     const { now, live, stalled } = isOfNodes ? await readNodes() : { now: 0, live: [], stalled: [] }
     const nodes = [...live, ...stalled]
     const holders = isAny('running') ? await this.#holders(nodes) : undefined
-    const hosted = new Set(live.flatMap(({ kinds }) => kinds))
+    const hosted = new Set(live.flatMap((node) => (drainingIn(node) === undefined ? node.kinds : [])))
     const times = await workerTimesOf(this.#redis, this.#keys, rows)
     const pauses = await pausesOf(this.#redis, this.#keys, rows)
     const newest = (await this.#newestEntries(rows)).map(newestOf)

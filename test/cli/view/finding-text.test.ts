@@ -39,6 +39,18 @@ describe('judge', () => {
     expect(found([])).not.toContainEqual(expect.stringContaining('for a slot'))
   })
 
+  it('says which of the nodes drain, and counts no slots of theirs', () => {
+    const draining = { ...node, host: 'there', draining: 2 }
+    const whats = (nodes: Health['nodes'], more: Partial<Health> = {}) =>
+      judge({ ...well, nodes, ...more }).map(({ what }) => what)
+    expect(whats([node, draining, node])).toContain(
+      '2 nodes with 100 slots live: here (7), here (7); 0 turns running; 1 of 3 nodes is draining: there (7)',
+    )
+    const waiting = whats([draining, draining], { pools: [pool] })
+    expect(waiting).toContain('no node takes up work: 2 nodes are draining (there (7), there (7)), and 3 workers wait')
+    expect(waiting).not.toContainEqual(expect.stringContaining('for a slot'))
+  })
+
   it('nodes are not blamed for what follows from a Redis that refuses writes', () => {
     const health = { ...withRedis({ refusal: full, role: 'slave' }), nodes: [], pools: [pool], expiredLeases: 3 }
     expect(wrong(health)).toEqual([

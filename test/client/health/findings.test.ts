@@ -1,7 +1,7 @@
 /** Findings as data: a code, the facts that it rests on, whom it names, and a command that helps. */
 import { expect, test } from 'vitest'
 import { judge } from '../../../src/client/health/findings.ts'
-import { healthySystem as well } from '../../support/healthy-system.ts'
+import { liveNode, healthySystem as well } from '../../support/healthy-system.ts'
 
 test('a healthy system has an ok finding for each thing that was checked', () => {
   expect(judge(well).map(({ code, level }) => `${code} ${level}`)).toEqual([
@@ -34,6 +34,18 @@ test('a finding about workers names them, the most urgent first, and a command t
     workerIds: ['w'],
     command: 'troupe audit',
   })
+})
+
+test('a pool that only draining nodes serve is not served: nobody knows how many more of its workers no node can run', () => {
+  const draining = { ...liveNode, id: 'd', pools: ['old'], draining: 1 }
+  const unhosted = [{ id: 'w', kind: 'x', waitingMs: 5 }]
+  const pool = { queued: 9, oldestMs: 5, wakeups: 0, busy: 0 }
+  const isAtLeast = (queuedIn: string) =>
+    judge({ ...well, nodes: [liveNode, draining], unhosted, pools: [{ pool: queuedIn, ...pool }] }).flatMap((found) =>
+      found.code === 'kind_unhosted' ? found.facts.isAtLeast : [],
+    )
+  expect(isAtLeast('default')).toEqual([false])
+  expect(isAtLeast('old')).toEqual([true])
 })
 
 test('findings of health can be sent as JSON', () => {
