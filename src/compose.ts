@@ -247,6 +247,7 @@ function partsOf(
     kindsByPool: new Map([...byPool].map(([pool, of]) => [pool, of.map((kind) => kind.name)])),
     concurrency: options.concurrency ?? policy.slots,
     permissions: options.permissions ? checkCeiling(options.permissions) : null,
+    signs: (options.webhooks?.secrets ?? []).length > 0,
     aroundTurns: options.aroundTurns ?? ((turns) => turns),
     telemetry: options.telemetry ?? noTelemetry,
   }

@@ -173,6 +173,7 @@ export class Troupe implements AsyncDisposable {
       hub: this.#hub,
       sessionContext: (id) => this.#context(id),
       retentionMs: () => this.#retentionMs(),
+      nodes: () => this.nodes(),
     })
     this.#dead = new DeadLetters(lettersOf(places, stores, readers, deadlineMs), waker, this.#submission)
   }

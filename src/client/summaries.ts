@@ -48,6 +48,8 @@ export interface NodeSummary {
   readonly stalled?: true
   /** How many turns the node still has: it drains, takes up no work, and ends with them. Counted about a second ago. Absent: it does not drain. */
   readonly draining?: number
+  /** Whether it has a secret, with which it signs results that sessions send to an address (`notify: { url }`). Absent: it does not say. */
+  readonly signs?: boolean
 }
 
 /** How much work a pool has, and how many nodes that needs. */

@@ -28,6 +28,8 @@ export interface Parts {
   readonly kindsByPool: ReadonlyMap<string, readonly string[]>
   readonly concurrency: number
   readonly permissions: Permissions | null
+  /** Whether it has a secret, with which it signs results that sessions send to an address. */
+  readonly signs: boolean
   readonly aroundTurns: (turns: TurnStore) => TurnStore
   readonly telemetry: Telemetry
 }
@@ -57,7 +59,7 @@ export function storesOf(parts: Parts, carry: (partition: number) => void): read
       ),
       upkeep: new RedisUpkeepStore({
         ...own,
-        nodeFacts: { pid: process.pid, host: hostname(), startedAt: Date.now() },
+        nodeFacts: { pid: process.pid, host: hostname(), startedAt: Date.now(), signs: parts.signs },
       }),
       blobs: new RedisBlobStore({ ...own, deadlineMs: policy.leaseMs }),
       outbox: new RedisOutboxStore(place, parts.places.all, policy),

@@ -27,6 +27,12 @@ const nodeFields = {
     .describe(
       'How many turns it still has: it drains, takes up no work, and ends with them. Counted about a second ago. Absent: it does not drain.',
     ),
+  signs: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      'Whether it has a secret, with which it signs results that sessions send to an address. Absent: it does not say.',
+    ),
 }
 
 export const node = schemaOf<NodeSummary>()('Node', z.object(nodeFields))

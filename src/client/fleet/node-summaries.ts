@@ -17,7 +17,7 @@ export function takesWork({ draining }: NodeSummary): boolean {
 }
 
 function nodeSummary(row: NodeRow, now: number): NodeSummary {
-  const { pid, host } = row.facts as { pid?: number; host?: string }
+  const { pid, host, signs } = row.facts as { pid?: number; host?: string; signs?: unknown }
   const draining = drainingIn(row)
   return {
     id: row.id,
@@ -28,5 +28,6 @@ function nodeSummary(row: NodeRow, now: number): NodeSummary {
     pid: pid ?? null,
     host: host ?? null,
     ...(draining !== undefined && { draining }),
+    ...(typeof signs === 'boolean' && { signs }),
   }
 }

@@ -19,7 +19,8 @@ import type { EventHub } from '../event/event-hub.ts'
 import { type PruneQuery, pruneRules, type SessionsQuery, sessionsRules } from '../queries.ts'
 import { holdsBytes, withBytes } from '../submission/attached.ts'
 import type { CreateSession, Submission } from '../submission/submission.ts'
-import type { ListedSession, SessionsPage } from '../summaries.ts'
+import { unsignedWarning } from '../submission/warnings.ts'
+import type { ListedSession, NodeSummary, SessionsPage } from '../summaries.ts'
 import type { Worker } from '../worker.ts'
 import { blobsNamedIn, copyBlobs } from './conversation/branch-blobs.ts'
 import { type ForkQuery, forkRequest, forkRules } from './conversation/branches.ts'
@@ -118,6 +119,7 @@ export interface SessionsContext {
   readonly hub: EventHub
   readonly sessionContext: (id: string) => SessionContext
   readonly retentionMs: () => Promise<number>
+  readonly nodes: () => Promise<readonly NodeSummary[]>
 }
 
 /** Sessions that one call is about to create: the hub remembers their ends, and forgets those that were not created after all. */
@@ -153,7 +155,7 @@ interface BeginOptions extends CreateOptions {
 }
 
 async function beginSession(
-  { submission, hub, sessionContext }: SessionsContext,
+  { submission, hub, sessionContext, nodes }: SessionsContext,
   request: CreateSession,
   { follow = false, definition, configured }: BeginOptions,
 ): Promise<Session<never>> {
@@ -168,7 +170,18 @@ async function beginSession(
   }
   const made = await submission.create(await withInputBytes(request), creating, definition, configured)
   tracked.keep(made.sessionId)
-  return new Session(made.sessionId, sessionContext(made.sessionId), made.warning, early)
+  const { sessionId } = made
+  const warning = made.warning ?? (await notifyWarning(request, nodes))
+  return new Session(sessionId, sessionContext(sessionId), warning, early)
+}
+
+/** Never throws, because the session is there already. */
+async function notifyWarning({ notify }: CreateSession, nodes: SessionsContext['nodes']): Promise<string | null> {
+  if (notify === undefined || !('url' in notify)) return null
+  return nodes().then(
+    (live) => unsignedWarning(notify, live),
+    () => null,
+  )
 }
 
 export function sessionsOf(context: SessionsContext): Sessions {

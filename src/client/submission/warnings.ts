@@ -1,5 +1,6 @@
 /** Duty: warn a caller about a session or message that was accepted, but may not be what they meant. */
 import { unhostedPool } from '../../core/ids.ts'
+import type { NodeSummary } from '../summaries.ts'
 
 /** `begun`: the kind of the session that the key created. Null if it was pruned: it is not created again, because that would repeat what it did. */
 export function keyWarning(kind: string, begun: string | null, isOther: boolean): string {
@@ -16,6 +17,12 @@ export function sentWarning(isOther: boolean): string {
 
 function usedBefore(isOther: boolean): string {
   return `its idempotency key was used before${isOther ? ', for something else' : ''}:`
+}
+
+/** Null if a live node signs requests, or may: one that does not say it is of an earlier version. */
+export function unsignedWarning({ url }: { readonly url: string }, nodes: readonly NodeSummary[]): string | null {
+  if (nodes.length === 0 || nodes.some(({ signs }) => signs !== false)) return null
+  return `no live node has a secret to sign the request to ${new URL(url).host} with: the result is sent there once a node has one (TROUPE_WEBHOOK_SECRET, or webhooks.secrets in code).`
 }
 
 export function unhostedWarning(kind: string, pool: string): string | null {
