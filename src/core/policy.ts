@@ -169,6 +169,8 @@ export const policy = {
   /** A reply with more text is cut off. */
   replyBytesMax: 8_388_608,
   toolMs: 120_000,
+  /** How long the folder of a worker may take to open. */
+  folderMs: 30_000,
   /** How many tool calls of one reply run at the same time. */
   toolsAtOnce: 16,
   toolOutputBytesMax: 200_000,

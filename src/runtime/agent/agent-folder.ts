@@ -10,6 +10,7 @@ import { InputError, LimitError } from '../../core/errors.ts'
 import type { ContextContainer } from '../../core/history/context-container.ts'
 import type { Assignment } from '../../core/ports/ports.ts'
 import { isSystemFolder, isWithinFolder } from '../../core/worker/permissions.ts'
+import { inFolderTime } from '../tool/folder-time.ts'
 
 /** Null if the agent has no folder. Throws an InputError or a LimitError that fails the run. */
 export async function agentFolder(
@@ -74,9 +75,10 @@ async function real(path: string, who: string): Promise<string> {
   let isFolder: boolean
   let place: string
   try {
-    place = await realpath(path)
-    isFolder = (await stat(place)).isDirectory()
+    place = await inFolderTime(path, realpath(path))
+    isFolder = (await inFolderTime(path, stat(place))).isDirectory()
   } catch (cause) {
+    if (cause instanceof InputError) throw cause
     const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be opened'
     throw new InputError(`the folder ${path} of ${who} ${why}.`, { cause })
   }

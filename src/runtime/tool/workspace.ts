@@ -10,8 +10,10 @@ import { type FileHandle, lstat, readdir, realpath, stat } from 'node:fs/promise
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { FolderEntry, Workspace } from '../../core/definition/tool/define-tool.ts'
 import { InputError } from '../../core/errors.ts'
+import { policy } from '../../core/policy.ts'
 import { isSystemFolder } from '../../core/worker/permissions.ts'
 import { openInside, pathOfOpen, type Wanted } from './folder-chain.ts'
+import { inFolderTime } from './folder-time.ts'
 
 const previewCharsMax = 200
 /** No system opens a longer path. The limit also bounds the search for a path that does not exist, which goes folder by folder. */
@@ -21,7 +23,15 @@ const pieceBytes = 65_536
 const separators = sep === '\\' ? /[\\/]/ : /\//
 
 /** `bounds`: folders in which `folder` must lie now, by their real paths. Throws an InputError if `folder` is not a folder or lies outside. */
-export async function openWorkspace(folder: string, bounds: readonly string[] = []): Promise<Workspace> {
+export function openWorkspace(
+  folder: string,
+  bounds: readonly string[] = [],
+  mostMs: number = policy.folderMs,
+): Promise<Workspace> {
+  return inFolderTime(preview(folder), open(folder, bounds), mostMs)
+}
+
+async function open(folder: string, bounds: readonly string[]): Promise<Workspace> {
   let root: string
   try {
     root = await realpath(folder)
