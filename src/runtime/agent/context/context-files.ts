@@ -20,6 +20,8 @@ const defaults = { filesMax: 50, fileBytesMax: 50_000, bytesMax: 200_000 } as co
 /** How many names of folders one look at globs reads, and how deep it goes. */
 const namesMax = 20_000
 const depthMax = 32
+/** How many files may be opened and then left out: of thousands that no longer fit, each would be opened before each model call. */
+const leftOutMax = 100
 /** Folders that a glob enters only if its pattern names them. */
 const skipped = /^(?:\.|node_modules$)/
 const magic = /[*?[\]{}]/
@@ -50,17 +52,26 @@ export class ContextFiles {
     const paths = await this.#paths(patterns, workspace, log)
     const parts: string[] = []
     let left = bytesMax
+    let leftOut = 0
     for (const path of this.#read.keys()) if (!paths.has(path)) this.#read.delete(path)
     for (const path of paths) {
       if (parts.length === filesMax) {
         this.#skip(log, path, `the context has ${filesMax} files already (context.filesMax)`)
         break
       }
+      if (leftOut === leftOutMax) {
+        this.#skip(log, path, `${leftOutMax} files before it were left out: it and those behind it are not looked at`)
+        break
+      }
       const text = await this.#file(path, workspace, fileBytesMax, log)
-      if (text === null) continue
+      if (text === null) {
+        leftOut++
+        continue
+      }
       const bytes = Buffer.byteLength(text)
       if (bytes > left) {
         this.#skip(log, path, `the files of the context have more than ${bytesMax} bytes (context.bytesMax)`)
+        leftOut++
         continue
       }
       left -= bytes

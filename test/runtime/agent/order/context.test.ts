@@ -157,6 +157,26 @@ describe('files of the context', () => {
     expect(why[1]).toBe('the files of the context have more than 350 bytes (context.bytesMax)')
   })
 
+  test('of thousands of files that do not fit, only some are opened (CONTEXT-FILES-4)', async () => {
+    await write(Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`many/${n}.md`, 'too long'])))
+    const workspace = await openWorkspace(folder)
+    let opened = 0
+    const counted: Pick<Workspace, 'root' | 'open' | 'list'> = {
+      root: workspace.root,
+      open: (path) => {
+        opened++
+        return workspace.open(path)
+      },
+      list: (path) => workspace.list(path),
+    }
+    const why: unknown[] = []
+    const warn = (_text: string, fields?: Record<string, unknown>) => void why.push(fields?.why)
+    const files = new ContextFiles({ files: ['many/*.md'], bytesMax: 5 })
+    expect(await files.text(counted as Workspace, { debug() {}, info() {}, error() {}, warn })).toBe('')
+    expect(opened).toBe(100)
+    expect(why.at(-1)).toBe('100 files before it were left out: it and those behind it are not looked at')
+  })
+
   test('files of which only the time changed are read once more, and give the same text', async () => {
     const files = new ContextFiles({ files: ['README.md'] })
     const log = { debug() {}, info() {}, error() {}, warn() {} }
