@@ -6,6 +6,7 @@
  * CONTEXT-FILES-3 It never throws for a file, a glob or a reference: what cannot be used is left out, with one line in the log for each reason.
  * CONTEXT-FILES-4 The work of one call is bounded: by how many names are looked at, how many files are opened, and how many bytes are read. A file
  *                 is read again only if its size or one of its times has changed.
+ * CONTEXT-FILES-5 A secret that this process knows, or what is surely one, is taken out, as it is from the results of tools.
  */
 import { Buffer } from 'node:buffer'
 import { posix } from 'node:path'
@@ -14,7 +15,7 @@ import type { ContextSettings } from '../../../core/definition/agent/context-set
 import type { Workspace } from '../../../core/definition/tool/define-tool.ts'
 import type { WorkerLog } from '../../../core/definition/worker-log.ts'
 import { toRuntimeError } from '../../../core/errors.ts'
-import { redactSentence } from '../../../core/secret/redact.ts'
+import { redactData, redactSentence } from '../../../core/secret/redact.ts'
 
 const defaults = { filesMax: 50, fileBytesMax: 50_000, bytesMax: 200_000 } as const
 /** How many names of folders one look at globs reads, and how deep it goes. */
@@ -146,7 +147,9 @@ export class ContextFiles {
       }
       const read = bytes.subarray(0, length)
       const isText = !read.includes(0)
-      const text = isText ? textOf(read, Number(size), fileBytesMax) : this.#skip(log, path, 'it is no text')
+      const text = isText
+        ? redactData(textOf(read, Number(size), fileBytesMax))
+        : this.#skip(log, path, 'it is no text')
       this.#read.set(path, { version, text })
       return text
     } catch (error) {

@@ -3,6 +3,7 @@
  * prompts of later turns have it as it was.
  */
 import type { ContextSettings } from '../../../core/definition/agent/context-settings.ts'
+import { redactData } from '../../../core/secret/redact.ts'
 import { brief } from '../../tool/messages.ts'
 import type { AgentTurn } from '../agent-turn.ts'
 import { runHook } from '../hook/run-hook.ts'
@@ -23,7 +24,7 @@ export async function inputContext(agentTurn: AgentTurn, context: ContextSetting
   const asked = Object.entries(facts).map(async ([name, fact]) => {
     const end = await runHook(agentTurn, `context.facts.${name}`, 'the fact was left out', fact)
     const text = end.kind === 'returned' && typeof end.value === 'string' ? end.value.toWellFormed().trim() : ''
-    return text === '' ? [] : [`[${brief(name)}]\n${cut(text)}`]
+    return text === '' ? [] : [`[${brief(name)}]\n${cut(redactData(text))}`]
   })
   parts.push(...(await Promise.all(asked)).flat())
   return parts.length === 0 ? undefined : parts.join('\n\n')

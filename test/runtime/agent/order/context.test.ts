@@ -8,6 +8,7 @@ import type { AgentWorker } from '../../../../src/core/definition/agent/define-a
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import type { PromptMessage } from '../../../../src/core/definition/model.ts'
 import type { Workspace } from '../../../../src/core/definition/tool/define-tool.ts'
+import { rememberSecret } from '../../../../src/core/secret/known-secrets.ts'
 import { say } from '../../../../src/models/local/scripted-model.ts'
 import { ContextFiles } from '../../../../src/runtime/agent/context/context-files.ts'
 import { timeText } from '../../../../src/runtime/agent/context/input-context.ts'
@@ -235,6 +236,19 @@ describe('the time and facts', () => {
     expect(textOf(second[2])).toMatch(form('input 2', 'main 2'))
     const [user] = await troupe.history(session.rootId)
     expect(user).toMatchObject({ type: 'user', content: [{ text: 'one' }], context: expect.stringContaining('main 1') })
+  })
+
+  test('files and facts reach the model without secrets, as results of tools do (CONTEXT-FILES-5)', async () => {
+    rememberSecret('canary-of-a-file')
+    await write({ 'settings.txt': 'key: canary-of-a-file, color: red' })
+    const { troupe, session, first } = await started({
+      context: { files: ['settings.txt'], facts: { setting: () => 'key: canary-of-a-file, size: 5' } },
+    })
+    await using _troupe = troupe
+    const sent = first.map(textOf).join()
+    expect(sent).toContain('key: [redacted], color: red')
+    expect(sent).toContain('key: [redacted], size: 5')
+    expect(sent + JSON.stringify(await troupe.history(session.rootId))).not.toContain('canary')
   })
 
   test('an input without a time and facts to add stays as it was [1.43]', async () => {
