@@ -12,9 +12,9 @@ interface ReviverContext {
   readonly source?: string
 }
 
-/** Throws what `JSON.parse` throws. */
-export function parseExactJson(text: string): Json {
-  if (!suspicious.test(text)) return JSON.parse(text) as Json
+/** Throws what `JSON.parse` throws. `parsed`: what that made of the text, where the caller has it already. */
+export function parseExactJson(text: string, parsed?: Json): Json {
+  if (!suspicious.test(text)) return parsed ?? (JSON.parse(text) as Json)
   const parse = JSON.parse as (
     text: string,
     reviver: (key: string, value: unknown, context: ReviverContext) => unknown,

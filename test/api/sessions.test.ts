@@ -65,6 +65,19 @@ test('a body that is no UTF-8 is refused, and not stored with other characters i
   expect((await create({ kind: 'echo', input: 'é😀' }, { prefer: 'wait=30' })).body.result.value).toBe('é😀')
 })
 
+test('a number that JavaScript cannot hold keeps its digits, as a text (JSON-BODY-3)', async () => {
+  const send = async (input: string) => {
+    const headers = { 'content-type': 'application/json', prefer: 'wait=30' }
+    const body = `{"kind":"echo","input":${input}}`
+    const reply = await fetch(api.url('/v1/sessions'), { method: 'POST', headers, body })
+    return ((await reply.json()) as { readonly result: { readonly value: unknown } }).result.value
+  }
+  expect(await send('{"id":12345678901234567890,"of":[9007199254740993,9007199254740991]}')).toEqual({
+    id: '12345678901234567890',
+    of: ['9007199254740993', 9007199254740991],
+  })
+})
+
 test('a session that failed says where it would go on', async () => {
   const { body } = await create({ kind: 'failing', input: 1 }, { prefer: 'wait=30' })
   const ask = (id: string) => api.get(`/v1/sessions/${id}/retry`)

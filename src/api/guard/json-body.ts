@@ -2,9 +2,12 @@
  * Duty: read bodies: JSON alone, of a bounded size and depth, without keys that could change an object's prototype.
  * JSON-BODY-1 The depth is counted before the text is parsed. (Fastify counts the bytes before that.)
  * JSON-BODY-2 Bytes that are no UTF-8 are refused: a reader that puts another character in their place stores what nobody wrote.
+ * JSON-BODY-3 Numbers keep all their digits (EXACT-1 of core/exact-json.ts), as at the command line: callers in other languages have longer ones.
  */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
+import { parseExactJson } from '../../core/exact-json.ts'
+import type { Json } from '../../core/history/chat/chat-message.ts'
 import { ApiError } from '../problem.ts'
 
 export const bodyBytesMax = 1_048_576
@@ -26,7 +29,7 @@ export function readJsonAlone(app: FastifyInstance): void {
       done(new ApiError(400, 'request_malformed', `the body is nested deeper than ${depthMax} levels.`))
       return
     }
-    void parse(request, body, done)
+    void parse(request, body, (error, parsed) => done(error, error ? undefined : parseExactJson(body, parsed as Json)))
   })
 }
 
