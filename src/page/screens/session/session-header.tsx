@@ -54,7 +54,8 @@ export function SessionHeader({ report }: { readonly report: Report }): ReactNod
         <SessionActions session={session} />
       </div>
       {failure !== null && (
-        <p className="bad">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a long one scrolls by keyboard
+        <p className="bad session-failure" tabIndex={0}>
           <Text text={failureSentence(failure)} />
           {failure.code === 'poison' && (
             <>

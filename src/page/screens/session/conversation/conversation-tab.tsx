@@ -59,12 +59,16 @@ function Recorded({ worker, isOfAgent, history, live }: RecordedProps): ReactNod
   const items = useMemo(() => conversationOf(history.items), [history.items])
   const text = useLiveText(live, worker.id)
   const box = useRef<HTMLDivElement>(null)
-  useStayAtEnd(box, [items, text])
+  const notePlace = useStayInPlace(box, items[0]?.position, [items, text])
+  const loadEarlier = () => {
+    notePlace()
+    history.loadEarlier()
+  }
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by keyboard
     <section className="messages" ref={box} tabIndex={0} aria-label="Conversation">
       {history.hasEarlier && (
-        <button type="button" className="button" onClick={history.loadEarlier}>
+        <button type="button" className="button" onClick={loadEarlier}>
           Load earlier
         </button>
       )}
@@ -101,31 +105,47 @@ function OpenQuestions({ worker }: { readonly worker: WorkerReport }): ReactNode
 }
 
 /**
- * A reader at the end stays at the end; one who has scrolled up stays where they are. In a narrow window the whole screen scrolls, and begins at its
- * top.
+ * A reader at the end stays at the end; one who has scrolled up stays where they are, also when earlier items come in front. In a narrow window the whole
+ * screen scrolls, and begins at its top. `first`: the position of the first item. The function that it returns notes where the reader is now.
  */
-function useStayAtEnd(box: { readonly current: HTMLElement | null }, changes: readonly unknown[]): void {
+function useStayInPlace(
+  box: { readonly current: HTMLElement | null },
+  first: number | undefined,
+  changes: readonly unknown[],
+): () => void {
   /** Null: the reader has not scrolled yet. */
   const isAtEnd = useRef<boolean | null>(null)
+  /** From the upper edge of what is in sight to the end. */
+  const heightBelow = useRef(0)
+  const firstBefore = useRef(first)
+  const notePlace = useCallback(() => {
+    if (box.current === null) return
+    const { scrollHeight, scrollTop } = scrollerOf(box.current)
+    heightBelow.current = scrollHeight - scrollTop
+  }, [box])
   useEffect(() => {
     const element = box.current
     if (element === null) return
     const onScroll = () => {
-      const { scrollHeight, scrollTop, clientHeight } = scrollerOf(element)
-      isAtEnd.current = scrollHeight - scrollTop - clientHeight < 60
+      notePlace()
+      isAtEnd.current = heightBelow.current - scrollerOf(element).clientHeight < 60
     }
     const places = new Set([element, element.closest('.screen') ?? element])
     for (const place of places) place.addEventListener('scroll', onScroll, { passive: true })
     return () => {
       for (const place of places) place.removeEventListener('scroll', onScroll)
     }
-  }, [box])
+  }, [box, notePlace])
   useLayoutEffect(() => {
     if (box.current === null) return
     const scroller = scrollerOf(box.current)
-    if (isAtEnd.current ?? scroller === box.current) scroller.scrollTop = scroller.scrollHeight
+    const hasEarlier = first !== undefined && firstBefore.current !== undefined && first < firstBefore.current
+    firstBefore.current = first
+    if (hasEarlier) scroller.scrollTop = scroller.scrollHeight - heightBelow.current
+    else if (isAtEnd.current ?? scroller === box.current) scroller.scrollTop = scroller.scrollHeight
     // biome-ignore lint/correctness/useExhaustiveDependencies: what has changed
   }, changes)
+  return notePlace
 }
 
 function scrollerOf(box: HTMLElement): Element {
