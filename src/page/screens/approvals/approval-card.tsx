@@ -1,11 +1,12 @@
 /** Duty: one approval: who asks, what would run with which arguments, since when; and the decision about it. */
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, type SubmitEvent, useState } from 'react'
+import type { ReactNode, SubmitEvent } from 'react'
 import { formatTime } from '../../../cli/view/duration.ts'
 import { escapeLine } from '../../../cli/view/text/escape.ts'
 import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { Approval } from '../../../client/person/approvals.ts'
 import { isObject } from '../../../core/check/is-object.ts'
+import { dropDraft, useDraft } from '../../parts/dialog/draft.ts'
 import { type Schema, SchemaForm } from '../../parts/dialog/schema-form.tsx'
 import { Changes } from '../../parts/text/changes.tsx'
 import { JsonText } from '../../parts/text/json.tsx'
@@ -109,7 +110,9 @@ function Buttons({ approval, onMode, isChosen }: PartProps & { readonly isChosen
 }
 
 function Edit({ approval, onMode }: PartProps): ReactNode {
-  const [value, setValue] = useState<unknown>(approval.arguments)
+  // If the call changes, the edit was of another one.
+  const draft = `arguments ${approval.id} ${approval.hash}`
+  const [value, setValue] = useDraft<unknown>(draft, approval.arguments)
   const isSame = JSON.stringify(value) === JSON.stringify(approval.arguments)
   const onSubmit = (event: SubmitEvent) => {
     event.preventDefault()
@@ -124,11 +127,21 @@ function Edit({ approval, onMode }: PartProps): ReactNode {
         <button type="submit" className="button main" disabled={value === undefined || isSame}>
           Approve with these arguments
         </button>
-        <button type="button" className="button" onClick={() => onMode('look')}>
-          Cancel
-        </button>
+        <GiveUp draft={draft} onMode={onMode} />
       </div>
     </form>
+  )
+}
+
+function GiveUp({ draft, onMode }: Pick<CardProps, 'onMode'> & { readonly draft: string }): ReactNode {
+  const onClick = () => {
+    dropDraft(draft)
+    onMode('look')
+  }
+  return (
+    <button type="button" className="button" onClick={onClick}>
+      Cancel
+    </button>
   )
 }
 
@@ -140,7 +153,8 @@ function argumentsSchema({ schema }: Approval): Schema {
 }
 
 function Deny({ approval, onMode }: PartProps): ReactNode {
-  const [reason, setReason] = useState('')
+  const draft = `denial ${approval.id}`
+  const [reason, setReason] = useDraft(draft, '')
   const onSend = () => {
     decide([approval], { decision: 'deny', ...(reason.trim() !== '' && { reason: reason.trim() }) })
     onMode('look')
@@ -162,9 +176,7 @@ function Deny({ approval, onMode }: PartProps): ReactNode {
         <button type="button" className="button harsh" onClick={onSend}>
           Deny
         </button>
-        <button type="button" className="button" onClick={() => onMode('look')}>
-          Cancel
-        </button>
+        <GiveUp draft={draft} onMode={onMode} />
       </div>
     </>
   )

@@ -3,6 +3,7 @@ import { type ReactNode, type SubmitEvent, useState } from 'react'
 import type { Ask } from '../../../client/person/asks.ts'
 import { change } from '../../api/http.ts'
 import { queries, useApprovals, useAsks } from '../../api/queries.ts'
+import { dropDraft, useDraft } from '../../parts/dialog/draft.ts'
 import { sayError } from '../../parts/dialog/notes.tsx'
 import { emptyValue, SchemaForm } from '../../parts/dialog/schema-form.tsx'
 import { Text } from '../../parts/text/text.tsx'
@@ -21,12 +22,14 @@ export function AskCard({ id, session }: { readonly id: string; readonly session
 
 export function QuestionCard({ ask, children }: { readonly ask: Ask; readonly children?: ReactNode }): ReactNode {
   const { id, question, options, schema, kind, askedAt } = ask
-  const [value, setValue] = useState<unknown>(() => (schema === null ? '' : emptyValue(schema)))
+  const draft = `answer to ${id}`
+  const [value, setValue] = useDraft<unknown>(draft, schema === null ? '' : emptyValue(schema))
   const [isSent, setSent] = useState(false)
   const send = async (answer: unknown) => {
     setSent(true)
     try {
       await change('POST', `asks/${id}`, { body: { value: answer }, isOnce: true })
+      dropDraft(draft)
       await queries.invalidateQueries({ queryKey: ['asks'] })
     } catch (error) {
       setSent(false)

@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, type SubmitEvent, useState } from 'react'
 import type { KindSummary } from '../../../client/summaries.ts'
 import { change } from '../../api/http.ts'
+import { dropDraft, useDraft } from '../../parts/dialog/draft.ts'
 import { say, sayError } from '../../parts/dialog/notes.tsx'
 import { emptyValue, type Schema, SchemaForm } from '../../parts/dialog/schema-form.tsx'
 import { Copy } from '../../parts/text/command.tsx'
@@ -22,7 +23,9 @@ const anyText: Schema = { type: 'string', description: 'a text, or a JSON value'
 
 export function Playground({ kind }: { readonly kind: PlayedKind }): ReactNode {
   const schema = kind.input ?? anyText
-  const [value, setValue] = useState<unknown>(() => emptyValue(schema))
+  // An input is written for one schema.
+  const draft = `input of ${kind.kind} ${JSON.stringify(schema)}`
+  const [value, setValue] = useDraft<unknown>(draft, emptyValue(schema))
   const [name, setName] = useState('')
   const [keepsOpen, setKeepsOpen] = useState(false)
   const [isBusy, setBusy] = useState(false)
@@ -44,6 +47,7 @@ export function Playground({ kind }: { readonly kind: PlayedKind }): ReactNode {
         'sessions',
         { body: order, isOnce: true },
       )
+      dropDraft(draft)
       if (warning !== null) say({ text: warning, ms: 10_000 })
       await navigate({ to: '/sessions/$id', params: { id: sessionId } })
     } catch (error) {

@@ -5,6 +5,7 @@ import type { SessionState } from '../../../../client/session/session-state.ts'
 import type { Sent } from '../../../../client/summaries.ts'
 import type { SendTime } from '../../../../core/worker/message/steer.ts'
 import { change } from '../../../api/http.ts'
+import { draftOf, useDraft } from '../../../parts/dialog/draft.ts'
 import { say, sayError } from '../../../parts/dialog/notes.tsx'
 import { SessionContext } from '../session-context.ts'
 
@@ -14,7 +15,8 @@ interface ComposerProps {
 }
 
 export function Composer({ worker: { id, status, lifecycle }, isAgent }: ComposerProps): ReactNode {
-  const [text, setText] = useDraft(id)
+  const draft = `message to ${id}`
+  const [text, setText] = useDraft(draft, '')
   const [isBusy, setBusy] = useState(false)
   const session = useContext(SessionContext).report?.session
   const isPaused = session?.paused != null
@@ -27,7 +29,8 @@ export function Composer({ worker: { id, status, lifecycle }, isAgent }: Compose
       const value = isAgent ? text : jsonOrText(text)
       const sent = await change<Sent>('POST', `workers/${id}/messages`, { body: { input: value, when }, isOnce: true })
       // Whoever has gone on writing keeps that.
-      setText(draftOf(id).startsWith(text) ? draftOf(id).slice(text.length) : draftOf(id))
+      const written = draftOf(draft, '')
+      setText(written.startsWith(text) ? written.slice(text.length) : written)
       say({ text: isPaused ? sentToPaused(sent) : sentText(sent, when, isAtWork) })
     } catch (error) {
       sayError(error)
@@ -66,23 +69,6 @@ export function Composer({ worker: { id, status, lifecycle }, isAgent }: Compose
       </div>
     </form>
   )
-}
-
-/** What was written and not sent, by worker: whoever looks at something else meanwhile finds it again. */
-const drafts = new Map<string, string>()
-
-function draftOf(worker: string): string {
-  return drafts.get(worker) ?? ''
-}
-
-function useDraft(worker: string): [text: string, write: (text: string) => void] {
-  const [text, setText] = useState(() => draftOf(worker))
-  const write = (next: string) => {
-    if (next === '') drafts.delete(worker)
-    else drafts.set(worker, next)
-    setText(next)
-  }
-  return [text, write]
 }
 
 /** For a worker that is at work: it need not wait for the next run. */
