@@ -2,8 +2,9 @@
  * Duty: rows as a table that fits the terminal.
  * TABLE-1 A column that may shrink (`shrinksTo`) gives way first, the widest first. A column that must stay whole, such as an id that
  *         people copy, is never cut.
- * TABLE-2 If that is not enough, each row becomes a block of `header  value` lines.
- * TABLE-3 Without a terminal only a column with `atMost` is cut: long texts that `show` and --json give whole.
+ * TABLE-2 If that is not enough, columns that a reader can do without (`leftOut`) are left out, and a line below says which.
+ * TABLE-3 If that is not enough either, each row becomes a block of `header  value` lines, with all columns.
+ * TABLE-4 Without a terminal only a column with `atMost` is cut: long texts that `show` and --json give whole.
  */
 
 import type { Page, Style } from './page.ts'
@@ -19,6 +20,8 @@ export interface Column<Row> {
   /** The column is never wider than this, also without a terminal. */
   readonly atMost?: number
   readonly style?: (row: Row) => Style | undefined
+  /** Where the table is too wide, these columns are left out: those with the lowest number first. */
+  readonly leftOut?: number
 }
 
 const gap = '  '
@@ -27,21 +30,45 @@ const gap = '  '
 export function tableLines<Row>(rows: readonly Row[], columns: readonly Column<Row>[], page: Page): string[] {
   if (rows.length === 0) return []
   const cells = rows.map((row) => columns.map((column) => cellText(row, column)))
-  const widths = fitWidths(columns, naturalWidths(columns, cells), page.columns)
-  if (!widths) return blockLines(rows, columns, cells, page)
+  const fitting = fittingColumns(columns, naturalWidths(columns, cells), page.columns)
+  if (!fitting) return blockLines(rows, columns, cells, page)
 
   const lay = (texts: readonly string[], row?: Row) =>
-    texts
-      .map((text, index) => {
-        const column = columns[index] as Column<Row>
-        const isLast = index === columns.length - 1
-        const cell = pad(fitText(text, widths[index] as number), widths[index] as number, column.align, isLast)
+    fitting
+      .map(({ column, at, width }, index) => {
+        const isLast = index === fitting.length - 1
+        const cell = pad(fitText(texts[at] as string, width), width, column.align, isLast)
         return row !== undefined && column.style ? page.paint(column.style(row), cell) : cell
       })
       .join(gap)
       .trimEnd()
   const header = lay(columns.map(({ header }) => header.toUpperCase()))
-  return [header, ...cells.map((texts, index) => lay(texts, rows[index]))]
+  const left = columns.filter((one) => !fitting.some(({ column }) => column === one)).map(({ header }) => header)
+  const note = left.length === 0 ? [] : ['', page.paint('dim', `There is no room for: ${left.join(', ')}.`)]
+  return [header, ...cells.map((texts, index) => lay(texts, rows[index])), ...note]
+}
+
+interface Fitting<Row> {
+  readonly column: Column<Row>
+  /** Its place among all columns. */
+  readonly at: number
+  readonly width: number
+}
+
+/** The columns for which there is room (TABLE-2), or undefined when the others do not fit either. */
+function fittingColumns<Row>(columns: readonly Column<Row>[], natural: readonly number[], columnsMax: number) {
+  let kept = columns.map((column, at): Fitting<Row> => ({ column, at, width: natural[at] as number }))
+  for (;;) {
+    const widths = fitWidths(
+      kept.map(({ column }) => column),
+      kept.map(({ width }) => width),
+      columnsMax,
+    )
+    if (widths) return kept.map((one, index) => ({ ...one, width: widths[index] as number }))
+    const least = kept.reduce((least, { column: { leftOut = Infinity } }) => Math.min(least, leftOut), Infinity)
+    if (least === Infinity) return undefined
+    kept = kept.filter(({ column }) => column.leftOut !== least)
+  }
 }
 
 function cellText<Row>(row: Row, { value, atMost }: Column<Row>): string {

@@ -50,9 +50,10 @@ export function usageColumns<Row>(rows: readonly Row[], of: (row: Row) => Worker
       header: 'iterations',
       value: (row) => (of(row).usage.modelCalls === undefined ? '' : of(row).iterations),
       align: 'right',
+      leftOut: 1,
     },
-    { header: 'tokens in', value: (row) => tokens(of(row).usage.inputTokens), align: 'right' },
-    { header: 'out', value: (row) => tokens(of(row).usage.outputTokens), align: 'right' },
+    { header: 'tokens in', value: (row) => tokens(of(row).usage.inputTokens), align: 'right', leftOut: 1 },
+    { header: 'out', value: (row) => tokens(of(row).usage.outputTokens), align: 'right', leftOut: 1 },
   ]
 }
 
@@ -117,7 +118,7 @@ export function waitsColumn<Row>(
   but?: string,
 ): Column<Row>[] {
   if (!rows.map(of).some(({ id, waitsFor }) => id !== but && waitsFor !== null)) return []
-  return [{ header: 'waits for', value: (row) => waitText(of(row), now), shrinksTo: 9 }]
+  return [{ header: 'waits for', value: (row) => waitText(of(row), now), shrinksTo: 9, leftOut: 2 }]
 }
 
 /** `a timer, for 12s`; null for a worker that does not wait. */
@@ -131,5 +132,5 @@ export function failureColumn<Row>(of: (row: Row) => WorkerReport, alreadyShown:
     if (lastFailure === null) return ''
     return lastFailure.message === alreadyShown?.message ? 'as above' : failureCause(lastFailure)
   }
-  return { header: 'failure', value: (row) => text(of(row)), shrinksTo: 9, atMost: failureColumnsMax }
+  return { header: 'failure', value: (row) => text(of(row)), shrinksTo: 9, atMost: failureColumnsMax, leftOut: 3 }
 }

@@ -50,6 +50,19 @@ describe('tableLines', () => {
     ])
   })
 
+  it('leaves out columns that a reader can do without, and says which', () => {
+    const some = columns.map((column) => (column.header === 'count' ? { ...column, leftOut: 1 } : column))
+    expect(tableLines(rows, some, plainPage(30))).toContain('bb        short          12345')
+    expect(tableLines(rows, some, plainPage(20))).toEqual([
+      'ID        NAME',
+      'aaaaaaaa  a name of…',
+      'bb        short',
+      '',
+      'There is no room for: count.',
+    ])
+    expect(tableLines(rows, some, plainPage(12))).toContain('COUNT  5')
+  })
+
   it('cuts nothing without a terminal, except a column with a greatest width', () => {
     const [, line] = tableLines([{ id: 'a', name: 'n'.repeat(500), count: 1 }], columns, plainPage())
     expect(line).toContain('n'.repeat(500))

@@ -79,7 +79,7 @@ function columnsOf(sessions: readonly ListedSession[], now: number): Column<List
     { header: 'name', value: ({ name, kind }) => nameAndKind(name, kind), shrinksTo: 8 },
     { header: 'state', value: shownState, style: (session) => stateStyle(shownState(session)) },
     { header: 'age', value: ({ createdAt }) => createdAt && formatDuration(now - createdAt), align: 'right' },
-    { header: 'workers', value: ({ workers }) => workers, align: 'right' },
+    { header: 'workers', value: ({ workers }) => workers, align: 'right', leftOut: 2 },
     ...(sessions.some(({ cost }) => cost !== null) ? [costColumn] : []),
     ...(sessions.some(({ forkedFrom }) => forkedFrom !== null) ? [copyColumn] : []),
     ...(sessions.some(({ openAsks }) => openAsks > 0) ? [asksColumn(now)] : []),
@@ -90,11 +90,13 @@ const costColumn: Column<ListedSession> = {
   header: 'cost',
   value: ({ cost }) => cost && costText(cost),
   align: 'right',
+  leftOut: 1,
 }
 
 const copyColumn: Column<ListedSession> = {
   header: 'copy of',
   value: ({ forkedFrom }) => forkedFrom && `${forkedFrom.sessionId}${forkedFrom.dryRun ? ', a dry run' : ''}`,
+  leftOut: 3,
 }
 
 function asksColumn(now: number): Column<ListedSession> {
@@ -102,5 +104,5 @@ function asksColumn(now: number): Column<ListedSession> {
     askedAt === null
       ? ''
       : `${openAsks === 1 ? 'an answer' : `${openAsks} answers`}, for ${formatDuration(now - askedAt)}`
-  return { header: 'waits for', value: text }
+  return { header: 'waits for', value: text, shrinksTo: 9 }
 }

@@ -30,15 +30,20 @@ export function addTreeCommand(group: Command): void {
   })
 }
 
+/** So much of each name is shown at least, behind the lines that lead to it. */
+const nameLeast = 12
+
 export function sessionTreeLines({ session, workers }: Report, page: Page): readonly string[] {
   const leaves = treeLeaves(growTree(workers))
+  const widestLead = leaves.reduce((widest, { lead }) => Math.max(widest, lead.length), 0)
   const columns = [
-    { header: 'worker', value: ({ lead, name }: WorkerLeaf) => lead + name, shrinksTo: 14 },
+    { header: 'worker', value: ({ lead, name }: WorkerLeaf) => lead + name, shrinksTo: widestLead + nameLeast },
     stateColumn<WorkerLeaf>(({ worker }) => worker),
     ...waitsColumn<WorkerLeaf>(leaves, ({ worker }) => worker, Date.now()),
     ...usageColumns<WorkerLeaf>(leaves, ({ worker }) => worker),
     failureColumn<WorkerLeaf>(({ worker }) => worker),
-    { header: 'id', value: ({ worker }: WorkerLeaf) => worker.id },
+    // Without its ids it is still a tree, and `troupe worker list --session` has them.
+    { header: 'id', value: ({ worker }: WorkerLeaf) => worker.id, leftOut: 4 },
   ]
   return [...tableLines(leaves, columns, page), ...footLines(session, workers)]
 }
