@@ -86,6 +86,8 @@ describe('textWidth', () => {
     expect(textWidth('日本')).toBe(4)
     expect(textWidth('é')).toBe(1)
     expect(textWidth('👩‍👩‍👧')).toBe(2)
+    expect(textWidth('❤️')).toBe(2)
+    expect(textWidth('❤')).toBe(1)
     expect(textWidth('├─ a')).toBe(4)
   })
 

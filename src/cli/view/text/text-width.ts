@@ -2,9 +2,9 @@
 
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const plain = /^[\u0020-\u007e]*$/
-/** East Asian wide and full-width characters, and emoji. */
+/** East Asian wide and full-width characters, and emoji: also a character that a selector makes one, such as a red heart. */
 const wide =
-  /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}])/u
+  /^(?:\p{Emoji}\ufe0f|\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}])/u
 const invisible = /^[\p{Mark}\p{Default_Ignorable_Code_Point}]+$/u
 
 export function textWidth(text: string): number {
