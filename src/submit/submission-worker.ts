@@ -11,6 +11,7 @@ import { type Job, type Processor, type Span, Worker, type WorkerOptions } from 
 import { jsonTextProblem } from '../core/check/json-text.ts'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import { InputError, LimitError, type RuntimeError, TerminalError } from '../core/errors.ts'
+import { parseExactJson } from '../core/exact-json.ts'
 import { policy } from '../core/policy.ts'
 import { RefusedTimes } from './refused-times.ts'
 
@@ -36,7 +37,10 @@ export class SubmissionWorker extends Worker {
     const problem = problemOf(json, json.stalledCounter - this.#refused.since(json.timestamp))
     if (problem !== null) return this.#withoutData(json, id, problem)
     try {
-      return super.createJob(json, id)
+      const job = super.createJob(json, id)
+      // Producers in other languages have longer integers.
+      job.data = parseExactJson(json.data, job.data)
+      return job
     } catch (thrown) {
       if (!(thrown instanceof SyntaxError)) throw thrown
       const why = `the data of a submitted job is not JSON: ${thrown.message}.`

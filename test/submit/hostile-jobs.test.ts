@@ -52,6 +52,19 @@ test.each([
   expect(await troupe.client.sessions.get(sessionId).result()).toMatchObject({ value: 'next' })
 })
 
+test('a number of a job that JavaScript cannot hold keeps its digits, as a text', async () => {
+  await using troupe = await TestTroupe.start({ workers: { echo } })
+  await using producer = new Producer(troupe)
+  await producer.queue.pause()
+  const job = await producer.queue.add('x', {})
+  const data = session('"input":{"id":12345678901234567890}')
+  await troupe.redis.hset(producer.queue.toKey(job.id as string), 'data', data)
+  await producer.queue.resume()
+  const { sessionId } = await producer.completed(job)
+  const result = await troupe.client.sessions.get(sessionId).result()
+  expect(result).toMatchObject({ value: { id: '12345678901234567890' } })
+})
+
 test('a job may nest its input 64 deep, and escape each letter of a text that a message may hold', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   await using producer = new Producer(troupe)
