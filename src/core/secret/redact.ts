@@ -110,9 +110,18 @@ function redactValue(value: unknown, strength: Strength, depth: number, read: Re
   if (typeof value !== 'object' || value === null || depth > depthMax) return value
   if (read.has(value)) return read.get(value)
   read.set(value, '[Circular]')
-  const clean = redactObject(value, strength, depth + 1, read)
+  const clean = readable(() => redactObject(value, strength, depth + 1, read))
   read.set(value, clean)
   return clean
+}
+
+/** An accessor or a toJSON that throws must not cost the whole line. */
+function readable(read: () => unknown): unknown {
+  try {
+    return read()
+  } catch {
+    return '[unreadable]'
+  }
 }
 
 function redactObject(value: object, strength: Strength, depth: number, read: Read): unknown {

@@ -122,6 +122,25 @@ test('fields that lead back to themselves are read once (REDACT-4)', () => {
   expect(clean).toContain('{"parent":"[Circular]","files":"[Circular]","password":"[redacted]"}')
 })
 
+test('a field that cannot be read costs no other', () => {
+  const thrower = () => {
+    throw new Error('gone')
+  }
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  const fields = {
+    json: { toJSON: thrower },
+    proxy,
+    own: Object.defineProperty({}, 'a', { get: thrower, enumerable: true }),
+  }
+  expect(redactFields({ ...fields, said: 'x' })).toEqual({
+    json: '[unreadable]',
+    proxy: '[unreadable]',
+    own: '[unreadable]',
+    said: 'x',
+  })
+})
+
 test('of a field that leads to thousands of objects of classes, only the first are logged', () => {
   class Connection {
     readonly next: Connection[] = []
