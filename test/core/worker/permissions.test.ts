@@ -3,10 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { InputError } from '../../../src/core/errors.ts'
 import {
   checkPermissions,
+  commonPermissions,
   decodePermissions,
   encodePermissions,
   isPermissionsText,
   isWithinFolder,
+  isWithinSend,
   narrowPermissions,
   type Permissions,
 } from '../../../src/core/worker/permissions.ts'
@@ -68,6 +70,11 @@ test.each<[string, object, RegExp]>([
     /tools has 257 names; the limit is 256\.$/,
   ],
   ['a list of what are no names', { kinds: Array.from({ length: 100_000 }, () => 'a b') }, /kinds is a list of names/],
+  [
+    'a list of ids',
+    { send: Array.from({ length: 257 }, () => '0199f3a2-5c1e-8b04-9d68-3e0f7a21c000') },
+    /send has 257 ids; the limit is 256\.$/,
+  ],
   ['a path', { folder: `/${'x'.repeat(4_096)}` }, /folder is an absolute path of at most 4096 bytes/],
   ['what is no path', { folder: 'x'.repeat(100_000) }, /folder is an absolute path/],
   ['an unknown restriction', { ['x'.repeat(100_000)]: [] }, /is no restriction/],
@@ -128,4 +135,26 @@ test.each([
 test('a folder of many slashes is compared in one pass', () => {
   const slashes = '/'.repeat(1_000_000)
   expect(isWithinFolder(`${slashes}x/y`, `${slashes}x`)).toBe(true)
+})
+
+test.each(['/proc', '/proc/1/environ', '/sys/', '/srv/../dev'])('no worker may use the system folder %s', (folder) => {
+  expect(() => checkPermissions({ folder })).toThrow('no worker may use /proc, /sys, /dev.')
+})
+
+test.each(['/process', '/srv/dev', '/sys.old'])('the folder %s is no system folder', (folder) => {
+  expect(checkPermissions({ folder })).toEqual({ folder })
+})
+
+test.each<[string, Permissions, Permissions | null, Permissions]>([
+  ['nothing restricts more', { tools: ['a'] }, null, { tools: ['a'] }],
+  ['the folder of the sender is narrower', { folder: '/a' }, { folder: '/a/b' }, { folder: '/a/b' }],
+  ['the folder of the sender is wider', { folder: '/a/b' }, { folder: '/a' }, { folder: '/a/b' }],
+  ['no folder is common', { folder: '/a', tools: ['a'] }, { folder: '/b' }, { folder: '/a', tools: [], kinds: [] }],
+])('of two permissions holds what both permit, if %s (PERMISSIONS-4)', (_, own, other, common) => {
+  expect(commonPermissions(own, other)).toEqual(common)
+})
+
+test('a list of no workers is written as a word, and who may send to all is within nobody else', () => {
+  expect(encodePermissions({ send: [] })).toBe('send none')
+  expect(isWithinSend(undefined, 'session')).toBe(false)
 })
