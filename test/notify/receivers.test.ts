@@ -24,3 +24,16 @@ test('what is too much for a receiver comes again one after the other, however m
   expect(receivers.begin('one', 10_001)).toBe(10_001 + 50 * 999 + 50 - 10_001)
   expect(receivers.begin('one', 100_000)).toBe(10_000)
 })
+
+test('of receivers that refuse the newest thousand are remembered, and each that has requests under way', () => {
+  const receivers = new Receivers()
+  const refuse = (goal: string) => {
+    receivers.begin(goal)
+    receivers.end(goal, false)
+  }
+  const isRemembered = (goal: string) => Array.from({ length: 4 }, () => receivers.begin(goal)).at(-1) !== null
+  for (let nth = 0; nth <= 1_000; nth++) refuse(`${nth}`)
+  expect(['0', '1'].map(isRemembered)).toEqual([false, true])
+  for (let nth = 2_000; nth <= 3_000; nth++) refuse(`${nth}`)
+  expect(['1', '2'].map(isRemembered)).toEqual([true, false])
+})
