@@ -131,13 +131,6 @@ test('an API that asks for no token takes none later, and says so', async () => 
   expect(() => open.setTokens(entries)).toThrow(/started without tokens/)
 })
 
-test('an address that others reach needs a token', async () => {
-  for (const host of ['0.0.0.0', '::', '192.168.1.1'])
-    await expect(startApi({ host, port: 0, redisUrl: api.troupe.redisUrl })).rejects.toMatchObject({
-      code: 'config_invalid',
-    })
-})
-
 test('events name the access token as who did something, and one caller does not meet the keys of another', async () => {
   const create = (name: string) =>
     api.post('/v1/sessions', { kind: 'echo', input: 1 }, { ...bearer(name), 'idempotency-key': 'k' })
@@ -232,7 +225,8 @@ describe('a body', () => {
     })
     expect(await post(nested(64))).toMatchObject({ status: 400, body: { code: 'request_malformed' } })
     expect((await post(nested(63))).status).toBe(202)
-    expect((await post(`{"kind":"echo","input":"${'['.repeat(100)}"}`)).status).toBe(202)
+    for (const begin of ['', '\\\\"', '\\\\\\\\'])
+      expect((await post(`{"kind":"echo","input":"${begin}${'['.repeat(100)}"}`)).status).toBe(202)
   })
 
   test('a body cannot change a prototype', async () => {
