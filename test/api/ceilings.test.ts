@@ -128,8 +128,13 @@ test('everything that a token gives its sessions within an hour is bounded, over
   const again = await ask('POST', '/v1/sessions', { ...session, limits: { tokens: 400 } }, { 'idempotency-key': 'k' })
   expect(again.status).toBe(202)
   expect((await ask('POST', '/v1/sessions', session, {}, 'two')).status).toBe(202)
-  // Lower limits give nothing, and 50 and 50 are what was left.
-  for (const tokens of [150, 150, 20, 70]) expect((await raise(tokens)).status).toBe(200)
+  // Lower limits give nothing, even beside higher ones. 50, 25 and 25 are what was left: another request counts, even under a key that was used elsewhere.
+  for (const tokens of [150, 150]) expect((await raise(tokens)).status).toBe(200)
+  const limits = `/v1/sessions/${last}/limits`
+  expect((await ask('PATCH', limits, { tokens: 20, modelCalls: 501 })).status).toBe(200)
+  const key = { 'idempotency-key': 'limits' }
+  expect((await raise(45, key)).status).toBe(200)
+  expect((await api.call('PATCH', limits, { tokens: 70 }, { ...bearer('one'), ...key })).status).toBe(200)
   expect(await raise(71)).toMatchObject({ status: 429, body: { code: 'allowance_exceeded' } })
   expect(await ask('POST', '/v1/sessions', { ...session, limits: { tokens: 1_001 } })).toMatchObject({
     status: 403,
