@@ -15,3 +15,13 @@ test('a first message has no more media than one script may keep', () => {
     `has ${policy.firstBlobsMax + 1} media, and may have ${policy.firstBlobsMax}`,
   )
 })
+
+test('a first message has no more bytes of media than one script may keep', () => {
+  const nine = 9 * 1_048_576
+  const media = Array.from({ length: 4 }, (_, number) => {
+    const data = Buffer.alloc(nine, number).toString('base64')
+    return { type: 'file', mediaType: 'text/plain', data }
+  })
+  expect(() => mediaAside(media)).toThrow(`have ${4 * nine} bytes; the limit is ${policy.firstBlobBytesMax}`)
+  expect(mediaAside(media.slice(1)).blobs).toHaveLength(3)
+})
