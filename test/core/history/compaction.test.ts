@@ -208,6 +208,23 @@ describe('an entry of a summary', () => {
     expect(container.isCompacted).toBe(false)
   })
 
+  test('results that are cleared already are not cleared again, nor less of them', () => {
+    const history = ConversationHistory.from([
+      chat.user('a', { id: 'u1' }),
+      chat.assistant('b', { id: 'a1' }),
+      chat.user('c', { id: 'u2' }),
+      chat.assistant('d', { id: 'a2' }),
+    ])
+    expect(['none', '', 'u2', 'u2', 'a1', 'a2'].map((id) => history.clearResults(id))).toEqual([
+      false,
+      false,
+      true,
+      false,
+      false,
+      true,
+    ])
+  })
+
   test('the size is the number that the provider counted, and an estimate of what came since', () => {
     const container = containerOf(...before)
     expect(container.size.tokens).toBe(120)

@@ -7,7 +7,7 @@ import type {
   UserBlock,
 } from '../../../../src/core/history/chat/chat-message.ts'
 import { ConversationHistory } from '../../../../src/core/history/history.ts'
-import { estimatedBytes, estimatedTokens } from '../../../../src/core/history/prompt/estimate.ts'
+import { addedTokens, estimatedBytes, estimatedTokens } from '../../../../src/core/history/prompt/estimate.ts'
 
 const stamp = { id: 'an id is not counted', at: 1 }
 const system = (text: string): ChatMessage => ({ type: 'system', ...stamp, text })
@@ -81,4 +81,11 @@ describe('tokens', () => {
     const history = ConversationHistory.from([system('x'.repeat(80))])
     expect([history.estimatedTokens(), history.estimatedTokens(tools)]).toEqual([20, 26])
   })
+})
+
+test.each([
+  ['a small image', 400, 100],
+  ['a large image', 1_000_000, 1_600],
+])('%s adds to a prompt what its bytes are, and no more than any image', (_, chars, tokens) => {
+  expect(addedTokens(user({ type: 'image', mediaType: 'image/png', data: 'A'.repeat(chars) }))).toBe(tokens)
 })
