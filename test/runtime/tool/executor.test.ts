@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ToolContext, ToolDefinition } from '../../../src/core/definition/tool/define-tool.ts'
 import { InputError, LeaseLostError, TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { policy } from '../../../src/core/policy.ts'
+import { rememberSecret } from '../../../src/core/secret/known-secrets.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { callParts } from './support/call-parts.ts'
 import { executor, failure, runOf, toolOf } from './support/run-tool.ts'
@@ -351,4 +352,37 @@ test('reconcile says whether the call was carried out', async () => {
     unknown: true,
     why: 'reconcile of tool "a" was stopped before it answered',
   })
+})
+
+test('nothing that a tool returns, throws or sets holds a secret that its node knows (EXECUTOR-4)', async () => {
+  const secret = 'the-secret-of-this-node'
+  rememberSecret(secret)
+  const told = `x ${secret} `
+  const keeping = callParts({ keeps: { over: 100, preview: 100 } })
+  const once = toolOf(() => null, { effect: 'once', reconcile: async () => ({ done: true, output: told }) })
+  const setting = toolOf((_, context) => {
+    context.setFact('found', told)
+    return told
+  })
+  const failing = toolOf((_, context) => {
+    context.setFact('found', told)
+    throw new Error(told)
+  })
+  const long = toolOf(() => told.repeat(100))
+  const ends = [
+    await runOf(setting),
+    await runOf(long, keeping),
+    { ...(await runOf(failing)), thrown: null },
+    await executor.reconcile(once, {}, callParts().parts),
+  ]
+  for (const end of ends) {
+    expect(JSON.stringify(end)).toContain('[redacted]')
+    expect(JSON.stringify(end)).not.toContain(secret)
+  }
+  expect(ends).toMatchObject([
+    { facts: { found: 'x [redacted] ' } },
+    { whole: {} },
+    { kind: 'failed', facts: { found: 'x [redacted] ' } },
+    { done: true },
+  ])
 })

@@ -246,3 +246,38 @@ test('no more of a large output is read than can be recorded', () => {
   })
   expect(reads).toBeLessThan(20_000)
 })
+
+test('a value that holds content beside other fields is JSON, of which nothing is lost', () => {
+  const content = [{ type: 'image', mediaType: 'image/png', data: 'AAAA' }] as const
+  expect(toOutput({ content })).toMatchObject({ type: 'content' })
+  expect(toOutput({ content, cents: 5 })).toEqual({ type: 'json', value: { content, cents: 5 } })
+})
+
+test('media and texts of a result have bounds together, and a note stands for each medium that is left out (OUTPUT-2)', () => {
+  const image = (bytes: number) => ({
+    type: 'image',
+    mediaType: 'image/png',
+    data: Buffer.alloc(bytes).toString('base64'),
+  })
+  const shown = (content: readonly object[], bytesMax?: number) => {
+    const output = toOutput({ content }, bytesMax)
+    return (output.value as { type: string; text?: string }[]).map(({ type, text }) => text ?? type)
+  }
+  const many = Array.from({ length: policy.imagesMax + 1 }, () => image(3))
+  expect(shown(many)).toEqual([
+    ...many.slice(1).map(() => 'image'),
+    expect.stringMatching(/left out: .* at most 10 images/),
+  ])
+  const half = policy.toolMediaBytesMax / 2
+  expect(shown([image(half), image(half + 1), image(half)])).toEqual([
+    'image',
+    expect.stringMatching(/left out: .* at most 600000 bytes of media/),
+    'image',
+  ])
+  const texts = ['12345', '67890'].map((text) => ({ type: 'text', text }))
+  expect(shown([...texts, image(3)], 7)).toEqual([
+    '12345',
+    expect.stringMatching(/^67\n\[Output cut: it has 5 bytes/),
+    'image',
+  ])
+})

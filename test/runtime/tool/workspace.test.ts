@@ -285,3 +285,17 @@ test('a hard link counts as the file itself', async () => {
   const workspace = await openWorkspace(root)
   expect(await workspace.resolve('sub/second.txt')).toBe(join(root, 'sub', 'second.txt'))
 })
+
+test('a workspace may have to lie within folders, and by its real path', async () => {
+  expect((await openWorkspace(join(root, 'sub'), [join(top, 'jail-link')])).root).toBe(join(root, 'sub'))
+  for (const folder of [join(top, 'outside'), join(top, 'jail-too'), join(root, 'out-folder')])
+    await expect(openWorkspace(folder, [root])).rejects.toThrow(/leads out of the folder that its permissions name/)
+})
+
+test('folders of the system are no workspace, and no part of one', async () => {
+  for (const folder of ['/proc', '/proc/self', '/sys'])
+    await expect(openWorkspace(folder)).rejects.toThrow(/belongs to the system/)
+  const workspace = await openWorkspace('/')
+  for (const path of ['proc/self/environ', '/dev/null'])
+    await expect(workspace.resolve(path)).rejects.toThrow(/belongs to the system/)
+})
