@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { exitCodeOfSignal, toComplaint, Unanswered } from '../../src/cli/exit-code.ts'
+import { endWith, exitCodeOfSignal, takeExitCode, toComplaint, Unanswered } from '../../src/cli/exit-code.ts'
+import { asksForJson } from '../../src/cli/program.ts'
 import * as errors from '../../src/core/errors.ts'
 import { RedisUnavailableError } from '../../src/dev/redis-unavailable.ts'
 import { storeError } from '../../src/store/redis/store-error.ts'
@@ -82,4 +83,14 @@ describe('exitCodeOfSignal', () => {
       129, 130, 143,
     ])
   })
+})
+
+it('the exit code of a command is not that of the next one', () => {
+  endWith(1)
+  expect([takeExitCode(), takeExitCode()]).toEqual([1, 0])
+})
+
+it('--json behind -- is an argument, and asks for nothing', () => {
+  expect(asksForJson(['send', 'x', '--json'])).toBe(true)
+  expect(asksForJson(['send', 'x', '--', '--json'])).toBe(false)
 })

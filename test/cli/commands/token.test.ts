@@ -102,3 +102,25 @@ test('a file that cannot be read or written is a wrong set-up, and stays as it i
   })
   expect(await readdir(folder)).toEqual(['tokens.json'])
 })
+
+test('create writes each part of a ceiling, and list shows it', async () => {
+  const ceiling = {
+    kinds: ['clerk', 'shop/till'],
+    models: ['openai/gpt-5'],
+    limits: { tokens: 50_000 },
+    perHour: { sessions: 9, tokens: 1_000_000 },
+    permissions: { tools: ['pay'] },
+  }
+  const flags = ['--kinds', 'clerk,shop/till', '--models', 'openai/gpt-5', '--limit', 'tokens=50000']
+  const most = ['--per-hour', 'sessions=9,tokens=1000000', '--permissions', 'tools=pay']
+  await token('create', ['ci', '--rights', 'operate', ...flags, ...most])
+  expect(readEntries(await readFile(file, 'utf8'), file)).toMatchObject([{ name: 'ci', ceiling }])
+  const { out } = await token('list', ['--json'])
+  expect(JSON.parse(out)).toEqual({ type: 'token', name: 'ci', rights: ['operate'], ceiling })
+})
+
+test('an error repeats no characters that a terminal obeys', async () => {
+  const { err } = await token('remove', ['ci'], join(folder, 'a\u001b[2J\u202eb'))
+  expect(err).toContain('there is no token file')
+  expect(err).not.toMatch(/\u001b\[2J|\u202e/)
+})
