@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Queue, QueueEvents } from 'bullmq'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
+import { startApi } from '../../src/api/api.ts'
 import { connect, connectInternal } from '../../src/client/client.ts'
 import { startNode } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
@@ -165,6 +166,35 @@ test('a viewer with the documented rights sees everything and changes nothing', 
     )
   }
   expect(await session.report()).toMatchObject({ session: { state: 'completed' } })
+})
+
+test('an API that is read-only works with the rights of a viewer, and refuses each change by itself', async () => {
+  await using troupe = await TestTroupe.start({ workers: { echo } })
+  await using user = await documented(troupe, 'viewer')
+  const { id } = await troupe.create('echo', 1, { keepOpen: true })
+  const { redisUrl } = user
+  await using api = await startApi({ redisUrl, namespace: troupe.namespace, port: 0, isReadOnly: true })
+  const ask = async (method: string, path: string, body?: object) => {
+    const init = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const reply = await fetch(`${api.url}/v1/${path}`, { method, ...(body && init) })
+    const { code, detail } = (await reply.json()) as { readonly code?: string; readonly detail?: string }
+    return { status: reply.status, code, detail }
+  }
+  for (const [method, path, body] of [
+    ['POST', 'sessions', { kind: 'echo', input: 1 }],
+    ['POST', `sessions/${id}/cancel`, {}],
+    ['PATCH', `sessions/${id}/limits`, { tokens: 1 }],
+    ['POST', 'pause', {}],
+    ['DELETE', `webhooks/${id}`],
+  ] as const)
+    expect(await ask(method, path, body)).toEqual({
+      status: 403,
+      code: 'right_missing',
+      detail: 'this server was started with --read-only, and changes nothing.',
+    })
+  expect((await ask('GET', `sessions/${id}`)).status).toBe(200)
+  expect((await ask('POST', 'tickets', { path: '/v1/events' })).status).toBe(201)
+  expect((await user.refused()).filter((entry) => !entry.includes('client'))).toEqual([])
 })
 
 test('users of two namespaces share no code: neither loads, replaces, flushes or calls functions, nor sees names of keys', async () => {
