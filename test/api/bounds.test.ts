@@ -166,6 +166,33 @@ test('the client of a caller whose token is taken back is closed', async () => {
   expect((await (await server.acting('ada')).nodes()).length).toBe(1)
 })
 
+test('a key of a request has 1 to 255 visible characters', async () => {
+  const statusOf = async (key: string) =>
+    (await api.post('/v1/sessions', { kind: 'talker', input: 0 }, { 'idempotency-key': key })).status
+  const keys = ['a b', 'ü', 'x'.repeat(256), 'x'.repeat(255), '!~']
+  expect(await Promise.all(keys.map(statusOf))).toEqual([400, 400, 400, 202, 202])
+})
+
+test('a client that could not be opened is opened anew by the next call', async () => {
+  await using server = new Server({ redisUrl: 'no-address', isReadOnly: false })
+  for (const open of [() => server.reading(), () => server.acting('ada')]) {
+    const first = open()
+    await expect(first).rejects.toMatchObject({ code: 'config_invalid' })
+    const next = open()
+    expect(next).not.toBe(first)
+    await next.catch(() => {})
+  }
+})
+
+test('a server that cannot have its port keeps no connection', async () => {
+  const { redisUrl, namespace } = api.troupe
+  const closing = vi.spyOn(Server.prototype, 'close')
+  await expect(startApi({ redisUrl, namespace, port: api.api.port })).rejects.toThrow(
+    /^port \d+ of 127\.0\.0\.1 is taken/,
+  )
+  expect(closing).toHaveBeenCalledOnce()
+})
+
 /** A reply whose caller reads nothing until `socket` is resumed. */
 async function unreadReply(): Promise<{ http: HttpServer; out: ServerResponse; socket: Socket }> {
   const { promise, resolve } = Promise.withResolvers<ServerResponse>()
