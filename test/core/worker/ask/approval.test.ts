@@ -174,6 +174,16 @@ describe('the approval function of a tool', () => {
     expect(decide({ tool, input: { to: 'you' } }).do).toBe('ask')
   })
 
+  test('a deny rule that cannot decide asks each time, even about a tool that is trusted, as of a dangerous tool', () => {
+    const when = () => {
+      throw new Error('odd')
+    }
+    const asked = { do: 'ask', eachTime: true }
+    expect(decide({ tool: {}, trusted: ['act'], rules: { deny: [{ tool: 'act', when }] } })).toMatchObject(asked)
+    expect(decide({ tool: { dangerous: true }, trusted: ['act'] })).toMatchObject(asked)
+    expect(decide({ tool: {}, rules: { ask: ['act'] } })).toMatchObject({ do: 'ask', eachTime: false })
+  })
+
   test('an approval function that throws asks, and is logged (APPROVAL-2)', () => {
     const lines: LogLine[] = []
     const approval = () => {
