@@ -37,6 +37,7 @@ beforeAll(async () => {
   api = await TestApi.start({
     payer: payer(),
     other: payer(),
+    paged: payer(),
     asker,
     echo: defineWorker({ receive: (m, self) => self.reply(m.value) }),
   })
@@ -55,8 +56,11 @@ test('an approval must carry the hash that its reader saw; another hash, or none
   const session = await create('payer')
   const [one, two] = (await openOf('approvals', session, 2)) as { id: string; hash: string; arguments: object }[]
   const path = `/v1/approvals/${one?.id}`
-  for (const hash of [undefined, two?.hash])
-    expect(await api.post(path, { decision: 'approve', hash })).toMatchObject({
+  for (const decided of [
+    { decision: 'approve' },
+    ...['approve', 'deny'].map((decision) => ({ decision, hash: two?.hash })),
+  ])
+    expect(await api.post(path, decided)).toMatchObject({
       status: 409,
       body: { code: 'arguments_changed' },
     })
@@ -79,6 +83,22 @@ test('an approval must carry the hash that its reader saw; another hash, or none
     status: 200,
     body: { status: 'completed' },
   })
+})
+
+test('a page that is full names the next one, and the last page names none', async () => {
+  const session = await create('paged')
+  const approvals = (await openOf('approvals', session, 2)) as { id: string }[]
+  const ids = approvals.map(({ id }) => id)
+  const page = async (path: string, query: string) => {
+    const { body } = await api.get(`/v1/${path}?session=${session}&${query}`)
+    return [body[path].map(({ id }: { id: string }) => id), body.nextCursor]
+  }
+  for (const path of ['approvals', 'asks']) {
+    expect(await page(path, 'limit=2')).toEqual([ids, ids[1]])
+    expect(await page(path, `limit=1&cursor=${ids[0]}`)).toEqual([[ids[1]], ids[1]])
+    expect(await page(path, `limit=1&cursor=${ids[1]}`)).toEqual([[], null])
+    expect(await page(path, 'limit=3')).toEqual([ids, null])
+  }
 })
 
 test('an ask is answered once; the same answer under its key is the same answer', async () => {
