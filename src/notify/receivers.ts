@@ -43,7 +43,9 @@ export class Receivers {
     // The receiver that refused last stands last.
     this.#known.delete(goal)
     if (receiver.refuses) this.#known.set(goal, receiver)
-    const [oldest] = this.#known
-    if (oldest !== undefined && this.#known.size > knownMost && oldest[1].underWay === 0) this.#known.delete(oldest[0])
+    for (const [oldest, { underWay }] of this.#known) {
+      if (this.#known.size <= knownMost) return
+      if (underWay === 0) this.#known.delete(oldest)
+    }
   }
 }
