@@ -7,7 +7,7 @@ import { InputError } from '../../core/errors.ts'
 import { policy } from '../../core/policy.ts'
 import { type ApprovalDecision, readApprovalDetails, readDecision } from '../../core/worker/ask/approval-ask.ts'
 import type { AskState } from '../../core/worker/ask/ask.ts'
-import type { AsksQuery } from '../queries.ts'
+import { type AsksQuery, asksRules } from '../queries.ts'
 import type { Answered, AnswerOptions, Ask, Asks } from './asks.ts'
 
 /** A tool call that waits for a person, or waited. */
@@ -59,6 +59,8 @@ export interface Decided extends Answered {
   readonly alsoApproved: readonly string[]
 }
 
+const { kind: _, ...queryRules } = asksRules
+
 const decideRules: Rules<Decide> = {
   decision: { ...oneOfRule(['approve', 'deny']), isRequired: true },
   arguments: { expects: 'anything', fits: () => true },
@@ -80,6 +82,7 @@ export class Approvals {
 
   /** Approvals of all sessions, or of one. The oldest come first: they have waited longest. */
   async list(query: ApprovalsQuery = {}): Promise<Approval[]> {
+    checkOptions('approvals.list', query, queryRules, InputError)
     return (await this.#asks.list({ ...query, kind: 'approval' })).map(toApproval)
   }
 

@@ -123,6 +123,9 @@ test('the call runs with the arguments of the decision, which must fit the tool'
 test('a decision that contradicts itself is refused', async () => {
   const { troupe, approvals, open } = await begin()
   await using _ = troupe
+  await expect(approvals.list({ session: 'x' } as never)).rejects.toThrow(
+    /^approvals\.list does not know the option "session"/,
+  )
   const [one] = await open(3)
   const decide = (choice: object) => approvals.decide(one?.id ?? '', choice as never)
   await expect(decide({})).rejects.toThrow('decision of approvals.decide must be one of approve, deny')
