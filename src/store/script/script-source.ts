@@ -103,25 +103,41 @@ function wordOf(file: string): string {
 
 function linkLibrary(): ScriptLibrary {
   const functions = [...scripts.keys()].sort().map((file) => [wordOf(file), read(file)] as const)
-  const texts = [...files().map((pieces) => textOf(pieces)), ...functions.map(([, text]) => text)].map(wordsOf)
-  const front = files().map((pieces, index) => blockOf(pieces, texts.toSpliced(index, 1)))
+  const texts = files().map((pieces) => wordsOf(textOf(pieces)))
+  const others = (index: number) => texts.toSpliced(index, 1)
+  // What no other block uses is given to scripts by a table: Lua has at most 200 locals in one function, and the library is one.
+  const used = new Set(functions.flatMap(([, text]) => [...wordsOf(text)]))
+  const given = files().map((pieces, index) =>
+    pieces
+      .flatMap(({ names }) => names)
+      .filter((name) => used.has(name) && !others(index).some((words) => words.has(name))),
+  )
+  const front = files().map((pieces, index) => {
+    const giving = (given[index] ?? []).map((name) => ({ names: [], text: `forScripts.${name} = ${name}` }))
+    return blockOf([...pieces, ...giving], others(index))
+  })
+  const takingOf = (text: string) => {
+    const names = given.flat().filter((name) => wordsOf(text).has(name))
+    return names.length === 0
+      ? ''
+      : `local ${names.join(', ')} = ${names.map((name) => `forScripts.${name}`).join(', ')}\n`
+  }
   const digest = createHash('sha1')
     .update(JSON.stringify([front, functions, [...readers]]))
     .digest('hex')
   const name = `troupe_${digest.slice(0, 12)}`
   const registered = functions.map(([script, text]) => {
-    const words = [`function_name = '${name}_${script}'`, `callback = function(KEYS, ARGV)\n${text}\nend`]
+    const words = [
+      `function_name = '${name}_${script}'`,
+      `callback = function(KEYS, ARGV)\n${takingOf(text)}${text}\nend`,
+    ]
     if (readers.has(script)) words.push("flags = { 'no-writes' }")
     return `redis.register_function{ ${words.join(', ')} }`
   })
-  return { name, text: [`#!lua name=${name}`, ...front, ...registered].join('\n') }
+  return { name, text: [`#!lua name=${name}`, 'local forScripts = {}', ...front, ...registered].join('\n') }
 }
 
-/**
- * Makes a file a block of its own: names that only this file uses are local to the block. Lua has at most 200 locals in one function, and the library is one.
- * So what only one script uses is better written in that script.
- * `others`: the words of all other texts.
- */
+/** Makes a file a block of its own: names that only this file uses are local to the block. `others`: the words of all other texts. */
 function blockOf(pieces: readonly Piece[], others: readonly ReadonlySet<string>[]): string {
   const isUsed = (name: string) => others.some((words) => words.has(name))
   const outer = pieces.filter(({ names }) => names.some(isUsed))
