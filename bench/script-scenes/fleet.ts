@@ -73,10 +73,10 @@ export const fleetScenes: Readonly<Record<string, Scene>> = {
     },
   },
   nodes: {
-    figure: '500 nodes of 200 kinds each, of which one sweeps',
+    figure: '500 nodes of 1 000 kinds each, of which one sweeps',
     async act({ troupe, redis }) {
       const tag = await tagOf(redis)
-      const kinds = Object.keys(kindsOf('n', 200)).join(',')
+      const kinds = Object.keys(kindsOf('n', 1_000)).join(',')
       const facts = JSON.stringify({
         version: '0.1.0',
         host: 'a-host-in-a-cluster',
@@ -86,7 +86,8 @@ export const fleetScenes: Readonly<Record<string, Scene>> = {
       const pipeline = redis.pipeline()
       for (let index = 0; index < 500; index++)
         pipeline.hset(`${tag}:nodes`, `n-${index}`, `${Date.now()} 50 default ${kinds} ${facts}`)
-      for (let index = 0; index < 500; index++) pipeline.hset(`${tag}:seen`, `n-${index}`, Date.now())
+      for (let index = 0; index < 500; index++)
+        pipeline.hset(`${tag}:node-slots`, `n-${index}`, '50 default 00').hset(`${tag}:seen`, `n-${index}`, Date.now())
       await pipeline.exec()
       // A node that has work sweeps.
       await troupe.sessions.create({ kind: 'nobody', input: 1 })

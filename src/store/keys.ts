@@ -82,6 +82,11 @@ export function partitionKeys(tag: string) {
   }
 }
 
+/** Hash: node id to `<slots> <pools> <digest of its kinds>`, what every sweep needs of its line in `nodes`, which may be long. It goes with the line. */
+export function nodeSlotsKey(tag: string): string {
+  return `${tag}:node-slots`
+}
+
 /** Zset: dead letter that nobody has redriven or dismissed by its time, until somebody does, or until it is trimmed. */
 export function openLettersKey(tag: string): string {
   return `${tag}:open-letters`

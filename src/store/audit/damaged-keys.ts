@@ -1,6 +1,6 @@
 /** Duty: look at the sort of each key that belongs to a partition as a whole. It never writes. */
 
-import { formerKey, gateKeys, gatesKey, openLettersKey, outboxKeys, type PartitionKeys } from '../keys.ts'
+import { formerKey, gateKeys, gatesKey, nodeSlotsKey, openLettersKey, outboxKeys, type PartitionKeys } from '../keys.ts'
 import { allRanked } from '../redis/large-keys.ts'
 import type { Redis } from '../redis/redis.ts'
 import { orElse } from '../script/replies.ts'
@@ -24,7 +24,6 @@ export async function damagedKeys(redis: Redis, keys: PartitionKeys, pools: read
     dead,
     asks,
   } = keys
-  const registered = keys.pools
   const { run, wakeups, busy, slots, workersPerWake, claims, clocks, kindQueues, kindQueue } = keys
   const nodeIds = await orElse(redis.hkeys(nodes), [])
   const known = await orElse(redis.hkeys(kinds), [])
@@ -39,7 +38,18 @@ export async function damagedKeys(redis: Redis, keys: PartitionKeys, pools: read
     }),
   )
   const sorted = {
-    hash: [meta, nodes, seen, kinds, retired, sent, received, ...nodeIds.map(claims), ...gates.map(({ gate }) => gate)],
+    hash: [
+      meta,
+      nodes,
+      nodeSlotsKey(keys.tag),
+      seen,
+      kinds,
+      retired,
+      sent,
+      received,
+      ...nodeIds.map(claims),
+      ...gates.map(({ gate }) => gate),
+    ],
     zset: [
       leases,
       timers,
@@ -55,7 +65,7 @@ export async function damagedKeys(redis: Redis, keys: PartitionKeys, pools: read
       gatesKey(keys.tag),
       ...gates.flatMap((gate) => [gate.in, gate.waiting]),
     ],
-    set: [cancelling, registered, ...pools.map(kindQueues)],
+    set: [cancelling, keys.pools, ...pools.map(kindQueues)],
     list: [...outboxes.map(out), ...gates.map(({ begun }) => begun)],
     stream: [events, dead],
     string: pools.flatMap((pool) => [slots(pool), workersPerWake(pool)]),

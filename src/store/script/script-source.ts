@@ -31,7 +31,7 @@ interface Piece {
 /** What scripts share, by rooms of shared/: each room uses only the rooms before it, and each file only the files before it. */
 const rooms = {
   record: ['defaults', 'checks', 'records', 'waits', 'permissions'],
-  queue: ['run-queues', 'held', 'starts', 'wakeups', 'set-back'],
+  queue: ['nodes', 'run-queues', 'held', 'starts', 'wakeups', 'set-back'],
   mail: ['events', 'notices', 'asks', 'mail', 'letters'],
   session: ['spending', 'costs', 'sessions', 'children'],
   turn: ['gates', 'claims', 'requests', 'commit-checks', 'batches', 'commit-steps', 'commit-ends'],

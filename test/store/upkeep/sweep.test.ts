@@ -34,6 +34,7 @@ describe('a lease that has ended', () => {
       'run:default': ['<one.root> now'],
       leases: null,
       nodes: { 'node-a': line(2) },
+      'node-slots': { 'node-a': expect.stringMatching(/^2 default [0-9a-f]{40}$/) },
       seen: { 'node-a': 'now' },
       meta: { sweptAt: 'now' },
       pools: ['default'],

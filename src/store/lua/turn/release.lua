@@ -15,7 +15,7 @@ ARGV[1] header    json:
   author           worker whose code is the cause, even if its turn is over; absent: unknown
 ARGV[2] words     the last words; empty: there are none
 Returns {held}: how many of these workers the node held until now. Their wake-ups are published; if no node receives one, a sweep finds the work.
-Builds  T:seen; T:w:<id> of the turns, of the author and of their roots; T:claims of the node; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake
+Builds  T:seen; T:node-slots; T:w:<id> of the turns, of the author and of their roots; T:claims of the node; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake
         of the pools; T:pools.
 Events  worker.interrupted, or worker.blocked. Writes nothing for a turn that has another token by now. ]]
 local leasesKey, nodesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3]
@@ -78,9 +78,7 @@ if saysSome and header.author then
   if redis.pcall('HEXISTS', key, 'kind') == 1 then redis.call('HSET', key, 'lastWords', words) end -- guard: last words make no record
 end
 if ends then
-  redis.call('HDEL', nodesKey, header.node)
-  redis.pcall('HDEL', tag .. ':seen', header.node)
-  redis.call('DEL', tag .. ':claims:' .. header.node)
+  removeNode(tag, header.node)
 end
 if #facts > 0 then writeEvents(eventsKey, facts) end
 writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs)

@@ -9,7 +9,7 @@ ARGV[1] header    json:
   pools            of each of these kinds
 ARGV[2] facts     of this node, json, shown by doctor
 ARGV[3] texts     then for each kind its description, json
-Builds  T:seen.
+Builds  T:seen; T:node-slots.
 Returns {"ok"}. A node that cannot sweep, because the key of leases is damaged, is not registered: others would take it for live.
 Events  none. ]]
 local kindsKey, poolsKey, nodesKey, leasesKey, metaKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -21,7 +21,8 @@ checkNumbers(header, 'slots')
 checkLast(facts)
 local hosts, pools = textsOf(header, 'hosts'), textsOf(header, 'pools')
 if #pools ~= #hosts or #texts ~= cursor - 1 + #hosts then error('there should be one pool and one text for each kind', 0) end
-checkSort('hash', kindsKey, nodesKey, metaKey)
+local tag = tagOf(nodesKey)
+checkSort('hash', kindsKey, nodesKey, metaKey, tag .. ':node-slots')
 checkSort('set', poolsKey)
 local canSweep = pcall(checkSort, 'zset', leasesKey)
 
@@ -55,9 +56,8 @@ if #hosts > 0 then
   -- Another program wrote over the version: the new one is above all earlier ones.
   if type(version) == 'table' then redis.call('HSET', metaKey, 'kinds', digits(nowMs())) end -- guard: a version of the register that is no number begins anew
 end
-local line = digits(nowMs()) .. ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts
-local tag = tagOf(nodesKey)
-local seenKey = tag .. ':seen'
-if canSweep and string.match(redis.call('HGET', nodesKey, header.node) or '', '^%d*(.*)$') ~= string.match(line, '^%d*(.*)$') then redis.call('HSET', nodesKey, header.node, line) end -- guard: a node announces itself with its kinds
-if canSweep then redis.pcall('HSET', seenKey, header.node, digits(nowMs())) end
+if canSweep then
+  writeNode(tag, header.node, nowMs(), header.slots, names, hosts, facts) -- guard: a node announces itself with its kinds
+  redis.pcall('HSET', tag .. ':seen', header.node, digits(nowMs()))
+end
 return { 'ok' }

@@ -6,7 +6,7 @@ ARGV[1] forgottenMs how long no node must have hosted it
 ARGV[2] everyMs   it looks no more often than this
 ARGV[3] most      kinds that go in one call
 Returns {kinds, pools}: those that were forgotten
-Builds  T:run and T:kind-queues of the pools, T:run:unhosted, T:wakeups, T:busy, T:slots; T:w:<id> of queued workers.
+Builds  T:seen, T:node-slots; T:run and T:kind-queues of the pools, T:run:unhosted, T:wakeups, T:busy, T:slots; T:w:<id> of queued workers.
 Events  none. ]]
 local kindsKey, nodesKey, poolsKey, metaKey, formerKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local forgottenMs, everyMs, most = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -14,24 +14,17 @@ local forgottenMs, everyMs, most = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumbe
 checkArguments(forgottenMs, everyMs, most)
 local tag = tagOf(kindsKey)
 local now = nowMs()
-checkSort('hash', kindsKey, nodesKey, metaKey)
+checkSort('hash', kindsKey, nodesKey, metaKey, tag .. ':seen', tag .. ':node-slots')
 checkSort('set', poolsKey)
 checkSort('zset', formerKey)
 local last = tonumber(redis.call('HGET', metaKey, 'formerAt') or 0) or 0
 if now - last < everyMs and last <= now then return { {}, {} } end -- guard: one node looks at the kinds that nobody hosts
 
--- The kinds that nodes of the register say they host, also nodes that were not seen for a while: all nodes of a pool say the same.
-local hosted, wasRead = {}, {}
-local function noteHosted(sort, names)
-  if wasRead[sort .. names] then return end
-  wasRead[sort .. names] = true
-  for name in string.gmatch(names, '[^,]+') do hosted[sort .. name] = true end
-end
-local lines = redis.call('HGETALL', nodesKey)
-for index = 2, #lines, 2 do
-  local pools, kinds = string.match(lines[index], '^%d+ %d+ (%S*) (%S*)')
-  noteHosted('pool ', pools or '')
-  noteHosted('kind ', kinds or '')
+-- The kinds that nodes of the register say they host, also nodes that were not seen for a while.
+local hosted, nodes = {}, readNodes(tag)
+for kind in pairs(kindsOfNodes(tag, nodes)) do hosted['kind ' .. kind] = true end
+for index = 1, #nodes do
+  for pool in string.gmatch(nodes[index].pools, '[^,]+') do hosted['pool ' .. pool] = true end
 end
 
 -- What is hosted again is forgotten here. The first write takes no memory: Redis lets a script that has written go on, even when it is full. There may be

@@ -32,7 +32,7 @@ Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved, kinds, he
         kinds: the version of the register of kinds
         healer: 1 if no other sweep healed a moment ago: this one did, and its node does the other work that only one node is to do
         more: 1 if the next sweep is to follow at once
-Builds  T:seen; T:timers; T:gates; T:endpoints:since; T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
+Builds  T:seen; T:node-slots; T:timers; T:gates; T:endpoints:since; T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  worker.interrupted of each lease that was taken away. ]]
 local metaKey, leasesKey, nodesKey, eventsKey, poolsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -46,11 +46,9 @@ checkLast(facts)
 local node, leaseMs, wakeupMs, batch, everyMs = header.node, header.leaseMs, header.wakeupMs, header.batch, header.everyMs
 local pools, isLeaving = listOf(header, 'pools'), header.leaving
 
--- This node's line in the register: "<written at> <slots> <pool,pool> <kind,kind> <facts>". It may be long, so it is written when it changes; when
--- a node was last seen stands by itself.
 local seenKey = tag .. ':seen'
 local names, hosts = {}, {}
-checkSort('hash', metaKey, nodesKey, seenKey)
+checkSort('hash', metaKey, nodesKey, seenKey, tag .. ':node-slots')
 checkSort('zset', leasesKey, tag .. ':run:unhosted', tag .. ':clocks')
 checkSort('stream', eventsKey)
 checkSort('set', poolsKey)
@@ -65,13 +63,9 @@ end
 local wasGone = false
 if #names > 0 then redis.call('SADD', poolsKey, unpack(names)) end -- guard: pools are remembered
 if isLeaving then
-  redis.call('HDEL', nodesKey, node)
-  redis.call('HDEL', seenKey, node)
-  redis.call('UNLINK', tag .. ':claims:' .. node)
+  removeNode(tag, node)
 else
-  local line, known = ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts, redis.call('HGET', nodesKey, node)
-  wasGone = not known -- guard: a sweep notices that its node was not registered
-  if not known or string.match(known, '^%d*(.*)$') ~= line then redis.call('HSET', nodesKey, node, digits(now) .. line) end
+  wasGone = not writeNode(tag, node, now, header.slots, names, hosts, facts) -- guard: a sweep notices that its node was not registered
   redis.call('HSET', seenKey, node, digits(now)) -- guard: a sweep says that its node lives
 end
 
@@ -159,13 +153,8 @@ local function bringListenersNear(since)
   for index = 1, #ahead do redis.call('ZADD', since, digits(now), ahead[index]) end -- guard: an endpoint gets notices after the clock was set back
 end
 
--- When a node was last seen. If another program wrote over this time, the time at which the node wrote its line counts.
-local function seenOf(seen, id, line)
-  return tonumber(seen[id] or string.match(line, '^%d+') or 0) or 0
-end
-
 -- Heal: leases that ended, scores ahead of the clock, nodes not seen for long.
-local healed, woke, damaged, lost = 0, newWakes(), {}, {}
+local healed, woke, damaged, lost, nodes = 0, newWakes(), {}, {}, nil
 local meta = redis.call('HMGET', metaKey, 'sweptAt', 'paused', 'kinds', 'moving')
 local last, paused, kindsVersion, moving = tonumber(meta[1] or '0') or 0, meta[2], meta[3] or '', meta[4]
 local setBack, moved, hasMore = 0, 0, false
@@ -223,22 +212,19 @@ if isHealer then
   -- Pools of this node are counted even when it was the last to host them.
   local totals = {}
   for index = 1, #names do totals[names[index]] = 0 end
-  local lines, seenAt = redis.call('HGETALL', nodesKey), readHash(seenKey)
-  for index = 1, #lines, 2 do
-    local count, where = string.match(lines[index + 1], '^%d+ (%d+) (%S*)')
-    -- A line that nobody can read is forgotten like a node unseen for long; a node that lives writes its own anew.
-    local seen = count and seenOf(seenAt, lines[index], lines[index + 1]) or 0
-    if seen > now + leaseMs then
-      seen = now
-      redis.call('HSET', seenKey, lines[index], digits(now))
-    elseif now - seen > header.forgottenMs then
-      redis.call('HDEL', nodesKey, lines[index])
-      redis.call('HDEL', seenKey, lines[index])
-      redis.call('UNLINK', tag .. ':claims:' .. lines[index])
+  nodes = readNodes(tag)
+  for index = 1, #nodes do
+    local other = nodes[index]
+    if other.seen > now + leaseMs then
+      other.seen = now
+      redis.call('HSET', seenKey, other.id, digits(now))
+    elseif now - other.seen > header.forgottenMs then
+      -- One whose line nobody can read, too: a node that lives writes its own anew.
+      removeNode(tag, other.id)
     end
     -- A node unseen for a lease has no slots to count on, long before it is forgotten.
-    for name in string.gmatch(where or '', '[^,]+') do
-      totals[name] = (totals[name] or 0) + ((now - seen <= leaseMs) and tonumber(count) or 0)
+    for name in string.gmatch(other.pools, '[^,]+') do
+      totals[name] = (totals[name] or 0) + ((now - other.seen <= leaseMs) and other.slots or 0)
     end
   end
   -- Nobody sweeps pools without a node; and clients go on putting wake-ups there.
@@ -289,18 +275,14 @@ local left = tookSome and redis.call('ZCARD', tag .. ':run:unhosted') or 0
 if paused then return { healed, {}, damaged, left, wasGone and 1 or 0, '1', setBack, moved, kindsVersion, isHealer and 1 or 0, hasMore and 1 or 0 } end -- guard: nodes learn that all sessions are paused
 
 -- Is the kind hosted by a live node?
-local hosted, wasRead = nil, {}
+local hosted = nil
 local function isHosted(kind)
   if not hosted then
-    hosted = {}
-    local lines, seenAt = redis.call('HGETALL', nodesKey), readHash(seenKey)
-    for index = 2, #lines, 2 do
-      local kinds = string.match(lines[index], '^%d+ %d+ %S* (%S*)')
-      if kinds and not wasRead[kinds] and now - seenOf(seenAt, lines[index - 1], lines[index]) <= leaseMs then
-        wasRead[kinds] = true
-        for kind in string.gmatch(kinds, '[^,]+') do hosted[kind] = true end
-      end
+    local live, all = {}, nodes or readNodes(tag)
+    for index = 1, #all do
+      if now - all[index].seen <= leaseMs then live[#live + 1] = all[index] end
     end
+    hosted = kindsOfNodes(tag, live)
   end
   return hosted[kind]
 end

@@ -2,6 +2,7 @@
 import { expect } from 'vitest'
 import { newId, rootIdOf, sessionIdOfRoot } from '../../../../src/core/ids.ts'
 import { AuditStore } from '../../../../src/store/audit/audit-store.ts'
+import { nodeSlotsKey } from '../../../../src/store/keys.ts'
 import { completion } from '../hand-node.ts'
 import type { Place } from '../place.ts'
 import { retryOrder } from '../session/retry-checks.ts'
@@ -82,6 +83,44 @@ export const aSweepNoticesThatItsNodeWasGone: Check = async (place) => {
   await place.redis.del(place.keys.nodes)
   expect(await node.sweep()).toMatchObject({ wasGone: true })
   expect(await node.sweep()).toMatchObject({ wasGone: false })
+}
+
+export const aNodeSaysItsSlotsAnew: Check = async (place) => {
+  const node = place.node()
+  await node.sweep({ slots: 3 })
+  await node.sweep({ slots: 5 })
+  expect(await place.redis.hget(nodeSlotsKey(place.keys.tag), node.id)).toMatch(/^5 default [0-9a-f]{40}$/)
+  expect(await place.redis.get(place.keys.slots('default'))).toBe('5')
+}
+
+/** A node of an older troupe says only its line, and forgets others without their slots. */
+export const nodesOfAnOlderTroupeCount: Check = async (place) => {
+  const [older, node] = [place.node({ id: 'older', slots: 3, kinds: { default: ['elsewhere'] } }), place.node()]
+  await older.sweep()
+  await place.redis.hdel(nodeSlotsKey(place.keys.tag), 'older')
+  await place.create({ kind: 'elsewhere' })
+  await node.sweep({ free: 5 })
+  expect(await place.redis.get(place.keys.slots('default'))).toBe('5')
+  expect(await place.redis.zcard(place.keys.run('default'))).toBe(1)
+}
+
+export const theSlotsOfAForgottenNodeGo: Check = async (place) => {
+  await place.node({ id: 'gone' }).sweep()
+  await place.redis.hdel(place.keys.nodes, 'gone')
+  await place.node().sweep()
+  expect(await place.redis.hkeys(nodeSlotsKey(place.keys.tag))).toEqual(['node-a'])
+  expect(await place.redis.get(place.keys.slots('default'))).toBe('2')
+}
+
+/** The lines of 500 nodes with a thousand kinds each have ten megabytes. The second line is as no node would write it. */
+export const ofNodesWithTheSameKindsOneIsRead: Check = async (place) => {
+  const others = ['one', 'two'].map((id) => place.node({ id, kinds: { default: ['elsewhere'] } }))
+  for (const other of others) await other.sweep()
+  const seen = await place.now()
+  await place.redis.hset(place.keys.nodes, 'two', `${seen} 2 default read {}`)
+  await place.create({ kind: 'read' })
+  await place.node().sweep({ free: 5 })
+  expect(await place.redis.zcard(place.keys.run('unhosted'))).toBe(1)
 }
 
 /** Leaves the keys as another program could: the worker is there, and the register is not. */

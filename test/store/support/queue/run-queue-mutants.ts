@@ -89,6 +89,30 @@ export const runQueueMutants: readonly Mutant[] = [
     check: checks.aSweepNoticesThatItsNodeWasGone,
   },
   {
+    guard: 'a node says its slots anew when they change',
+    script: sweepScript,
+    takenOut: { operandBefore: 1 },
+    check: checks.aNodeSaysItsSlotsAnew,
+  },
+  {
+    guard: 'a node that says only its line counts like the others',
+    script: sweepScript,
+    takenOut: 'line',
+    check: checks.nodesOfAnOlderTroupeCount,
+  },
+  {
+    guard: 'the slots of a node that is forgotten go with it',
+    script: sweepScript,
+    takenOut: 'line',
+    check: checks.theSlotsOfAForgottenNodeGo,
+  },
+  {
+    guard: 'of nodes with the same kinds one is read',
+    script: sweepScript,
+    takenOut: { operandBefore: 1 },
+    check: checks.ofNodesWithTheSameKindsOneIsRead,
+  },
+  {
     guard: 'a run queue that nobody knows is looked at for its own workers',
     script: lookScript,
     takenOut: 'line',
