@@ -1,6 +1,7 @@
 /** What a client does in all partitions of a cluster while one of its servers stands still, or is away. */
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startApi } from '../../src/api/api.ts'
 import { connectInternal } from '../../src/client/client.ts'
 import { partitionOf } from '../../src/core/ids.ts'
 import { tagOf } from '../../src/store/keys.ts'
@@ -55,6 +56,7 @@ test('while a server is away, lists show what the other partitions have, for tho
   )
   const here = created.map(({ id }) => id).filter((id) => !away.includes(partitionOf(id)))
   await using looking = await connectInternal({ redisUrl: cluster.url, namespace, purpose: 'look', deadlineMs: 2_000 })
+  await using api = await startApi({ redisUrl: cluster.url, namespace, port: 0 })
   await gone.kill()
 
   const env = { TROUPE_REDIS_URL: cluster.url, TROUPE_NAMESPACE: namespace }
@@ -73,6 +75,15 @@ test('while a server is away, lists show what the other partitions have, for tho
   const [last, ...shown] = listed.objects.toReversed()
   expect(last).toMatchObject({ type: 'error', code: 'store_unavailable' })
   expect(new Set(shown.map(({ sessionId }) => sessionId))).toEqual(new Set(here))
+  const replies = await Promise.all(
+    ['sessions?limit=50', 'workers', 'pools'].map(async (list) => {
+      const reply = await fetch(`${api.url}/v1/${list}`)
+      const body = (await reply.json()) as { readonly sessions?: readonly { readonly id: string }[] }
+      return { status: reply.status, body }
+    }),
+  )
+  expect(replies).toMatchObject(Array.from(replies, () => ({ status: 200, body: { away } })))
+  expect(new Set(replies[0]?.body.sessions?.map(({ id }) => id))).toEqual(new Set(here))
   const lacks = `the list lacks what is in ${away.length === 1 ? 'partition' : 'partitions'} ${away.join(', ')}, which`
   expect(listed).toMatchObject({ code: 69, stderr: expect.stringContaining(lacks) })
 })

@@ -107,9 +107,12 @@ test(
   inBrowser(async (page) => {
     await create('resting', { name: 'far back' })
     const nextCursor = await create('resting')
-    await page.route(/v1\/sessions\?(?!.*cursor)/, (route) => route.fulfill({ json: { sessions: [], nextCursor } }))
+    await page.route(/v1\/sessions\?(?!.*cursor)/, (route) =>
+      route.fulfill({ json: { sessions: [], nextCursor, away: [3] } }),
+    )
     await page.goto(rig.url('sessions?name=far'))
     await page.getByText('None of the newest sessions fits these filters.').waitFor()
+    await page.getByText('Some are missing: the list lacks what is in partition 3, which is away.').waitFor()
     await page.getByRole('button', { name: 'Load earlier sessions' }).click()
     await page.getByRole('link', { name: 'far back' }).waitFor()
 

@@ -2,7 +2,9 @@
 import { z } from 'zod'
 import type { PartitionSummary, PoolSummary } from '../../client/summaries.ts'
 import { isPool } from '../../core/ids.ts'
+import { withAway } from '../away.ts'
 import { route } from '../route.ts'
+import { away } from '../schemas/parts.ts'
 import { schemaOf } from '../schemas/schema-of.ts'
 
 const tag = 'pools'
@@ -42,11 +44,9 @@ export const listPools = route({
   right: 'read',
   tag,
   summary: 'Pools, what waits in each, and how many nodes it needs',
-  replies: { 200: z.object({ pools: z.array(pool) }) },
+  replies: { 200: z.object({ pools: z.array(pool), away }) },
   cli: { command: 'pool list' },
-  async handle({ troupe }) {
-    return { pools: await troupe.pools.list() }
-  },
+  handle: ({ troupe }) => withAway(async (onAway) => ({ pools: await troupe.pools.list({ onAway }) })),
 })
 
 export const listPartitions = route({

@@ -2,11 +2,12 @@
 import { z } from 'zod'
 import type { Session } from '../../client/session/session.ts'
 import type { RunResult } from '../../core/history/entry.ts'
+import { withAway } from '../away.ts'
 import { giveToNew } from '../guard/allowance.ts'
 import { underCeiling } from '../guard/ceiling.ts'
 import { waited } from '../prefer.ts'
 import { Answer, type Call, route } from '../route.ts'
-import { count, kind, sessionId, sessionParams } from '../schemas/parts.ts'
+import { away, count, kind, sessionId, sessionParams } from '../schemas/parts.ts'
 import { createBody, created, listedSession, listedState, report, runResult } from '../schemas/session.ts'
 
 const tag = 'sessions'
@@ -27,12 +28,13 @@ export const listSessions = route({
     cursor: sessionId.optional().describe('`nextCursor` of the page before.'),
     limit: count(500).optional().describe('Default 50.'),
   }),
-  replies: { 200: z.object({ sessions: z.array(listedSession), nextCursor: z.string().nullable() }) },
+  replies: { 200: z.object({ sessions: z.array(listedSession), nextCursor: z.string().nullable(), away }) },
   cli: { command: 'session list' },
-  async handle({ troupe, query: { cursor, limit = 50, ...wanted } }) {
-    const { sessions, next } = await troupe.sessions.page({ ...wanted, before: cursor, limit })
-    return { sessions: [...sessions], nextCursor: next }
-  },
+  handle: ({ troupe, query: { cursor, limit = 50, ...wanted } }) =>
+    withAway(async (onAway) => {
+      const { sessions, next } = await troupe.sessions.page({ ...wanted, before: cursor, limit, onAway })
+      return { sessions, nextCursor: next }
+    }),
 })
 
 export const createSession = route({

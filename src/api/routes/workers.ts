@@ -1,9 +1,10 @@
 /** Duty: the routes of one worker: what it is and holds. */
 import { z } from 'zod'
 import type { ContextContainer } from '../../core/history/context-container.ts'
+import { withAway } from '../away.ts'
 import { route } from '../route.ts'
 import { context, historyItem, mail, tokenReport } from '../schemas/history.ts'
-import { count, position, sessionId, workerParams } from '../schemas/parts.ts'
+import { away, count, position, sessionId, workerParams } from '../schemas/parts.ts'
 import { workerReport } from '../schemas/worker.ts'
 
 const tag = 'workers'
@@ -19,11 +20,12 @@ export const listWorkers = route({
   tag,
   summary: 'The workers of one session, or of the newest sessions',
   query: z.strictObject({ session: sessionId.optional(), limit: count(10_000).optional().describe('Default 200.') }),
-  replies: { 200: z.object({ workers: z.array(workerReport) }) },
+  replies: { 200: z.object({ workers: z.array(workerReport), away }) },
   cli: { command: 'worker list' },
-  handle: async ({ troupe, query }) => ({
-    workers: await troupe.workers.list({ sessionId: query.session, limit: query.limit }),
-  }),
+  handle: ({ troupe, query }) =>
+    withAway(async (onAway) => ({
+      workers: await troupe.workers.list({ sessionId: query.session, limit: query.limit, onAway }),
+    })),
 })
 
 export const showWorker = route({

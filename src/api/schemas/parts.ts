@@ -32,6 +32,9 @@ export const reason = z.string().max(4_096)
 export const count = (most: number) => z.coerce.number().int().min(1).max(most)
 export const position = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
 export const yesOrNo = z.enum(['true', 'false'])
+export const away = z
+  .array(z.int())
+  .describe('Partitions of a cluster that are away: their servers do not answer, and the list lacks what is in them.')
 /** Any JSON value. */
 export const json = z.unknown()
 export const jsonObject = z.record(z.string(), z.unknown())

@@ -1,6 +1,7 @@
 /** Duty: the partitions that a list lacks because their server is away. The command shows what the others have, says this, and fails. */
 import type { OnAway } from '../../client/fleet/each-partition.ts'
 import { TransientError } from '../../core/errors.ts'
+import { lacksText } from '../view/text/away-text.ts'
 
 export class AwayPartitions {
   readonly #partitions: number[] = []
@@ -15,9 +16,7 @@ export class AwayPartitions {
   get failure(): TransientError | undefined {
     if (this.#error === undefined) return undefined
     const { message, code } = this.#error
-    const some = this.#partitions.join(', ')
-    const which = this.#partitions.length === 1 ? `partition ${some}, which is` : `partitions ${some}, which are`
-    return new TransientError(`the list lacks what is in ${which} away: ${message}`, {
+    return new TransientError(`${lacksText(this.#partitions)}: ${message}`, {
       code: code === 'store_refused' ? code : 'store_unavailable',
       cause: this.#error,
     })

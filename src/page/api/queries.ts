@@ -56,6 +56,14 @@ interface Sessions {
   readonly sessions: readonly ListedSession[]
   /** True if there are earlier ones that were not looked at. */
   readonly hasMore: boolean
+  /** Partitions of a cluster that did not answer: what is in them is not among the sessions. */
+  readonly away: readonly number[]
+}
+
+interface SessionsPage {
+  readonly sessions: readonly ListedSession[]
+  readonly nextCursor: string | null
+  readonly away: readonly number[]
 }
 
 /** The newest sessions that fit, read in at most so many pages. A page may have fewer than `pageSize`, or none, and a next one. */
@@ -70,19 +78,18 @@ export function useSessions(filter: SessionsFilter, pageSize: number, pages = 1)
 
 async function readSessions(filter: Query, pageSize: number, pages: number, signal: AbortSignal): Promise<Sessions> {
   const sessions: ListedSession[] = []
+  const away = new Set<number>()
   let cursor: string | undefined
   for (let read = 0; read < pages && sessions.length < pages * pageSize; read++) {
     const limit = Math.min(sessionsAtOnce, pages * pageSize - sessions.length)
     const query = { ...filter, limit, cursor }
-    const page = await get<{ readonly sessions: readonly ListedSession[]; readonly nextCursor: string | null }>(
-      'sessions',
-      { query, signal },
-    )
+    const page = await get<SessionsPage>('sessions', { query, signal })
     sessions.push(...page.sessions)
-    if (page.nextCursor === null) return { sessions, hasMore: false }
+    for (const partition of page.away) away.add(partition)
+    if (page.nextCursor === null) return { sessions, hasMore: false, away: [...away] }
     cursor = page.nextCursor
   }
-  return { sessions, hasMore: true }
+  return { sessions, hasMore: true, away: [...away] }
 }
 
 /** How many of those that wait for somebody are shown at once: the oldest. */

@@ -1,6 +1,7 @@
-/** Duty: what a screen says while it has nothing to show: what to type, or what went wrong. */
+/** Duty: what a screen says while it has nothing to show, or not all: what to type, or what went wrong. */
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { lacksText } from '../../../cli/view/text/away-text.ts'
 import { useTitle } from '../../app/title.tsx'
 import { Command } from '../text/command.tsx'
 import { Text } from '../text/text.tsx'
@@ -31,6 +32,16 @@ export function CutId({ title, problem }: { readonly title: string; readonly pro
       </p>
       <Link to="/sessions">All sessions</Link>
     </div>
+  )
+}
+
+/** Above a list that lacks what is in these partitions of a cluster. */
+export function Lacking({ away }: { readonly away: readonly number[] }): ReactNode {
+  if (away.length === 0) return null
+  return (
+    <p className="box-body bad" role="alert">
+      Some are missing: {lacksText(away)}.
+    </p>
   )
 }
 

@@ -9,7 +9,7 @@ import { lettersMost, useAsks, useHealth, useOpenLetters, useSessions, useWorker
 import { useNow } from '../../app/clock.ts'
 import { useTitle } from '../../app/title.tsx'
 import { useRowKeys } from '../../parts/list/rows.ts'
-import { Waiting } from '../../parts/state/empty.tsx'
+import { Lacking, Waiting } from '../../parts/state/empty.tsx'
 import { Findings } from '../../parts/state/findings.tsx'
 import { Sparkline } from '../../parts/state/sparkline.tsx'
 import { Text } from '../../parts/text/text.tsx'
@@ -24,7 +24,7 @@ const heldUpShown = 4
 export function NowScreen(): ReactNode {
   useTitle('Now')
   const query = useSessions({}, sessionsShown)
-  const sessions = query.data?.sessions ?? []
+  const { sessions = [], away = [] } = query.data ?? {}
   const navigate = useNavigate()
   const chosen = useRowKeys('Newest sessions', {
     rows: sessions,
@@ -41,7 +41,8 @@ export function NowScreen(): ReactNode {
           <Link to="/sessions">All</Link>
         </div>
         <Waiting query={query} what="sessions" />
-        {query.data !== undefined && sessions.length === 0 && <NoSessions />}
+        <Lacking away={away} />
+        {query.data !== undefined && sessions.length === 0 && away.length === 0 && <NoSessions />}
         {sessions.length > 0 && <SessionTable sessions={sessions} chosen={chosen} />}
       </section>
     </div>

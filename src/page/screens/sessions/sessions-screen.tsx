@@ -9,7 +9,7 @@ import { useTitle } from '../../app/title.tsx'
 import { pickKeys, usePicked } from '../../parts/list/picked.tsx'
 import { Pill, Pills } from '../../parts/list/pills.tsx'
 import { useRowKeys } from '../../parts/list/rows.ts'
-import { Empty, Waiting } from '../../parts/state/empty.tsx'
+import { Empty, Lacking, Waiting } from '../../parts/state/empty.tsx'
 import { Line } from '../../parts/text/text.tsx'
 import { SessionBatch } from './session-batch.tsx'
 import { NoSessions, SessionTable } from './session-table.tsx'
@@ -28,7 +28,7 @@ export function SessionsScreen(): ReactNode {
   const filter: SessionsFilter = { ...search, ...(uuid.test(search.name ?? '') && { name: undefined }) }
   const [pages, readMore] = usePages(JSON.stringify(filter))
   const query = useSessions(filter, pageSize, pages)
-  const { sessions = [], hasMore = false } = query.data ?? {}
+  const { sessions = [], hasMore = false, away = [] } = query.data ?? {}
   const navigate = useNavigate()
   const open = ({ id }: ListedSession) => void navigate({ to: '/sessions/$id', params: { id } })
   const picked = usePicked(sessions, idOf)
@@ -42,6 +42,7 @@ export function SessionsScreen(): ReactNode {
       <Filters />
       <div className="box">
         <Waiting query={query} what="sessions" />
+        <Lacking away={away} />
         {query.data !== undefined &&
           sessions.length === 0 &&
           (isFiltered ? (
@@ -50,7 +51,7 @@ export function SessionsScreen(): ReactNode {
               {isPartOfId(search.name?.trim() ?? '') && ' This may be a part of an id: an id is found if it is whole.'}
             </Empty>
           ) : (
-            <NoSessions />
+            away.length === 0 && <NoSessions />
           ))}
         {sessions.length > 0 && <SessionTable sessions={sessions} chosen={chosen} picked={picked} />}
       </div>
