@@ -24,6 +24,7 @@ import type { HeaderValue, ScriptCaller } from '../script/script.ts'
 import { createSessionsScript, prepareForkScript } from '../script/scripts.ts'
 import { type SentBlob, withSentBlobs } from '../sent-blob.ts'
 import { newSeed, parseWakeups } from '../wakeups.ts'
+import { unanswered } from './unanswered.ts'
 
 export interface SessionOrder {
   readonly sessionId: string
@@ -145,14 +146,17 @@ export class CreateSessions {
     } catch (reason) {
       // After the deadline, no session is sent again. Otherwise one of them met something damaged, and each is sent by itself (CREATE-1).
       const isFinal = batch.length === 1 || (reason instanceof RuntimeError && reason.retryable)
-      if (isFinal) return batch.map(() => ({ status: 'rejected', reason }))
+      if (isFinal) return batch.map((one) => ({ status: 'rejected', reason: lateReason(reason, one) }))
       const leftMs = Math.max(1, giveUpAt - performance.now())
       return Promise.allSettled(batch.map((one) => this.#sendOne(one, leftMs)))
     }
   }
 
   async #sendOne(one: Prepared, deadlineMs: number): Promise<CreateAnswer> {
-    const [answer] = (await this.#send([one], deadlineMs)) as [Answer]
+    const sent = this.#send([one], deadlineMs).catch((reason: unknown) => {
+      throw lateReason(reason, one)
+    })
+    const [answer] = (await sent) as [Answer]
     if (answer instanceof Error) throw answer
     return answer
   }
@@ -277,6 +281,10 @@ function* piecesOf(entries: readonly string[]): Generator<readonly string[]> {
     from = to
     bytes = 0
   }
+}
+
+function lateReason(reason: unknown, { sessionId, fields }: Prepared): unknown {
+  return unanswered(reason, sessionId, fields.key !== undefined)
 }
 
 function sendsBefore({ blobs, sent }: Prepared): boolean {

@@ -132,7 +132,7 @@ describe('many sessions', () => {
     using call = vi.spyOn(place.caller, 'call').mockRejectedValue(late)
     const orders = ['d', 'e', 'f'].map((digit) => ({ ...aSession, sessionId: id.replace(/^./, digit) }))
     const results = await place.sessions.createMany(orders)
-    expect(results).toEqual(orders.map(() => ({ status: 'rejected', reason: late })))
+    expect(results).toMatchObject(orders.map(() => ({ status: 'rejected', reason: { cause: late } })))
     expect(call).toHaveBeenCalledTimes(1)
   })
 

@@ -3,6 +3,8 @@ import { describe, expect, test, vi } from 'vitest'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import { defaultSessionLimits, defaultSpending } from '../../../src/core/policy.ts'
 import { prepareForkScript } from '../../../src/store/script/scripts.ts'
+import { RedisServer } from '../../support/redis/redis-server.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { Place } from '../support/place.ts'
 import { aSession } from '../support/session/create-checks.ts'
 
@@ -163,4 +165,24 @@ test('two calls that create one session at the same time make one session', asyn
     'w:<one.root>:mail:inbox': ['i\t-\t1'],
     'wakeups:default': ['w*-default-1 now+20s'],
   })
+})
+
+test('a call that Redis did not answer says that the session may be there: by its id, or how its key finds it', async () => {
+  await using server = await RedisServer.start({ durability: 'none' })
+  await using place = await Place.open({ redisUrl: server.url, deadlineMs: 500 })
+  const created = (more: object) => place.sessions.create({ ...aSession, sessionId: newId(0), ...more })
+  await waitUntil('Redis knows the script', () => created({}).catch(() => null))
+  const [sessionId, other] = [newId(0), newId(0)]
+  server.freeze()
+  const late = await Promise.allSettled([created({ sessionId }), created({ sessionId: other, keyDigest: 'key' })])
+  server.thaw()
+  const how = expect.stringMatching(/may have been created: call again with the same idempotency key/)
+  const where = expect.stringContaining(`may have been created: \`troupe session show ${sessionId}\``)
+  expect(late.map((one) => (one as { readonly reason?: unknown }).reason)).toMatchObject([
+    { code: 'store_unavailable', message: where, details: { sessionId } },
+    { code: 'store_unavailable', message: how, details: {} },
+  ])
+  await waitUntil('it is there', () => place.redis.zscore(place.keys.sessions, sessionId))
+  const again = await waitUntil('Redis answers', () => created({ keyDigest: 'key' }).catch(() => null))
+  expect(again).toMatchObject({ kind: 'again', sessionId: other })
 })
