@@ -1,4 +1,5 @@
 /** Duty: scenes of whole sessions: many and large ones, their cancels, pauses, copies and pruning. */
+import { randomUUID } from 'node:crypto'
 import { type Scene, type Stage, text, until, wait } from './measure.ts'
 
 const limits = { workers: 100_000, children: 1_000, mailbox: 100_000 }
@@ -121,6 +122,20 @@ export const sessionScenes: Readonly<Record<string, Scene>> = {
       for (let index = 0; index < 5_000; index++)
         pipeline.hset(`${tag}:s:${session.id}:permissions`, index.toString(16).padStart(40, '0'), text(2_000))
       for (let index = 0; index < 100; index++) pipeline.sadd(`${tag}:pools`, `pool-${index}`)
+      await pipeline.exec()
+      await troupe.audit()
+    },
+  },
+  auditedPools: {
+    figure: 'an audit of a session of 200 workers beside 1 000 pools that all have work',
+    async act(stage) {
+      const { troupe, redis } = stage
+      const session = await troupe.sessions.create({ kind: 'echo', input: 1, limits })
+      await session.result()
+      const tag = await putWorkers(stage, session, 200, 'idle')
+      const pipeline = redis.pipeline()
+      for (let index = 0; index < 1_000; index++)
+        pipeline.sadd(`${tag}:pools`, `pool-${index}`).zadd(`${tag}:run:pool-${index}`, 1, randomUUID())
       await pipeline.exec()
       await troupe.audit()
     },

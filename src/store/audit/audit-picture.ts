@@ -40,11 +40,11 @@ export interface WorkerPicture {
   /** False: they were not read. */
   readonly hasSignals: boolean
   readonly isLeased: boolean | null
-  /** The pools in whose run queue it stands. */
+  /** The pools in whose run queue it stands: its own at the moment of the picture, others a moment later (PICTURE-4). */
   readonly queuedIn: readonly string[]
   /** The pools that are registered, in one way or another. */
   readonly pools: readonly string[]
-  /** The pools whose run queue cannot be read. */
+  /** Its own pool, if its run queue cannot be read; and those of others in the picture. */
   readonly unreadPools: readonly string[]
   readonly hasRetryTimer: boolean | null
   /**

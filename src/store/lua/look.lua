@@ -5,11 +5,11 @@ KEYS[4] cancelling set              KEYS[5] ends     zset
 ARGV[1] header    json:
   session          id; absent: only workers are read
   workers          ids
-  pools            their names
+  pools            others than their own, in whose run queues the workers are looked for: few, since each worker is looked for in each
   headBytes        how many bytes of each mail are returned
   budget           how many bytes of mails this call reads at most
 Returns {session, workers, pools}
-        pools: those whose run queue cannot be read
+        pools: those of these workers whose run queue cannot be read
         session: empty, or a list of
           the record of its root
           the workers that its list names
@@ -25,7 +25,7 @@ Returns {session, workers, pools}
           timers: {id, 1 if it has a time, else 0}; null, like asks: too many were read of other workers, so that a call for this one alone is to
           read them
           leased, retry, listed, gate: whether a lease, a time of its retry, the list of the session and its gate have it
-          pools: those in whose run queue it is
+          pools: those in whose run queue it is: its own, and others that were asked for
           asks: {id, worker, run, state, it expires, in the inbox, its expiry is timed, what is wrong with its record or nothing}
           large: the calls whose large results are beside the lane of results
           a worker without a record is {id, listed}; null: too many others were looked for in a long list, so that a call for this one alone is to
@@ -138,38 +138,27 @@ local function gateHas(id, fields)
   return there and 1 or 0
 end
 
--- The pools in whose run queue these workers are, by worker: one command for each queue that is not empty.
-local queuedIn, isPoolKnown = {}, {}
-local function readQueue(pool)
-  local key = tag .. ':run:' .. pool
-  isPoolKnown[pool] = true
-  if unread[key] or #asked == 0 or redis.call('EXISTS', key) == 0 then return end
-  local scores = redis.call('ZMSCORE', key, unpack(asked))
-  for index = 1, #asked do
-    if scores[index] then
-      local own = queuedIn[asked[index]] or {}
-      queuedIn[asked[index]], own[#own + 1] = own, pool
-    end
-  end
-end
-
 local function pictureOf(id)
   local record = workerKey(tag, id)
   local flat = redis.call('HGETALL', record)
   if #flat == 0 then return { id, listed(id) } end
   -- Nothing here needs this value, but a key of the wrong sort must be found like the others.
   redis.call('STRLEN', record .. ':state')
-  local queued, fields = queuedIn[id] or {}, {}
+  local queued, fields = {}, {}
   for index = 1, #flat, 2 do fields[flat[index]] = flat[index + 1] end
-  -- Its own pool may be one that nobody registered: then it stands in a run queue at which nobody looks.
   local own = fields.pool or atStart.pool
-  local isKnown, isThere = isPoolKnown[own], false
-  if not isKnown then isThere, isKnown = pcall(isIn, tag .. ':run:' .. own, id) end
+  local run = tag .. ':run:' .. own
+  if not checkRead('zset', run) then unreadPools[own] = true end
+  for index = 1, #pools do
+    local other = tag .. ':run:' .. pools[index]
+    if other ~= run and checkRead('zset', other) and isIn(other, id) == 1 then queued[#queued + 1] = pools[index] end -- guard: a worker in the run queue of another pool is seen
+  end
   -- A damaged record may name no kind: then it stands in no such queue.
   local kindQueue = kindQueueKey(tag, own, tostring(fields.kind))
   if not checkRead('zset', kindQueue) then unreadPools[own] = true end
   if isIn(kindQueue, id) == 1 then queued[#queued + 1] = own end -- guard: a worker in the queue of its kind is queued
-  if isThere and isKnown == 1 then queued[#queued + 1] = own end -- guard: a run queue that nobody knows is looked at for its own workers
+  -- Its own pool may be one that nobody registered: then it stands in a run queue at which nobody looks.
+  if isIn(run, id) == 1 then queued[#queued + 1] = own end -- guard: a run queue that nobody knows is looked at for its own workers
   if fields.status == 'queued' then
     -- A pause keeps the worker's place. If its session is not paused, and no resume goes on, nobody would put the worker back.
     local of = sessionOf(id, fields.path1)
@@ -224,9 +213,6 @@ checkRead('zset', sessionsKey)
 checkRead('zset', endsKey)
 checkRead('zset', tag .. ':asks')
 checkRead('set', cancellingKey)
-for index = 1, #pools do
-  if not checkRead('zset', tag .. ':run:' .. pools[index]) then unreadPools[pools[index]] = true end
-end
 if session then
   local key = sessionKey(tag, session)
   isAboutWhole, about = pcall(aboutOf, key)
@@ -235,7 +221,6 @@ if session then
       'list', key .. ':workers', 'set', key .. ':cancelled', 'zset', key .. ':asks', 'hash', key .. ':blobs', 'set', endingKeyOf(tag, session), 'hash', permissionsKeyOf(tag, session)), {}, false, 0 }
   end
 end
-for index = 1, #pools do readQueue(pools[index]) end
 for index = 1, #asked do
   local id = asked[index]
   local fine, found = pcall(pictureOf, id)

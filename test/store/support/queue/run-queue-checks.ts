@@ -132,6 +132,15 @@ export const anUnknownRunQueueIsSeen: Check = async (place) => {
   expect(workers[0]?.queuedIn).toEqual(['gpu'])
 }
 
+export const aWorkerInTheRunQueueOfAnotherPoolIsSeen: Check = async (place) => {
+  const { id, root } = await place.create()
+  const pools = Array.from({ length: 150 }, (_, number) => `pool-${number}`)
+  await place.redis.zadd(place.keys.run('pool-140'), 1, root)
+  const audit = new AuditStore(place.redis, place.caller, place.keys, 0, 20_000)
+  const { workers } = await audit.look(id, [root], pools)
+  expect(workers[0]?.queuedIn.toSorted()).toEqual(['default', 'pool-140'])
+}
+
 export const aClosedConversationEndsWithItsTurn: Check = async (place) => {
   const { id } = await place.create({ mode: 'conversation' })
   const turn = await place.node().claim()

@@ -119,6 +119,12 @@ export const runQueueMutants: readonly Mutant[] = [
     check: checks.anUnknownRunQueueIsSeen,
   },
   {
+    guard: 'a worker in the run queue of another pool is seen',
+    script: lookScript,
+    takenOut: 'line',
+    check: checks.aWorkerInTheRunQueueOfAnotherPoolIsSeen,
+  },
+  {
     guard: 'a closed conversation ends with the turn that it was closed in',
     script: commitScript,
     takenOut: { condition: 'false' },
