@@ -28,7 +28,7 @@ import { type ConnectOptions, connectRules } from './connect-options.ts'
 import { EventHub } from './event/event-hub.ts'
 import { type FleetEvent, FleetEvents, type FleetQuery, fleetRules } from './event/fleet-events.ts'
 import { NodeHandle } from './fleet/node-handle.ts'
-import { nodeSummaries, takesWork } from './fleet/node-summaries.ts'
+import { hostsByKind, nodeSummaries, takesWork } from './fleet/node-summaries.ts'
 import { Partitions } from './fleet/partition-list.ts'
 import { asksOf, lettersOf, readersOf } from './fleet/partition-stores.ts'
 import { PartitionLook, type Purpose, partitionsOf } from './fleet/partitions.ts'
@@ -235,9 +235,10 @@ export class Troupe implements AsyncDisposable {
   /** The kinds that nodes have registered, and how many live nodes host each of them. A node that drains takes up no work, and is not counted. */
   async kinds(): Promise<KindSummary[]> {
     const [kinds, nodes] = await Promise.all([(this.#inspect[0] as InspectStore).kinds(), this.nodes()])
+    const hosts = hostsByKind(nodes.filter(takesWork))
     return kinds
       .map((kind) => {
-        const hosting = nodes.filter((node) => takesWork(node) && node.kinds.includes(kind.kind)).length
+        const hosting = hosts.get(kind.kind) ?? 0
         return { ...kind, nodes: hosting, hosted: hosting > 0 }
       })
       .sort((a, b) => (a.kind < b.kind ? -1 : 1))

@@ -6,13 +6,15 @@
 import { isPool } from '../core/ids.ts'
 import { readEntries } from './history/read-entries.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
-import { decodeKindLine, decodeNodeLine, type KindRow, type NodeRow } from './record/register-line.ts'
+import { decodeKindLine, decodeNodeLines, type KindRow, type NodeRow } from './record/register-line.ts'
 import { allFields, allMembers } from './redis/large-keys.ts'
 import type { Redis } from './redis/redis.ts'
 import { type RecordFields, toEntries } from './script/replies.ts'
 
 /** A session may have a hundred thousand workers. */
 const idsAtOnce = 5_000
+/** The line of a node with a thousand kinds has twenty thousand bytes. */
+const linesAtOnce = 50
 
 /** A dead letter as it is stored. */
 export interface LetterRow {
@@ -60,8 +62,11 @@ export class ReadStore {
 
   async nodes(): Promise<NodeRow[]> {
     const { nodes, seen } = this.#keys
-    const [lines, seenAt] = await Promise.all([allFields(this.#redis, nodes), allFields(this.#redis, seen)])
-    return Object.entries(lines).map(([id, line]) => decodeNodeLine(id, line, seenAt[id]))
+    const [lines, seenAt] = await Promise.all([
+      allFields(this.#redis, nodes, linesAtOnce),
+      allFields(this.#redis, seen),
+    ])
+    return decodeNodeLines(lines, seenAt)
   }
 
   async kinds(): Promise<KindRow[]> {

@@ -1,6 +1,7 @@
 /** What clients are told of the nodes and kinds of all partitions together, and what clients leave behind if they could not connect. */
 import { expect, inject, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
+import { hostsByKind } from '../../src/client/fleet/node-summaries.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { partitionOf } from '../../src/core/ids.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
@@ -21,6 +22,14 @@ test('kinds are listed by name, with the live nodes that host them, and none tha
     ['owl', 1, true],
     ['zebra', 0, false],
   ])
+})
+
+test('nodes with the same kinds have one list of them, and kinds are counted by lists', async () => {
+  await using troupe = await TestTroupe.connect()
+  const nodes = await Promise.all([1, 2, 3].map(() => troupe.startNode({ owl: echo, cat: echo })))
+  const [first, ...others] = await troupe.client.nodes()
+  expect(others.map(({ kinds }) => kinds === first?.kinds)).toEqual([true, true])
+  expect(Object.fromEntries(hostsByKind(await troupe.client.nodes()))).toEqual({ owl: nodes.length, cat: nodes.length })
 })
 
 test('a node in a list says how long ago it was last seen', async () => {

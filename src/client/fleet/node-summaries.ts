@@ -16,6 +16,14 @@ export function takesWork({ draining }: NodeSummary): boolean {
   return draining === undefined
 }
 
+/** How many of these nodes host each kind. Nodes that were read together share their lists of kinds: each list is gone through once. */
+export function hostsByKind(nodes: readonly NodeSummary[]): ReadonlyMap<string, number> {
+  const hosts = new Map<string, number>()
+  for (const [kinds, own] of Map.groupBy(nodes, (node) => node.kinds))
+    for (const kind of kinds) hosts.set(kind, (hosts.get(kind) ?? 0) + own.length)
+  return hosts
+}
+
 function nodeSummary(row: NodeRow, now: number): NodeSummary {
   const { pid, host, signs } = row.facts as { pid?: number; host?: string; signs?: unknown }
   const draining = drainingIn(row)

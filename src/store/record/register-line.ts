@@ -22,17 +22,28 @@ export interface KindRow {
   readonly input?: Readonly<Record<string, unknown>>
 }
 
-/** `<written at> <slots> <pool,pool> <kind,kind> <facts>`, and when the node was last seen, where that is known. */
-export function decodeNodeLine(id: string, line: string, seenAt?: string): NodeRow {
-  const [writtenAt, slots, pools = '', kinds = '', ...facts] = line.split(' ')
-  return {
-    id,
-    lastSeen: Number(seenAt ?? writtenAt),
-    slots: Number(slots),
-    pools: pools.split(',').filter(Boolean),
-    kinds: kinds.split(',').filter(Boolean),
-    facts: factsOf(facts.join(' ')),
-  }
+/**
+ * Lines `<written at> <slots> <pool,pool> <kind,kind> <facts>` by node, and when nodes were last seen, where that is known. Nodes with the same kinds have
+ * the same list of them: hundreds of nodes may have a thousand each.
+ */
+export function decodeNodeLines(
+  lines: Readonly<Record<string, string>>,
+  seenAt: Readonly<Record<string, string>>,
+): NodeRow[] {
+  const lists = new Map<string, readonly string[]>()
+  return Object.entries(lines).map(([id, line]) => {
+    const [writtenAt, slots, pools = '', kinds = '', ...facts] = line.split(' ')
+    const list = lists.get(kinds) ?? kinds.split(',').filter(Boolean)
+    lists.set(kinds, list)
+    return {
+      id,
+      lastSeen: Number(seenAt[id] ?? writtenAt),
+      slots: Number(slots),
+      pools: pools.split(',').filter(Boolean),
+      kinds: list,
+      facts: factsOf(facts.join(' ')),
+    }
+  })
 }
 
 /** How many turns a node still has that drains; undefined if it does not drain. */

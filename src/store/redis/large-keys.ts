@@ -8,10 +8,10 @@ import type { Redis } from './redis.ts'
 /** A small key is answered whole. */
 const atOnce = 500
 
-/** The names and values of a hash. */
-export async function allFields(redis: Redis, key: string): Promise<Record<string, string>> {
+/** The names and values of a hash, about so many at once. */
+export async function allFields(redis: Redis, key: string, count = atOnce): Promise<Record<string, string>> {
   const fields: Record<string, string> = {}
-  for await (const flat of pages((cursor) => redis.hscan(key, cursor, 'COUNT', atOnce)))
+  for await (const flat of pages((cursor) => redis.hscan(key, cursor, 'COUNT', count)))
     for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index] as string] = flat[index + 1] as string
   return fields
 }
