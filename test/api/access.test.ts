@@ -225,7 +225,7 @@ describe('a body', () => {
     })
     expect(await post(nested(64))).toMatchObject({ status: 400, body: { code: 'request_malformed' } })
     expect((await post(nested(63))).status).toBe(202)
-    for (const begin of ['', '\\\\"', '\\\\\\\\'])
+    for (const begin of ['', '\\"', '\\\\'])
       expect((await post(`{"kind":"echo","input":"${begin}${'['.repeat(100)}"}`)).status).toBe(202)
   })
 
