@@ -3,7 +3,7 @@
  * PAGE-STREAM-1 After a break it goes on behind the last position that it got: of an event, or of the stream itself.
  */
 import type { RawEvent } from '../../core/event/event.ts'
-import { ApiError, type Query, send, silentText } from './http.ts'
+import { ApiError, isFinal, type Query, send, silentText } from './http.ts'
 import { noteSilence } from './liveness.ts'
 
 const retryMsLeast = 500
@@ -31,17 +31,12 @@ export async function follow(path: string, { query, signal, onEvents }: StreamOp
       }
     } catch (error) {
       if (signal.aborted) return
-      if (error instanceof ApiError && isFinal(error)) throw error
-      noteSilence(error instanceof ApiError ? error.message : silentText)
+      if (isFinal(error)) throw error
+      noteSilence(path, error instanceof ApiError ? error.message : silentText)
     }
     await pause(retryMs, signal)
     retryMs = Math.min(retryMsMost, retryMs * 2)
   }
-}
-
-/** True if the session is gone, or the reader may not see it. A token that somebody gives may still help. */
-function isFinal({ status }: ApiError): boolean {
-  return status >= 400 && status < 500 && status !== 401 && status !== 429
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

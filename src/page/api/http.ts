@@ -18,6 +18,12 @@ export class ApiError extends Error {
   }
 }
 
+/** True if what was asked for is gone, or the reader may not see it. A token that somebody gives may still help. */
+export function isFinal(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false
+  return error.status >= 400 && error.status < 500 && error.status !== 401 && error.status !== 429
+}
+
 /**
  * Requests outlive their page only up to 64 KiB, all that are under way together; a browser refuses the next one as if the server were gone. What a
  * request has beside its body counts in some browsers.
@@ -96,12 +102,12 @@ export async function send(method: string, path: string, { query, signal, body, 
     keepalive,
   }
   const address = addressOf(path, query)
-  const timer = setTimeout(() => noteSilence(silentText), silentMs)
+  const timer = setTimeout(() => noteSilence(path, silentText), silentMs)
   if (keepalive) keptBytes += bytes
   const response = await fetch(address, request)
     .catch((error: unknown) => {
       if (signal?.aborted) throw error
-      noteSilence(silentText)
+      noteSilence(path, silentText)
       throw new ApiError(0, 'server_silent', silentText)
     })
     .finally(() => {
@@ -110,12 +116,12 @@ export async function send(method: string, path: string, { query, signal, body, 
     })
   noteServerTime(response)
   if (response.ok) {
-    noteAnswer()
+    noteAnswer(path)
     return response
   }
   const lacksToken = response.status === 401 && token === ''
   const error = lacksToken ? new ApiError(401, 'token_missing', tokenMissing) : await errorOf(response)
-  if (error.status >= 500) noteSilence(error.message)
+  if (error.status >= 500) noteSilence(path, error.message)
   if (error.status === 401) onTokenNeeded(error)
   throw error
 }

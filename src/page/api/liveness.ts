@@ -1,6 +1,7 @@
 /**
  * Duty: know whether what the page shows is fresh: live, paused by the reader, or stale since some moment.
- * LIVENESS-1 Stale means that the last request failed; what is shown then is as old as the last answer.
+ * LIVENESS-1 Stale means that something that is shown could not be read again. It is then as old as the last moment at which all of it could: where one
+ *            partition is away, some requests fail while others are answered.
  */
 import { newStore, useStore } from '../store.ts'
 import { serverTimeNow } from './server-time.ts'
@@ -11,17 +12,20 @@ export type Liveness =
   | { readonly state: 'stale'; readonly since: number; readonly why: string }
 
 let lastAnswer = Date.now()
-/** Why the last request failed; null if it did not. */
-let silence: string | null = null
+/** Why requests failed that were not answered since, by what they are about. */
+const silences = new Map<string, { readonly why: string; readonly at: number }>()
+/** What is shown is asked again sooner than this. A failure that is older is of something that is not shown any more. */
+const failureMsMost = 15_000
 let isPaused = false
 const liveness = newStore<Liveness>({ state: 'live' })
 
 function update(): void {
+  const silence = [...silences.values()].at(-1)
   const next: Liveness = isPaused
     ? { state: 'paused' }
-    : silence === null
+    : silence === undefined
       ? { state: 'live' }
-      : { state: 'stale', since: lastAnswer, why: silence }
+      : { state: 'stale', since: lastAnswer, why: silence.why }
   const current = liveness.get()
   const isSame =
     next.state === current.state &&
@@ -29,14 +33,16 @@ function update(): void {
   if (!isSame) liveness.set(next)
 }
 
-export function noteAnswer(): void {
-  lastAnswer = serverTimeNow(Date.now())
-  silence = null
+/** `about`: the path of the request. */
+export function noteAnswer(about: string): void {
+  silences.delete(about)
+  for (const [other, { at }] of silences) if (performance.now() - at > failureMsMost) silences.delete(other)
+  if (silences.size === 0) lastAnswer = serverTimeNow(Date.now())
   update()
 }
 
-export function noteSilence(why: string): void {
-  silence = why
+export function noteSilence(about: string, why: string): void {
+  silences.set(about, { why, at: performance.now() })
   update()
 }
 

@@ -4,12 +4,14 @@
  */
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { HistoryItem } from '../../../client/worker.ts'
-import { get } from '../../api/http.ts'
-import { useLiveness } from '../../api/liveness.ts'
+import { get, isFinal } from '../../api/http.ts'
+import { useRefresh } from '../../api/liveness.ts'
 
 const pageSize = 100
 /** New entries come in pieces of this many at most. */
 const newMost = 1_000
+/** A read that failed is made again after so long. */
+const failedMs = 2_000
 
 export interface LoadedHistory {
   readonly items: readonly HistoryItem[]
@@ -29,12 +31,12 @@ async function read(workerId: string, after: number, limit: number): Promise<rea
  * The history of one worker. To show another worker, React must make the component anew: give it the worker's id as `key`.
  * `length`: how many entries the history has, as the newest report says.
  * `changes` grows when something of the worker was recorded. `onRead`: called when new entries were read. Entries that a silent server did not give
- * are read when it answers again.
+ * are asked for again.
  */
 export function useHistory(workerId: string, length: number, changes: number, onRead: () => void): LoadedHistory {
   const [items, setItems] = useState<readonly HistoryItem[] | undefined>()
   const [error, setError] = useState<Error | null>(null)
-  const { state } = useLiveness()
+  const againMs = useRefresh(failedMs)
   const last = useRef<number | undefined>(undefined)
   const isBusy = useRef(false)
   const isWanted = useRef(false)
@@ -62,8 +64,13 @@ export function useHistory(workerId: string, length: number, changes: number, on
   )
   // biome-ignore lint/correctness/useExhaustiveDependencies: a change is the reason to read
   useEffect(() => {
-    if (state !== 'stale') void readNew(length)
-  }, [length, changes, state, readNew])
+    void readNew(length)
+  }, [length, changes, readNew])
+  useEffect(() => {
+    if (error === null || againMs === false || isFinal(error)) return
+    const timer = setTimeout(() => void readNew(length), againMs)
+    return () => clearTimeout(timer)
+  }, [error, againMs, length, readNew])
 
   const first = items?.[0]?.position ?? 0
   const loadEarlier = () => {
