@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { withoutKnownSecrets } from '../../src/core/secret/known-secrets.ts'
-import { notifyProblem } from '../../src/core/worker/notify.ts'
+import { decodeNotify, encodeNotify, notifyProblem } from '../../src/core/worker/notify.ts'
 import { ResultQueues } from '../../src/notify/result-queues.ts'
 import type { SessionNotice } from '../../src/notify/session-notice.ts'
 import { signedHeaders } from '../../src/notify/signature.ts'
@@ -263,4 +263,10 @@ test.each([
   ['results', /must be an object/],
 ])('notify %j is refused in words that help', (notify, words) => {
   expect(notifyProblem(notify)).toMatch(words)
+})
+
+test('a notify that is stored is read again, and what another program wrote is none', () => {
+  const notify = { queue: 'results', prefix: 'p' }
+  expect(decodeNotify(encodeNotify(notify))).toEqual(notify)
+  for (const text of ['', '{', '"results"', '{"url":"ftp://x.example"}']) expect(decodeNotify(text)).toBeNull()
 })
