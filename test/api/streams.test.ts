@@ -65,6 +65,7 @@ test('a stream begins at a tail, ends with the past or after a number, and keeps
   )
   expect((await api.get(`${path}?after=0-0&tail=1`)).status).toBe(400)
   for (const id of ['9'.repeat(30), '0-0%0Ax', '-1']) expect((await api.get(`${path}?after=${id}`)).status).toBe(400)
+  for (const id of ['x', '-1', '1-0,1-0']) expect((await api.get(path, { 'last-event-id': id })).status).toBe(400)
 })
 
 async function lastOf(path: string): Promise<{ readonly event: string | undefined; readonly position: string }> {
