@@ -51,7 +51,10 @@ test(
     await page.getByText('It goes on at the step that failed.').waitFor()
     expect(await rig.endOf(budget)).toBe('completed')
     await page.getByText('Events').click()
-    await page.locator('.event-lines').getByText('goes on at its failed step').waitFor()
+    await page
+      .locator('.event-lines')
+      .getByText(/goes on by local at its failed step/)
+      .waitFor()
 
     await page.goto(rig.url(''))
     await needs
