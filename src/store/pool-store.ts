@@ -23,6 +23,8 @@ export interface PoolWork {
 }
 
 const lookMost = 100
+/** Between them a process of users does other work: there may be thousands. */
+const poolsAtOnce = 200
 
 export class PoolStore {
   readonly #redis: Redis
@@ -42,7 +44,9 @@ export class PoolStore {
   async work(now: number, dueBy: number): Promise<PoolWork[]> {
     const registered = (await orElse(allMembers(this.#redis, this.#keys.pools), [])).filter(isPool)
     const pools = [...new Set([defaultPool, ...registered])].filter((pool) => pool !== unhostedPool)
-    const own = await Promise.all(pools.map((pool) => this.#workOf(pool, now)))
+    const own: PoolWork[] = []
+    for (let from = 0; from < pools.length; from += poolsAtOnce)
+      own.push(...(await Promise.all(pools.slice(from, from + poolsAtOnce).map((pool) => this.#workOf(pool, now)))))
     const parts = [...own, ...(await this.#due(dueBy)), ...(await this.#unhosted())]
     return [...Map.groupBy(parts, ({ pool }) => pool)].map(([pool, some]) => sumOf(pool, some))
   }
