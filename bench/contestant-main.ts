@@ -4,7 +4,7 @@
  * Started by measure/contestant-process.ts, with the contestant's id as its argument; ends with its parent.
  */
 import type { Contestant } from './contestant.ts'
-import { contestants } from './contestants.ts'
+import { contestants, idleContestants } from './contestants.ts'
 import type { Answer, Ask } from './measure/contestant-process.ts'
 import { measureSteadyWindow } from './measure/steady-window.ts'
 import { plainConnection } from './peers/connections.ts'
@@ -12,7 +12,7 @@ import { plainConnection } from './peers/connections.ts'
 const contestant = contestantOf(process.argv[2])
 
 function contestantOf(wanted: string | undefined): Contestant {
-  const found = contestants.find(({ id }) => id === wanted)
+  const found = [...contestants, ...idleContestants].find(({ id }) => id === wanted)
   if (found === undefined) throw new Error(`There is no contestant ${wanted}.`)
   return found
 }

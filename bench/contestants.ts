@@ -1,10 +1,11 @@
-/** Duty: the list of contestants, in the order of the report. */
+/** Duty: the lists of contestants, in the order of the report. */
 import type { Contestant } from './contestant.ts'
 import { flowTree } from './peers/flow-tree.ts'
 import { handwrittenAgent, handwrittenAgentFewSlots, handwrittenAgentKept } from './peers/handwritten-agent.ts'
 import { handwrittenTree, handwrittenTreeKept } from './peers/handwritten-tree.ts'
+import { idleJob } from './peers/idle-job.ts'
 import { rawJob } from './peers/raw-job.ts'
-import { boundAgent, boundTree, troupeAgent, troupeTree } from './peers/troupe-runs.ts'
+import { boundAgent, boundTree, idleRun, troupeAgent, troupeTree } from './peers/troupe-runs.ts'
 
 export const contestants: readonly Contestant[] = [
   rawJob,
@@ -19,3 +20,6 @@ export const contestants: readonly Contestant[] = [
   handwrittenTree,
   handwrittenTreeKept,
 ]
+
+/** Those of the idle system, one unit at a time. */
+export const idleContestants: readonly Contestant[] = [idleJob, idleRun]

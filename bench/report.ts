@@ -3,6 +3,8 @@ import type { Contestant } from './contestant.ts'
 import type { Figure, FigureResult, Measurements } from './figures.ts'
 import { median } from './measure/statistics.ts'
 import type { Window } from './measure/steady-window.ts'
+import { idleJob } from './peers/idle-job.ts'
+import { idleRun } from './peers/troupe-runs.ts'
 import { workersBelow } from './trials/cancel.ts'
 import { longHistory, shortHistory } from './trials/growth.ts'
 import type { Latency } from './trials/idle-latency.ts'
@@ -81,8 +83,7 @@ function otherMeasurements({ growth, memory, idle, cancel }: Measurements): stri
   }
   if (idle !== null) {
     const row = (name: string, latency: Latency) => [name, latency.p50Ms.toFixed(2), latency.p99Ms.toFixed(2)]
-    const rows = [row('BullMQ, add → processor', idle.bullmqEntry), row('BullMQ, add → result', idle.bullmqResult)]
-    if (idle.troupeResult !== null) rows.push(row('troupe, submit → result', idle.troupeResult))
+    const rows = [row(idleJob.name, idle.bullmq), row(idleRun.name, idle.troupe)]
     parts.push(table(['idle system, one at a time', 'p50 ms', 'p99 ms'], rows))
   }
   if (cancel !== null) {

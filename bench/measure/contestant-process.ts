@@ -9,6 +9,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Place } from '../contestant.ts'
 import type { Load, Window } from './steady-window.ts'
 
+/** The time to start a process, and to open, empty and close its contestant, on the slowest machine. */
+export const aroundMsMax = 60_000
+
 export interface Ask {
   readonly place: Place
   readonly load: Load

@@ -12,6 +12,8 @@ const emptyingMsMax = 30_000
 
 export interface Load {
   readonly inFlight: number
+  /** Before each unit; it does not count. Default: none. */
+  readonly pauseMs?: number
   readonly warmUpMs: number
   readonly measuredMs: number
 }
@@ -35,7 +37,7 @@ export async function measureSteadyWindow(
   load: Load,
   servers: readonly Redis[],
 ): Promise<Window> {
-  const loop = startLoop(unit, load.inFlight)
+  const loop = startLoop(unit, load)
   try {
     await Promise.race([delay(load.warmUpMs), loop.running])
     const before = await readMeters(servers, loop)
@@ -62,12 +64,13 @@ interface Loop {
   stop(): void
 }
 
-function startLoop(unit: () => Promise<unknown>, inFlight: number): Loop {
+function startLoop(unit: () => Promise<unknown>, { inFlight, pauseMs }: Load): Loop {
   const latenciesMs: number[] = []
   let done = 0
   const stopping = new AbortController()
   const lane = async () => {
     while (!stopping.signal.aborted) {
+      if (pauseMs !== undefined) await delay(pauseMs)
       const startedAt = performance.now()
       await unit()
       latenciesMs.push(performance.now() - startedAt)

@@ -42,6 +42,16 @@ export const boundTree: Contestant = {
   open: (place) => openWith(place, 'in-process', performTree),
 }
 
+/** A handler that replies at once, one run at a time. */
+export const idleRun: Contestant = {
+  id: 'idle-run',
+  name: 'troupe, submit → result',
+  unit: 'run',
+  inFlight: 1,
+  slots,
+  open: (place) => openWith(place, 'bullmq', performEcho),
+}
+
 export function openBenchTroupe(place: Place, wakeups: Wakeups = 'bullmq'): Promise<TroupeUnderTest> {
   return openTroupe({ ...place, kinds: benchKinds, concurrency: slots, wakeups })
 }
@@ -53,6 +63,10 @@ async function openWith(
 ): Promise<OpenContestant> {
   const troupe = await openBenchTroupe(place, wakeups)
   return { perform: () => perform(troupe), close: () => troupe.close() }
+}
+
+async function performEcho(troupe: TroupeUnderTest): Promise<void> {
+  await troupe.run('echo', 'ping')
 }
 
 async function performAgent(troupe: TroupeUnderTest): Promise<void> {

@@ -1,18 +1,23 @@
 /**
  * Duty: measures how long a client waits on an idle system (P7): submit → result of a handler that replies at once, beside
- * BullMQ's own add → result of an empty job. Samples alternate between the two, with a pause before each, so that both are idle.
+ * BullMQ's own add → result of an empty job. Both have a new process in each repeat, and one waits while the other is measured: how a
+ * process compiles its code is then a part of the scatter, and not of the figure.
  */
-import { setTimeout as delay } from 'node:timers/promises'
+import type { Contestant } from '../contestant.ts'
 import { cleanSlate } from '../measure/clean-slate.ts'
-import { median, quantile } from '../measure/statistics.ts'
-import { type IdleJobs, openIdleJobs } from '../peers/idle-job.ts'
-import { openBenchTroupe } from '../peers/troupe-runs.ts'
-import type { TroupeUnderTest } from '../troupe.ts'
+import { aroundMsMax, ContestantProcess } from '../measure/contestant-process.ts'
+import { median } from '../measure/statistics.ts'
+import type { Load, Window } from '../measure/steady-window.ts'
+import { idleJob } from '../peers/idle-job.ts'
+import { idleRun } from '../peers/troupe-runs.ts'
 import type { Arena } from './arena.ts'
 
-const samplesPerRepeat = 200
-const warmUpSamples = 500
+/** Units without a pause: some thousands, until the code of both is compiled. */
+const rehearsal: Load = { inFlight: 1, warmUpMs: 100, measuredMs: 3_000 }
+
+/** A unit begins when nothing has been going on for this long. */
 const pauseMs = 10
+const warmUpMs = 500
 
 export interface Latency {
   readonly p50Ms: number
@@ -20,65 +25,44 @@ export interface Latency {
 }
 
 export interface IdleLatency {
-  readonly bullmqEntry: Latency
-  readonly bullmqResult: Latency
-  /** Null when the runtime could not be measured. */
-  readonly troupeResult: Latency | null
+  readonly bullmq: Latency
+  readonly troupe: Latency
   /** Median over the repeats of the ratio of their medians. */
-  readonly ratio: number | null
-}
-
-interface Samples {
-  readonly entryMs: number[]
-  readonly resultMs: number[]
-  readonly troupeMs: number[]
+  readonly ratio: number
 }
 
 export async function measureIdleLatency(arena: Arena): Promise<IdleLatency> {
-  await cleanSlate(arena.redis)
-  const jobs = await openIdleJobs(arena.nextPlace())
-  const troupe = await openBenchTroupe(arena.nextPlace()).catch((error: unknown) => {
-    arena.failed('troupe on an idle system', error)
-    return null
-  })
-  try {
-    await takeSamples(jobs, troupe, warmUpSamples)
-    const repeats: Samples[] = []
-    for (let repeat = 1; repeat <= arena.repeats; repeat++) {
-      arena.progress(`idle latency: repeat ${repeat} of ${arena.repeats}`)
-      repeats.push(await takeSamples(jobs, troupe, samplesPerRepeat))
-    }
-    return summarise(repeats, troupe !== null)
-  } finally {
-    await Promise.all([jobs.close(), troupe?.close()])
-  }
-}
-
-async function takeSamples(jobs: IdleJobs, troupe: TroupeUnderTest | null, count: number): Promise<Samples> {
-  const samples: Samples = { entryMs: [], resultMs: [], troupeMs: [] }
-  for (let taken = 0; taken < count; taken++) {
-    await delay(pauseMs)
-    const { entryMs, resultMs } = await jobs.perform()
-    samples.entryMs.push(entryMs)
-    samples.resultMs.push(resultMs)
-    if (troupe === null) continue
-    await delay(pauseMs)
-    const submittedAt = performance.now()
-    await troupe.run('echo', 'ping')
-    samples.troupeMs.push(performance.now() - submittedAt)
-  }
-  return samples
-}
-
-function summarise(repeats: readonly Samples[], withTroupe: boolean): IdleLatency {
-  const latency = (of: (samples: Samples) => readonly number[]): Latency => {
-    const all = repeats.flatMap(of)
-    return { p50Ms: quantile(all, 0.5), p99Ms: quantile(all, 0.99) }
+  const jobs: Window[] = []
+  const runs: Window[] = []
+  for (let repeat = 1; repeat <= arena.repeats; repeat++) {
+    arena.progress(`idle latency: repeat ${repeat} of ${arena.repeats}`)
+    const inOrder = [() => measureIdle(idleJob, arena, jobs), () => measureIdle(idleRun, arena, runs)]
+    for (const measure of repeat % 2 === 0 ? inOrder.toReversed() : inOrder) await measure()
   }
   return {
-    bullmqEntry: latency(({ entryMs }) => entryMs),
-    bullmqResult: latency(({ resultMs }) => resultMs),
-    troupeResult: withTroupe ? latency(({ troupeMs }) => troupeMs) : null,
-    ratio: withTroupe ? median(repeats.map((one) => median(one.troupeMs) / median(one.resultMs))) : null,
+    bullmq: latencyOf(jobs),
+    troupe: latencyOf(runs),
+    ratio: median(runs.map(({ p50Ms }, repeat) => p50Ms / (jobs[repeat]?.p50Ms ?? Number.NaN))),
   }
+}
+
+async function measureIdle({ id }: Contestant, arena: Arena, windows: Window[]): Promise<void> {
+  const own = new ContestantProcess(id)
+  const idle: Load = { inFlight: 1, pauseMs, warmUpMs, measuredMs: arena.seconds * 1_000 }
+  try {
+    for (const load of [rehearsal, idle]) {
+      await cleanSlate(arena.redis)
+      const window = await own.measure(
+        { place: arena.nextPlace(), load },
+        load.warmUpMs + load.measuredMs + aroundMsMax,
+      )
+      if (load === idle) windows.push(window)
+    }
+  } finally {
+    await own.stop()
+  }
+}
+
+function latencyOf(windows: readonly Window[]): Latency {
+  return { p50Ms: median(windows.map(({ p50Ms }) => p50Ms)), p99Ms: median(windows.map(({ p99Ms }) => p99Ms)) }
 }

@@ -4,7 +4,7 @@
  */
 import type { Contestant } from '../contestant.ts'
 import { cleanSlate } from '../measure/clean-slate.ts'
-import { ContestantProcess } from '../measure/contestant-process.ts'
+import { aroundMsMax, ContestantProcess } from '../measure/contestant-process.ts'
 import type { Load, Window } from '../measure/steady-window.ts'
 import type { Arena } from './arena.ts'
 
@@ -14,9 +14,6 @@ export type Windows = ReadonlyMap<string, readonly Window[]>
 /** The first round only warms the compiler, and is not kept: a real process is warm after some seconds, and stays warm for days. */
 const rehearsal = { warmUpMs: 100, measuredMs: 6_000 } as const
 const warmUpMs = 1_500
-
-/** The time to open, empty and close a contestant, on the slowest machine. */
-const aroundMsMax = 60_000
 
 export async function measureThroughput(contestants: readonly Contestant[], arena: Arena): Promise<Windows> {
   const processes = new Map(contestants.map(({ id }) => [id, new ContestantProcess(id)]))
