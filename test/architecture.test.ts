@@ -112,7 +112,7 @@ const claims: readonly Claim[] = [
     blamed: ['src/page/a.ts', 'src/page/b.tsx', 'src/page/c.ts'],
     fine: {
       'src/page/x.tsx': "import type { Report } from '../client/report.ts'\nimport { z } from '../core/z.ts'\n",
-      'src/page/y.ts': "import { escapeLine } from '../cli/view/text/escape.ts'\nimport { useState } from 'react'\n",
+      'src/page/y.ts': "import { escapeLine } from '../words/text/escape.ts'\nimport { useState } from 'react'\n",
     },
   },
   {

@@ -15,7 +15,7 @@ import { type ApprovalPolicy, approvalPolicies } from '../core/worker/ask/sessio
 import { type Notify, notifyProblem } from '../core/worker/notify.ts'
 import { checkPermissions, type Permissions } from '../core/worker/permissions.ts'
 import { turnShareRules } from '../core/worker/turn-share.ts'
-import { parseDuration } from './view/duration.ts'
+import { parseDuration } from '../words/duration.ts'
 
 /** The options that host/connection.ts needs to find Redis. */
 export interface ConnectionFlags {

@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { redactSentence } from '../core/secret/redact.ts'
+import { escapeText } from '../words/text/escape.ts'
 import { addApprovalCommands } from './commands/approval/approval.ts'
 import { addAskCommands } from './commands/ask/ask.ts'
 import { addAuditCommand } from './commands/audit.ts'
@@ -37,7 +38,6 @@ import { type Complaint, exitCodes, takeExitCode, toComplaint } from './exit-cod
 import { addHelpCommand } from './group.ts'
 import { Interrupted } from './terminal/interrupt.ts'
 import { paint, printJson, safe, tell, write } from './terminal/output.ts'
-import { escapeText } from './view/text/escape.ts'
 
 const footer = `
 Data is on stdout, everything else on stderr. With --json stdout is one JSON

@@ -24,8 +24,8 @@ test.each(Object.entries(mayImport))('%s imports only the rooms below it', (room
   expect(strange).toEqual([])
 })
 
-test('view reads no stream and no environment, and sets no timer', () => {
+test('words and view read no stream and no environment, and set no timer', () => {
   const impure = /\bprocess\.(stdout|stderr|stdin|env)\b|\bset(Timeout|Interval|Immediate)\(/
-  const strange = sources.filter(({ path, text }) => path.startsWith('src/cli/view/') && impure.test(text))
+  const strange = sources.filter(({ path, text }) => /^src\/(words|cli\/view)\//.test(path) && impure.test(text))
   expect(strange.map(({ path }) => path)).toEqual([])
 })

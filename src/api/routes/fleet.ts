@@ -1,8 +1,8 @@
 /** Duty: the routes that concern the whole namespace. */
 import { z } from 'zod'
-import { findingText } from '../../cli/view/finding-text.ts'
 import { judge } from '../../client/health/findings.ts'
 import { listedStates } from '../../client/session/session-state.ts'
+import { findingText } from '../../words/finding-text.ts'
 import { Answer, route } from '../route.ts'
 import { audit, finding, kindSummary, node, nodeId, nodeReport, releasedNode } from '../schemas/fleet.ts'
 import { reason, sessionId, yesOrNo } from '../schemas/parts.ts'

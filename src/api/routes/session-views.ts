@@ -1,10 +1,10 @@
 /** Duty: other views of one session: its tree, its timeline, all of it for a file. */
 import { Readable } from 'node:stream'
 import { z } from 'zod'
-import { type Branch, growTree } from '../../cli/view/tree.ts'
 import type { Troupe } from '../../client/client.ts'
 import type { WorkerReport } from '../../client/report.ts'
 import { timelineOf } from '../../client/session/timeline.ts'
+import { type Branch, growTree } from '../../words/tree.ts'
 import { route } from '../route.ts'
 import { named } from '../schemas/components.ts'
 import { sessionParams } from '../schemas/parts.ts'

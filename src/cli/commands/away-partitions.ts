@@ -1,7 +1,7 @@
 /** Duty: the partitions that a list lacks because their server is away. The command shows what the others have, says this, and fails. */
 import type { OnAway } from '../../client/fleet/each-partition.ts'
 import { TransientError } from '../../core/errors.ts'
-import { lacksText } from '../view/text/away-text.ts'
+import { lacksText } from '../../words/away-text.ts'
 
 export class AwayPartitions {
   readonly #partitions: number[] = []

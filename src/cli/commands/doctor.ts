@@ -6,13 +6,13 @@ import type { Health } from '../../client/health/health.ts'
 import type { Config } from '../../config.ts'
 import { ConfigError, damageOf, TransientError } from '../../core/errors.ts'
 import { redisPlace, serversOf } from '../../core/redis-url.ts'
+import { count } from '../../words/amounts.ts'
+import { findingText } from '../../words/finding-text.ts'
+import { wrapText } from '../../words/text/text-width.ts'
 import { endWith, exitCodes } from '../exit-code.ts'
 import { configOf, connectMsMax, connectTo } from '../host/connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from '../options.ts'
 import { columnsOf, paint, print, printJson, safe, tell } from '../terminal/output.ts'
-import { count } from '../view/amounts.ts'
-import { findingText } from '../view/finding-text.ts'
-import { wrapText } from '../view/text/text-width.ts'
 
 export function addDoctorCommand(program: Command): void {
   const command = program.command('doctor').description('check Redis, nodes and queues')

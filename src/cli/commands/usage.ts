@@ -1,10 +1,10 @@
 /** `troupe usage`: what model calls used and cost, by day or hour, kind and model. */
 import type { Command } from 'commander'
 import { type UsagePart, type UsageRow, usageParts } from '../../client/usage.ts'
+import { costText, tokensText } from '../../words/amounts.ts'
 import { withTroupe } from '../host/connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, someOf, wholeNumber } from '../options.ts'
 import { pageOf, print, printJson } from '../terminal/output.ts'
-import { costText, tokensText } from '../view/amounts.ts'
 import { type Column, tableLines } from '../view/table.ts'
 
 interface UsageFlags extends ConnectionFlags {

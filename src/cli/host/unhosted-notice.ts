@@ -8,9 +8,9 @@ import type { Roster } from '../../client/event/activity.ts'
 import type { Session } from '../../client/session/session.ts'
 import type { KindSummary } from '../../client/summaries.ts'
 import type { Worker } from '../../client/worker.ts'
+import { countWaiting } from '../../words/amounts.ts'
 import { toComplaint } from '../exit-code.ts'
 import { safe } from '../terminal/output.ts'
-import { countWaiting } from '../view/amounts.ts'
 
 /** After this time most workers of a hosted kind have begun, so that most sessions need no check. */
 const lookAfterMs = 3_000

@@ -3,8 +3,8 @@
  */
 import type { Roster } from '../../client/event/activity.ts'
 import type { RawEvent } from '../../core/event/event.ts'
-import { count } from '../view/amounts.ts'
-import { formatTime } from '../view/duration.ts'
+import { count } from '../../words/amounts.ts'
+import { formatTime } from '../../words/duration.ts'
 import { countsText } from '../view/progress-text.ts'
 import { printJson, tell } from './output.ts'
 import type { SessionView } from './session-view.ts'

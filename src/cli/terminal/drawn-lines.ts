@@ -8,7 +8,7 @@
  *         wrong row.
  */
 import { stripVTControlCharacters } from 'node:util'
-import { fitText, textWidth } from '../view/text/text-width.ts'
+import { fitText, textWidth } from '../../words/text/text-width.ts'
 import { columnsOf, write } from './output.ts'
 
 const frameBegin = '\u001b[?2026h'

@@ -7,8 +7,8 @@
  */
 import { styleText } from 'node:util'
 import { isDumbTerminal } from '../../config.ts'
+import { escapeJson, escapeLine, escapeText } from '../../words/text/escape.ts'
 import type { Page, Style } from '../view/page.ts'
-import { escapeJson, escapeLine, escapeText } from '../view/text/escape.ts'
 
 export interface JsonFlag {
   readonly json?: boolean

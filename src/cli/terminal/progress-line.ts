@@ -3,7 +3,7 @@
  * Elsewhere nothing is written, so that a pipe holds the answer alone.
  */
 
-import { fitText } from '../view/text/text-width.ts'
+import { fitText } from '../../words/text/text-width.ts'
 import { DrawnLines } from './drawn-lines.ts'
 import { canDraw } from './output.ts'
 

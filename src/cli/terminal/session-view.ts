@@ -5,7 +5,7 @@
 import type { Roster } from '../../client/event/activity.ts'
 import type { WorkerReport } from '../../client/report.ts'
 import type { EventType, RawEvent } from '../../core/event/event.ts'
-import { EventLines } from '../view/lines/event-lines.ts'
+import { EventLines } from '../../words/lines/event-lines.ts'
 import { ToolLines } from '../view/lines/tool-lines.ts'
 import { workerLogLine } from '../view/lines/worker-log-line.ts'
 import { LiveTree } from './live-tree.ts'

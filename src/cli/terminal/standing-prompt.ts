@@ -7,7 +7,7 @@
 import { createInterface, type Interface, type Key } from 'node:readline'
 import { Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
-import { breakText, textWidth } from '../view/text/text-width.ts'
+import { breakText, textWidth } from '../../words/text/text-width.ts'
 import { DrawnLines } from './drawn-lines.ts'
 import { hasEnded, surviveLoss } from './lost-terminal.ts'
 import { canDraw, write } from './output.ts'

@@ -3,7 +3,7 @@
 import { listedTools } from '../../core/definition/agent/tool-resolver.ts'
 import { isAgentDefinition, type WorkerDefinition } from '../../core/definition/define-worker.ts'
 import type { Tool } from '../../core/definition/tool/define-tool.ts'
-import { formatDuration } from './duration.ts'
+import { formatDuration } from '../../words/duration.ts'
 
 export interface DefinitionFacts {
   readonly sort: 'agent' | 'handler'

@@ -1,7 +1,7 @@
 /** Duty: the objects of --json for reports and lists: the id of a session is in `sessionId`, and that of a worker in `workerId`. */
 import type { Report, WorkerReport } from '../../client/report.ts'
 import { rootIdOf } from '../../core/ids.ts'
-import type { Branch } from './tree.ts'
+import type { Branch } from '../../words/tree.ts'
 
 /** A session, with its id and the id of its first worker. */
 export function withSessionIds(session: { readonly id: string }): object {

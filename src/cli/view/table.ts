@@ -7,9 +7,9 @@
  * TABLE-4 Without a terminal only a column with `atMost` is cut: long texts that `show` and --json give whole.
  */
 
+import { escapeLine } from '../../words/text/escape.ts'
+import { fitText, textWidth } from '../../words/text/text-width.ts'
 import type { Page, Style } from './page.ts'
-import { escapeLine } from './text/escape.ts'
-import { fitText, textWidth } from './text/text-width.ts'
 
 export interface Column<Row> {
   readonly header: string

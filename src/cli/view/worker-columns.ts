@@ -3,12 +3,12 @@ import type { WorkerReport } from '../../client/report.ts'
 import type { TokenReport } from '../../client/session/conversation/tokens.ts'
 import type { Failure } from '../../core/worker/run/failure.ts'
 import type { UsageReport } from '../../core/worker/run/usage.ts'
-import { count, tokensText } from './amounts.ts'
-import { waitingText } from './holdup-text.ts'
-import { failureCause } from './lines/message-line.ts'
+import { count, tokensText } from '../../words/amounts.ts'
+import { waitingText } from '../../words/holdup-text.ts'
+import { failureCause } from '../../words/lines/message-line.ts'
+import { nameAndKind } from '../../words/worker-name.ts'
 import { stateStyle } from './page.ts'
 import type { Column } from './table.ts'
-import { nameAndKind } from './worker-name.ts'
 
 /** The widest failure in a table. `troupe worker show` and --json give it whole. */
 const failureColumnsMax = 100

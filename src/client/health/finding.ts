@@ -1,6 +1,6 @@
 /**
  * Duty: what a finding about the health of a system is. It is a code with its facts, so that a command line, a page or an API can show it.
- * Does not own: the words for people. Whoever shows findings has a text for each code (src/cli/view/finding-text.ts).
+ * Does not own: the words for people. Whoever shows findings has a text for each code (src/words/finding-text.ts).
  * FINDING-1 The levels: `ok`, all is well; `warning`, it works, but somebody should know; `problem`, work waits or may be lost.
  */
 import type { ExpiredWorker } from '../../store/worker/leases.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { sessionTreeLines } from '../../../src/cli/commands/session/tree.ts'
-import { textWidth } from '../../../src/cli/view/text/text-width.ts'
 import type { Report, WorkerReport } from '../../../src/client/report.ts'
+import { textWidth } from '../../../src/words/text/text-width.ts'
 import { plainPage } from '../view/plain-page.ts'
 
 describe('sessionTreeLines', () => {

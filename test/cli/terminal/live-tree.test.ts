@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { LiveTree } from '../../../src/cli/terminal/live-tree.ts'
 import { Roster } from '../../../src/client/event/activity.ts'
 import type { RawEvent } from '../../../src/core/event/event.ts'
-import { at, commit, created, failure, spawning } from '../view/commits.ts'
+import { at, commit, created, failure, spawning } from '../../words/commits.ts'
 import { Screen } from './screen.ts'
 
 beforeEach(() => {

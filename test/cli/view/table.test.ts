@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Column, tableLines } from '../../../src/cli/view/table.ts'
-import { fitText, textWidth, wrapText } from '../../../src/cli/view/text/text-width.ts'
+import { fitText, textWidth, wrapText } from '../../../src/words/text/text-width.ts'
 import { plainPage } from './plain-page.ts'
 
 interface Row {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { countsText } from '../../../src/cli/view/progress-text.ts'
 import type { EventType } from '../../../src/core/event/event.ts'
-import { commit, created, failure, rosterAfter, spawning } from '../../cli/view/commits.ts'
+import { commit, created, failure, rosterAfter, spawning } from '../../words/commits.ts'
 
 describe('Roster', () => {
   it('Roster counts a parent with open children as waiting', () => {

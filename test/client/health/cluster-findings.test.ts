@@ -1,9 +1,9 @@
 /** Findings about a Redis Cluster and each of its servers (CLUSTER-FINDING-1, CLUSTER-FINDING-2), as data and in words. */
 import { expect, test } from 'vitest'
-import { findingText } from '../../../src/cli/view/finding-text.ts'
 import { judge } from '../../../src/client/health/findings.ts'
 import type { ClusterFacts, ClusterServer } from '../../../src/store/redis/cluster-look.ts'
 import type { ServerFacts } from '../../../src/store/redis/server-facts.ts'
+import { findingText } from '../../../src/words/finding-text.ts'
 import { healthySystem as well } from '../../support/healthy-system.ts'
 
 const { clockSetBack: _, ...facts } = well.redis

@@ -1,10 +1,10 @@
 /** A worker that another turn takes over: its history, its report and its events say so, in order. */
 import { expect, test } from 'vitest'
-import { entryLine } from '../../../src/cli/view/lines/entry-line.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { Entry } from '../../../src/core/history/entry.ts'
 import { say } from '../../../src/models/local/scripted-model.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
+import { entryLine } from '../../../src/words/lines/entry-line.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 

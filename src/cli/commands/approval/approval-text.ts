@@ -1,8 +1,8 @@
 /** Duty: an approval as parts of a line, as facts for people, and as an object of --json. */
 import type { Approval } from '../../../client/person/approvals.ts'
-import { formatDuration } from '../../view/duration.ts'
-import { valueLine } from '../../view/lines/message-line.ts'
-import { escapeLine, escapeText } from '../../view/text/escape.ts'
+import { formatDuration } from '../../../words/duration.ts'
+import { valueLine } from '../../../words/lines/message-line.ts'
+import { escapeLine, escapeText } from '../../../words/text/escape.ts'
 
 /** `approvalId`, as `sessionId` and `workerId`, beside the fields of the approval. */
 export function approvalObject({ id, ...others }: Approval): unknown {

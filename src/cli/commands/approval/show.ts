@@ -1,11 +1,11 @@
 /** `troupe approval show <approval>`: one tool call that waits for a person: its arguments, why, and how it was decided. */
 import type { Command } from 'commander'
 import type { Approval } from '../../../client/person/approvals.ts'
+import { momentAndAge, momentAndDistance } from '../../../words/duration.ts'
+import { valueLine } from '../../../words/lines/message-line.ts'
+import { escapeLine } from '../../../words/text/escape.ts'
 import { factLines } from '../../view/answer.ts'
-import { momentAndAge, momentAndDistance } from '../../view/duration.ts'
-import { valueLine } from '../../view/lines/message-line.ts'
 import type { Page } from '../../view/page.ts'
-import { escapeLine } from '../../view/text/escape.ts'
 import { addVerb } from '../verb.ts'
 import { approvalObject, argumentLines, callerText, stateText } from './approval-text.ts'
 

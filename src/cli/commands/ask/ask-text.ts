@@ -2,7 +2,7 @@
 
 import { holdupOfAsk } from '../../../client/holdup.ts'
 import type { Ask } from '../../../client/person/asks.ts'
-import { formatDuration } from '../../view/duration.ts'
+import { formatDuration } from '../../../words/duration.ts'
 
 /** `askId`, as `sessionId` and `workerId`, beside the fields of the ask; and what it holds up while it is open. */
 export function askObject(ask: Ask): unknown {

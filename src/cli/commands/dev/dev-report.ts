@@ -4,14 +4,14 @@
  */
 import { relative } from 'node:path'
 import type { WorkerReport } from '../../../client/report.ts'
+import { formatDuration, formatTime } from '../../../words/duration.ts'
+import { nameAndKind } from '../../../words/worker-name.ts'
 import type { KindProblem, LoadedKind } from '../../host/child/messages.ts'
 import type { NodeChange } from '../../host/child/reloaded-node.ts'
 import { paint, printJson, safe } from '../../terminal/output.ts'
 import { againText, changedText, kindsChangeText, problemLines } from '../../view/dev/dev-lines.ts'
-import { formatDuration, formatTime } from '../../view/duration.ts'
 import { type LabelOf, type LogRecord, lineBesideEvents, nodeLogLine } from '../../view/lines/log-line.ts'
 import type { Page } from '../../view/page.ts'
-import { nameAndKind } from '../../view/worker-name.ts'
 
 /** What `troupe dev` says with --json, beside the events of nodes. */
 export type DevObject =

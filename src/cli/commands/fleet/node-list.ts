@@ -1,9 +1,9 @@
 /** `troupe node list`: the nodes that run, and those that have not been seen for long. */
 import type { Command } from 'commander'
 import type { NodeSummary } from '../../../client/summaries.ts'
+import { formatDuration } from '../../../words/duration.ts'
+import { nodeState } from '../../../words/node-state.ts'
 import { listing } from '../../view/answer.ts'
-import { formatDuration } from '../../view/duration.ts'
-import { nodeState } from '../../view/node-state.ts'
 import type { Column } from '../../view/table.ts'
 import { addVerb } from '../verb.ts'
 

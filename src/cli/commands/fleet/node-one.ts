@@ -1,10 +1,10 @@
 /** `troupe node show` and `troupe node release`: one node, what it runs, and giving that to other nodes when it stands still. */
 import type { Command } from 'commander'
 import type { NodeReport, ReleasedNode } from '../../../client/fleet/node-handle.ts'
-import { count } from '../../view/amounts.ts'
+import { count } from '../../../words/amounts.ts'
+import { formatDuration } from '../../../words/duration.ts'
+import { nodeState } from '../../../words/node-state.ts'
 import { factLines, sentence } from '../../view/answer.ts'
-import { formatDuration } from '../../view/duration.ts'
-import { nodeState } from '../../view/node-state.ts'
 import { withWorkerIds } from '../../view/objects.ts'
 import { tableLines } from '../../view/table.ts'
 import { waitsColumn, workerColumns } from '../../view/worker-columns.ts'

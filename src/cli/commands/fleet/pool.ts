@@ -1,9 +1,9 @@
 /** `troupe pool …`: pools of nodes, and how much work each has. */
 import type { Command } from 'commander'
 import type { PoolSummary } from '../../../client/summaries.ts'
+import { formatDuration } from '../../../words/duration.ts'
 import { addGroup } from '../../group.ts'
 import { listing } from '../../view/answer.ts'
-import { formatDuration } from '../../view/duration.ts'
 import type { Column } from '../../view/table.ts'
 import { AwayPartitions } from '../away-partitions.ts'
 import { addVerb } from '../verb.ts'

@@ -2,9 +2,9 @@
 import type { Command } from 'commander'
 import type { DeadLetter } from '../../../client/summaries.ts'
 import type { Failure } from '../../../core/worker/run/failure.ts'
+import { formatMoment } from '../../../words/duration.ts'
+import { failureCause, messageLine } from '../../../words/lines/message-line.ts'
 import { listing, moreNote } from '../../view/answer.ts'
-import { formatMoment } from '../../view/duration.ts'
-import { failureCause, messageLine } from '../../view/lines/message-line.ts'
 import type { Column } from '../../view/table.ts'
 import { addLimitOption, addVerb } from '../verb.ts'
 

@@ -1,8 +1,8 @@
 /** `troupe mailbox list <worker>`: the messages that wait for a worker. */
 import type { Command } from 'commander'
 import type { Mail } from '../../../core/worker/message/message.ts'
+import { messageLine } from '../../../words/lines/message-line.ts'
 import { listing } from '../../view/answer.ts'
-import { messageLine } from '../../view/lines/message-line.ts'
 import type { Column } from '../../view/table.ts'
 import { addLimitOption, addVerb } from '../verb.ts'
 

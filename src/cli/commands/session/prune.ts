@@ -1,7 +1,7 @@
 /** `troupe session prune`: removes finished sessions. */
 import type { Command } from 'commander'
+import { count } from '../../../words/amounts.ts'
 import { duration } from '../../options.ts'
-import { count } from '../../view/amounts.ts'
 import { sentence } from '../../view/answer.ts'
 import { addVerb } from '../verb.ts'
 

@@ -1,12 +1,12 @@
 /** `troupe session tree <session>`: the workers of a session, each under its parent. */
 import type { Command } from 'commander'
 import type { Report, WorkerReport } from '../../../client/report.ts'
-import { helpfulCommands, holdupTexts } from '../../view/holdup-text.ts'
+import { helpfulCommands, holdupTexts } from '../../../words/holdup-text.ts'
+import { escapeLine } from '../../../words/text/escape.ts'
+import { growTree, type Leaf, treeLeaves } from '../../../words/tree.ts'
 import { branchObject, withSessionIds } from '../../view/objects.ts'
 import type { Page } from '../../view/page.ts'
 import { tableLines } from '../../view/table.ts'
-import { escapeLine } from '../../view/text/escape.ts'
-import { growTree, type Leaf, treeLeaves } from '../../view/tree.ts'
 import { failureColumn, stateColumn, usageColumns, waitsColumn } from '../../view/worker-columns.ts'
 import { addVerb } from '../verb.ts'
 

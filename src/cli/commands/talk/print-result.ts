@@ -4,9 +4,9 @@ import type { Session } from '../../../client/session/session.ts'
 import { type CutReason, isAgentResult } from '../../../core/history/agent-result.ts'
 import type { RunResult } from '../../../core/history/entry.ts'
 import { isDeeperThan } from '../../../core/json.ts'
+import { failureSentence } from '../../../words/lines/message-line.ts'
 import type { RawFlag } from '../../options.ts'
 import { type JsonFlag, paint, printJson, printText, safe, tell } from '../../terminal/output.ts'
-import { failureSentence } from '../../view/lines/message-line.ts'
 
 export function printResult(sessionId: string, result: RunResult, flags: JsonFlag & RawFlag): void {
   if (flags.json) printJson({ type: 'result', sessionId, ...result })

@@ -1,8 +1,8 @@
 /** `troupe webhook deliveries` and `troupe webhook redeliver`: requests to endpoints, sent or still to be sent. */
 import { type Command, Option } from 'commander'
 import { type Delivery, type DeliveryState, deliveryStates } from '../../../client/webhook/webhook.ts'
+import { formatDuration, formatMoment } from '../../../words/duration.ts'
 import { listing, moreNote, sentence } from '../../view/answer.ts'
-import { formatDuration, formatMoment } from '../../view/duration.ts'
 import type { Column } from '../../view/table.ts'
 import { addLimitOption, addVerb } from '../verb.ts'
 import { deliveryObject, endOf, stateStyle } from './webhook-text.ts'

@@ -1,9 +1,9 @@
 /** Endpoints and deliveries as lines and objects. */
 import type { Delivery, DeliveryDetails, Webhook, WebhookWithSecret } from '../../../client/webhook/webhook.ts'
+import { formatDuration, momentAndAge } from '../../../words/duration.ts'
+import { escapeLine } from '../../../words/text/escape.ts'
 import { type Answer, factLines } from '../../view/answer.ts'
-import { formatDuration, momentAndAge } from '../../view/duration.ts'
 import type { Page, Style } from '../../view/page.ts'
-import { escapeLine } from '../../view/text/escape.ts'
 
 export function webhookObject({ id, ...webhook }: Webhook): object {
   return { webhookId: id, ...webhook }

@@ -1,10 +1,10 @@
 /** `troupe worker compact|run`: asks something of an agent itself. */
 import type { Command } from 'commander'
 import type { Compacted } from '../../../client/session/conversation/orders.ts'
+import { count, tokensText } from '../../../words/amounts.ts'
 import { queuedAt, UnhostedNotice } from '../../host/unhosted-notice.ts'
 import { wholeNumber } from '../../options.ts'
 import { tell } from '../../terminal/output.ts'
-import { count, tokensText } from '../../view/amounts.ts'
 import { sentence } from '../../view/answer.ts'
 import { addVerb } from '../verb.ts'
 

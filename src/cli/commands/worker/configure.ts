@@ -5,11 +5,11 @@ import { preview } from '../../../core/check/preview.ts'
 import { efforts } from '../../../core/definition/tool/call-settings.ts'
 import { InputError } from '../../../core/errors.ts'
 import type { Configuration, ConfigurationChange } from '../../../core/worker/message/configuration.ts'
+import { configurationText } from '../../../words/configuration-text.ts'
 import { queuedAt, UnhostedNotice } from '../../host/unhosted-notice.ts'
 import { parseInput } from '../../input.ts'
 import { tell } from '../../terminal/output.ts'
 import { sentence } from '../../view/answer.ts'
-import { configurationText } from '../../view/configuration-text.ts'
 import { addVerb } from '../verb.ts'
 
 interface ConfigureFlags {

@@ -1,10 +1,10 @@
 /** `troupe worker diff`: where two conversations part, and what each of them said after that. */
 import type { Command } from 'commander'
 import type { ChatMessage } from '../../../core/history/chat/chat-message.ts'
-import { count } from '../../view/amounts.ts'
-import { chatLine } from '../../view/lines/chat-line.ts'
-import { escapeLine } from '../../view/text/escape.ts'
-import { fitText } from '../../view/text/text-width.ts'
+import { count } from '../../../words/amounts.ts'
+import { chatLine } from '../../../words/lines/chat-line.ts'
+import { escapeLine } from '../../../words/text/escape.ts'
+import { fitText } from '../../../words/text/text-width.ts'
 import { addVerb, eitherId } from '../verb.ts'
 
 export function addDiffCommand(group: Command): void {

@@ -1,9 +1,9 @@
 /** `troupe worker history <worker>`: the messages that a worker received, its replies, and the end of its runs, entry by entry. */
 import type { Command } from 'commander'
+import { entryLine } from '../../../words/lines/entry-line.ts'
+import { escapeJson } from '../../../words/text/escape.ts'
+import { fitText } from '../../../words/text/text-width.ts'
 import { addRawOption, type RawFlag, wholeNumber } from '../../options.ts'
-import { entryLine } from '../../view/lines/entry-line.ts'
-import { escapeJson } from '../../view/text/escape.ts'
-import { fitText } from '../../view/text/text-width.ts'
 import { addLimitOption, addVerb } from '../verb.ts'
 
 interface HistoryFlags extends RawFlag {

@@ -1,10 +1,10 @@
 /** Duty: what `troupe dev` says of itself, as lines for people: where everything is, the kinds, and what became of the code. */
 
-import { formatDuration } from '../duration.ts'
+import { formatDuration } from '../../../words/duration.ts'
+import { escapeLine } from '../../../words/text/escape.ts'
+import { wrapText } from '../../../words/text/text-width.ts'
 import type { Page } from '../page.ts'
 import { type Column, tableLines } from '../table.ts'
-import { escapeLine } from '../text/escape.ts'
-import { wrapText } from '../text/text-width.ts'
 
 /** A kind that works. */
 export interface ShownKind {

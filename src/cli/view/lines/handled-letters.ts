@@ -1,5 +1,5 @@
 /** Duty: how many dead letters a command has handled, and what became of them, in words. */
-import { count } from '../amounts.ts'
+import { count } from '../../../words/amounts.ts'
 
 /** `5000 dead letters: 999 put back, 4001 refused.` Undefined for one, which its row says. `past`: what has become of those that were handled now. */
 export function handledText(done: readonly { readonly status: string }[], past: string): string | undefined {

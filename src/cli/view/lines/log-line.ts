@@ -1,9 +1,9 @@
 /** Duty: a log record of a node as a line for people: `12:00:01  reader docs  info  read 12 files  bytes=5120`. */
 import { inspect } from 'node:util'
 import { placeInStack } from '../../../core/code-place.ts'
-import { formatTime } from '../duration.ts'
-import { escapeLine } from '../text/escape.ts'
-import { stringOr } from './message-line.ts'
+import { formatTime } from '../../../words/duration.ts'
+import { stringOr } from '../../../words/lines/message-line.ts'
+import { escapeLine } from '../../../words/text/escape.ts'
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 export type LogLevel = (typeof logLevels)[number]

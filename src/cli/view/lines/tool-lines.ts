@@ -4,9 +4,9 @@
  */
 import type { Roster } from '../../../client/event/activity.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
-import { formatTime } from '../duration.ts'
-import { escapeLine } from '../text/escape.ts'
-import { stringOr, valueLine } from './message-line.ts'
+import { formatTime } from '../../../words/duration.ts'
+import { stringOr, valueLine } from '../../../words/lines/message-line.ts'
+import { escapeLine } from '../../../words/text/escape.ts'
 
 const everyMs = 2_000
 /** The most calls whose last line is remembered. */

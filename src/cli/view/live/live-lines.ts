@@ -5,13 +5,13 @@
  *             iterations, tokens, time.
  */
 import { type Activity, isActive, isOver } from '../../../core/worker/run/activity.ts'
-import { count, tokensText } from '../amounts.ts'
-import { formatDuration, formatSeconds } from '../duration.ts'
+import { count, tokensText } from '../../../words/amounts.ts'
+import { formatDuration, formatSeconds } from '../../../words/duration.ts'
+import { escapeLine, escapeText } from '../../../words/text/escape.ts'
+import { breakText, fitText, fitTextEnd, textWidth } from '../../../words/text/text-width.ts'
+import type { Leaf } from '../../../words/tree.ts'
 import { type Paint, stateStyle } from '../page.ts'
 import { countsText } from '../progress-text.ts'
-import { escapeLine, escapeText } from '../text/escape.ts'
-import { breakText, fitText, fitTextEnd, textWidth } from '../text/text-width.ts'
-import type { Leaf } from '../tree.ts'
 import { type LiveRows, liveRows } from './live-rows.ts'
 import type { LiveMember, LiveSession } from './live-session.ts'
 

@@ -4,7 +4,7 @@
  * ROWS-OF-TREE-1 A worker is shown only with all its ancestors, so that each line stands under its parent.
  */
 import { type Activity, activities, isActive, isOver } from '../../../core/worker/run/activity.ts'
-import { growTree, type Leaf, treeLeaves } from '../tree.ts'
+import { growTree, type Leaf, treeLeaves } from '../../../words/tree.ts'
 import type { LiveMember } from './live-session.ts'
 
 export interface LiveRows {

@@ -7,7 +7,7 @@ import type { WorkerReport } from '../../../client/report.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import { type Activity, isOver } from '../../../core/worker/run/activity.ts'
 import type { Failure } from '../../../core/worker/run/failure.ts'
-import { failureCause, stringOr, valueLine } from '../lines/message-line.ts'
+import { failureCause, stringOr, valueLine } from '../../../words/lines/message-line.ts'
 import { StreamedText } from './streamed-text.ts'
 
 /** A tool call that runs. */

@@ -5,7 +5,7 @@
  * STREAMED-3 A piece that begins at 0 is a text that begins anew. That no piece comes twice is the client's duty (LIVE-FILTER-1).
  */
 import type { RawEvent } from '../../../core/event/event.ts'
-import { stringOr } from '../lines/message-line.ts'
+import { stringOr } from '../../../words/lines/message-line.ts'
 
 /** How many characters are kept: more than the lines of a wide terminal hold. */
 const charsKept = 4_000

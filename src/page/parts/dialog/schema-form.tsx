@@ -4,8 +4,8 @@
  * FORM-2 A value for which it has no field is written as JSON. A form around it is not sent while that JSON cannot be read.
  */
 import { type ReactNode, useId, useState } from 'react'
-import { escapeLine } from '../../../cli/view/text/escape.ts'
 import { isObject } from '../../../core/check/is-object.ts'
+import { escapeLine } from '../../../words/text/escape.ts'
 import { Text } from '../text/text.tsx'
 
 export type Schema = Readonly<Record<string, unknown>>

@@ -3,7 +3,7 @@
  * PICKED-1 A row that has left the list is not picked any more: nobody acts on what they do not see.
  */
 import { type ReactNode, useState } from 'react'
-import { escapeLine } from '../../../cli/view/text/escape.ts'
+import { escapeLine } from '../../../words/text/escape.ts'
 import type { Key } from '../../app/keys.ts'
 import type { Column } from './table.tsx'
 

@@ -1,7 +1,7 @@
 /** Duty: what a screen says while it has nothing to show, or not all: what to type, or what went wrong. */
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { lacksText } from '../../../cli/view/text/away-text.ts'
+import { lacksText } from '../../../words/away-text.ts'
 import { useTitle } from '../../app/title.tsx'
 import { Command } from '../text/command.tsx'
 import { Text } from '../text/text.tsx'

@@ -1,9 +1,9 @@
 /** Duty: why a worker or a session does not go on, in one sentence, with the command that helps. The words are those of the command line. */
 import type { ReactNode } from 'react'
-import { waitingText } from '../../../cli/view/holdup-text.ts'
-import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { Holdup } from '../../../client/holdup.ts'
 import type { WorkerReport } from '../../../client/report.ts'
+import { waitingText } from '../../../words/holdup-text.ts'
+import { nameAndKind } from '../../../words/worker-name.ts'
 import { useNow } from '../../app/clock.ts'
 import { Command } from '../text/command.tsx'
 import { Text } from '../text/text.tsx'

@@ -1,12 +1,12 @@
 /** Duty: what a worker or a session does, and how an endpoint or a delivery stands, as a form, a colour and a word. */
 import type { ReactNode } from 'react'
-import { nodeState } from '../../../cli/view/node-state.ts'
 import type { Holdup } from '../../../client/holdup.ts'
 import type { WorkerReport } from '../../../client/report.ts'
 import type { ListedState } from '../../../client/session/session-state.ts'
 import type { NodeSummary } from '../../../client/summaries.ts'
 import type { DeliveryState, Webhook } from '../../../client/webhook/webhook.ts'
 import type { Activity } from '../../../core/worker/run/activity.ts'
+import { nodeState } from '../../../words/node-state.ts'
 
 type Look = 'busy' | 'queued' | 'waiting' | 'needs' | 'good' | 'bad' | 'off' | 'paused'
 

@@ -4,7 +4,7 @@
  */
 import type { Token, Tokens } from 'marked'
 import { Fragment, type ReactNode, useMemo } from 'react'
-import { escapeLine } from '../../../cli/view/text/escape.ts'
+import { escapeLine } from '../../../words/text/escape.ts'
 import { tokensOf } from './markdown-tokens.ts'
 import { Text } from './text.tsx'
 

@@ -4,7 +4,7 @@
  *        which takes no nodes, it is escaped.
  */
 import type { ReactNode } from 'react'
-import { escapeLine, piecesOf } from '../../../cli/view/text/escape.ts'
+import { escapeLine, piecesOf } from '../../../words/text/escape.ts'
 
 /** `isLine`: a line break, too, is shown as `\n`. */
 export function Text({ text, isLine = false }: { readonly text: string; readonly isLine?: boolean }): ReactNode {

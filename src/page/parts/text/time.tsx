@@ -1,6 +1,6 @@
 /** Duty: moments and durations, as ages that grow. */
 import type { ReactNode } from 'react'
-import { formatDuration, formatMoment, formatTime } from '../../../cli/view/duration.ts'
+import { formatDuration, formatMoment, formatTime } from '../../../words/duration.ts'
 import { useNow } from '../../app/clock.ts'
 
 /** `3m 12s`, since a moment. */

@@ -2,9 +2,9 @@
 
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { count } from '../../../cli/view/amounts.ts'
-import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { Approval } from '../../../client/person/approvals.ts'
+import { count } from '../../../words/amounts.ts'
+import { nameAndKind } from '../../../words/worker-name.ts'
 import { useApprovals, useAsks } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'
 import { useTitle } from '../../app/title.tsx'

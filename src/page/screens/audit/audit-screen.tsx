@@ -2,7 +2,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { MessageCounts } from '../../../audit/counts.ts'
-import { count } from '../../../cli/view/amounts.ts'
+import { count } from '../../../words/amounts.ts'
 import { change } from '../../api/http.ts'
 import { type AuditView, queries, useAudit } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'

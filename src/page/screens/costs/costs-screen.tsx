@@ -2,8 +2,8 @@
 
 import { getRouteApi } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { costText, tokensText } from '../../../cli/view/amounts.ts'
 import type { UsageRow } from '../../../client/usage.ts'
+import { costText, tokensText } from '../../../words/amounts.ts'
 import { useUsage } from '../../api/queries.ts'
 import { useTitle } from '../../app/title.tsx'
 import { Pills } from '../../parts/list/pills.tsx'

@@ -1,8 +1,8 @@
 /** Duty: what model calls cost in each of the last 24 hours, as bars; the table by hour says the same in numbers. */
 import type { ReactNode } from 'react'
-import { costText, tokensText } from '../../../cli/view/amounts.ts'
-import { formatTime } from '../../../cli/view/duration.ts'
 import type { UsageRow } from '../../../client/usage.ts'
+import { costText, tokensText } from '../../../words/amounts.ts'
+import { formatTime } from '../../../words/duration.ts'
 import { useUsage } from '../../api/queries.ts'
 import { useNow } from '../../app/clock.ts'
 

@@ -2,10 +2,10 @@
 
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { count } from '../../../cli/view/amounts.ts'
-import { messageLine } from '../../../cli/view/lines/message-line.ts'
-import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { DeadLetter } from '../../../client/summaries.ts'
+import { count } from '../../../words/amounts.ts'
+import { messageLine } from '../../../words/lines/message-line.ts'
+import { nameAndKind } from '../../../words/worker-name.ts'
 import { change } from '../../api/http.ts'
 import { lettersMost, queries, useDeadLetters, useOpenLetters } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'

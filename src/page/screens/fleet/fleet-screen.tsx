@@ -1,8 +1,8 @@
 /** Duty: the screen of nodes and pools: who is there, how much waits, and what `troupe doctor` finds. */
 import { type ReactNode, useState } from 'react'
-import { count } from '../../../cli/view/amounts.ts'
-import { formatDuration } from '../../../cli/view/duration.ts'
 import type { NodeSummary } from '../../../client/summaries.ts'
+import { count } from '../../../words/amounts.ts'
+import { formatDuration } from '../../../words/duration.ts'
 import { change } from '../../api/http.ts'
 import { type HealthView, queries, useHealth, useNodes } from '../../api/queries.ts'
 import { useTitle } from '../../app/title.tsx'

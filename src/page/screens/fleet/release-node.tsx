@@ -1,10 +1,10 @@
 /** Duty: a node that stands still: which it is, since when, what it holds; and giving that to other nodes at once. */
 import { type ReactNode, useState } from 'react'
-import { count } from '../../../cli/view/amounts.ts'
-import { formatDuration } from '../../../cli/view/duration.ts'
-import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { ReleasedNode } from '../../../client/fleet/node-handle.ts'
 import type { NodeSummary } from '../../../client/summaries.ts'
+import { count } from '../../../words/amounts.ts'
+import { formatDuration } from '../../../words/duration.ts'
+import { nameAndKind } from '../../../words/worker-name.ts'
 import { change } from '../../api/http.ts'
 import { queries, useNode, useNodes } from '../../api/queries.ts'
 import { BatchDialog } from '../../parts/dialog/batch-dialog.tsx'

@@ -1,10 +1,10 @@
 /** Duty: the screen of this moment: four numbers, what needs somebody, and the newest sessions. */
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { costText, count } from '../../../cli/view/amounts.ts'
-import { waitingText } from '../../../cli/view/holdup-text.ts'
-import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { Ask } from '../../../client/person/asks.ts'
+import { costText, count } from '../../../words/amounts.ts'
+import { waitingText } from '../../../words/holdup-text.ts'
+import { nameAndKind } from '../../../words/worker-name.ts'
 import { lettersMost, useAsks, useHealth, useOpenLetters, useSessions, useWorker } from '../../api/queries.ts'
 import { useNow } from '../../app/clock.ts'
 import { useTitle } from '../../app/title.tsx'

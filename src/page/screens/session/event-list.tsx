@@ -1,10 +1,10 @@
 /** Duty: the events of a session, folded below the other parts: in lines for people, of the chosen subtree or of all. */
 
 import { type ReactNode, useContext, useMemo, useState } from 'react'
-import { EventLines } from '../../../cli/view/lines/event-lines.ts'
 import { Roster } from '../../../client/event/activity.ts'
 import type { WorkerReport } from '../../../client/report.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
+import { EventLines } from '../../../words/lines/event-lines.ts'
 import { Pill } from '../../parts/list/pills.tsx'
 import { Text } from '../../parts/text/text.tsx'
 import { useEvents } from './live-session.ts'

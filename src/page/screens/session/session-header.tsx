@@ -1,10 +1,10 @@
 /** Duty: the head of a session: its state, why it does not go on, what it has spent, and what can be done with it. */
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { costText, count, tokensText } from '../../../cli/view/amounts.ts'
-import { failureSentence } from '../../../cli/view/lines/message-line.ts'
 import type { Report, SessionReport } from '../../../client/report.ts'
 import { holdupsMost } from '../../../core/worker/holdups-most.ts'
+import { costText, count, tokensText } from '../../../words/amounts.ts'
+import { failureSentence } from '../../../words/lines/message-line.ts'
 import { FileNotice } from '../../app/drop-file.tsx'
 import { useSteady } from '../../app/steady.ts'
 import { needsSomebody, SessionState } from '../../parts/state/state.tsx'

@@ -1,8 +1,8 @@
 /** Duty: one session: its head, the tree of its workers, and what there is to see of the worker that is chosen. */
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { type ComponentType, type ReactNode, useMemo } from 'react'
-import { escapeLine } from '../../../cli/view/text/escape.ts'
 import type { Report, WorkerReport } from '../../../client/report.ts'
+import { escapeLine } from '../../../words/text/escape.ts'
 import { ApiError } from '../../api/http.ts'
 import { cutIdProblem } from '../../api/id.ts'
 import { useReport } from '../../api/queries.ts'

@@ -1,10 +1,10 @@
 /** Duty: what can be done with one worker: cancel it or its run; compact its conversation, take turns back, branch off. */
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useContext, useState } from 'react'
-import { escapeLine } from '../../../cli/view/text/escape.ts'
-import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { WorkerReport } from '../../../client/report.ts'
 import type { Compacted } from '../../../client/session/conversation/orders.ts'
+import { escapeLine } from '../../../words/text/escape.ts'
+import { nameAndKind } from '../../../words/worker-name.ts'
 import { change } from '../../api/http.ts'
 import { queries } from '../../api/queries.ts'
 import { Dialog } from '../../parts/dialog/dialog.tsx'

@@ -1,7 +1,7 @@
 /** Duty: what can be done with several sessions at once: pause, resume, retry, cancel; each only with those that it fits. */
 import { type ReactNode, useState } from 'react'
-import { count } from '../../../cli/view/amounts.ts'
 import type { ListedSession } from '../../../client/summaries.ts'
+import { count } from '../../../words/amounts.ts'
 import { change } from '../../api/http.ts'
 import { queries } from '../../api/queries.ts'
 import { BatchDialog } from '../../parts/dialog/batch-dialog.tsx'

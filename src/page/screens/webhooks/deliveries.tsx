@@ -2,8 +2,8 @@
 
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { formatTime } from '../../../cli/view/duration.ts'
 import type { Delivery, DeliveryState, Webhook } from '../../../client/webhook/webhook.ts'
+import { formatTime } from '../../../words/duration.ts'
 import { useDeliveries } from '../../api/queries.ts'
 import { Pills } from '../../parts/list/pills.tsx'
 import { useRowKeys } from '../../parts/list/rows.ts'

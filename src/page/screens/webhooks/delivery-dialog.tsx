@@ -1,8 +1,8 @@
 /** Duty: one delivery: what is sent, what was answered, and sending it again. */
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { formatMoment } from '../../../cli/view/duration.ts'
 import type { Delivery, DeliveryDetails } from '../../../client/webhook/webhook.ts'
+import { formatMoment } from '../../../words/duration.ts'
 import { change } from '../../api/http.ts'
 import { queries, useDelivery } from '../../api/queries.ts'
 import { Dialog } from '../../parts/dialog/dialog.tsx'

@@ -1,9 +1,9 @@
 /** Duty: one endpoint: what it is told of, whether it accepts it, the deliveries to it, and what can be done with it. */
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { count } from '../../../cli/view/amounts.ts'
-import { formatMoment } from '../../../cli/view/duration.ts'
 import type { Webhook } from '../../../client/webhook/webhook.ts'
+import { count } from '../../../words/amounts.ts'
+import { formatMoment } from '../../../words/duration.ts'
 import { useWebhook } from '../../api/queries.ts'
 import { useNow } from '../../app/clock.ts'
 import { useTitle } from '../../app/title.tsx'

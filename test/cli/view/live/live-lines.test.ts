@@ -2,11 +2,11 @@
 import { describe, expect, it } from 'vitest'
 import { liveLines } from '../../../../src/cli/view/live/live-lines.ts'
 import { LiveSession } from '../../../../src/cli/view/live/live-session.ts'
-import { textWidth } from '../../../../src/cli/view/text/text-width.ts'
 import { Roster } from '../../../../src/client/event/activity.ts'
 import type { WorkerReport } from '../../../../src/client/report.ts'
 import type { RawEvent } from '../../../../src/core/event/event.ts'
-import { at, commit, created, failure } from '../commits.ts'
+import { textWidth } from '../../../../src/words/text/text-width.ts'
+import { at, commit, created, failure } from '../../../words/commits.ts'
 
 const widths = [60, 80, 120, 250]
 

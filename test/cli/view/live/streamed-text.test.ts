@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { StreamedText } from '../../../../src/cli/view/live/streamed-text.ts'
 import type { EventType } from '../../../../src/core/event/event.ts'
-import { commit } from '../commits.ts'
+import { commit } from '../../../words/commits.ts'
 
 function after(...notes: [EventType, Record<string, unknown>][]): string {
   const streamed = new StreamedText()

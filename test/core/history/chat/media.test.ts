@@ -1,7 +1,5 @@
 /** Media: bytes say what they are, limits are named, and no line for people holds bytes. */
 import { describe, expect, test } from 'vitest'
-import { entryLine } from '../../../../src/cli/view/lines/entry-line.ts'
-import { valueLine } from '../../../../src/cli/view/lines/message-line.ts'
 import {
   bytesOf,
   heldBytes,
@@ -13,6 +11,8 @@ import {
 import { chat } from '../../../../src/core/history/chat/message-factories.ts'
 import type { Entry } from '../../../../src/core/history/entry.ts'
 import { policy } from '../../../../src/core/policy.ts'
+import { entryLine } from '../../../../src/words/lines/entry-line.ts'
+import { valueLine } from '../../../../src/words/lines/message-line.ts'
 
 const latin = (text: string) => Buffer.from(text, 'latin1')
 const png = latin('\x89PNG\r\n\x1a\n\0\0\0\rIHDR')

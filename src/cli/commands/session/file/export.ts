@@ -5,10 +5,10 @@ import type { Worker } from '../../../../client/worker.ts'
 import { InputError } from '../../../../core/errors.ts'
 import type { ChatMessage } from '../../../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../../../core/history/entry.ts'
+import { escapeJson } from '../../../../words/text/escape.ts'
 import { withTroupe } from '../../../host/connection.ts'
 import type { ConnectionFlags } from '../../../options.ts'
 import { print, safe, tell } from '../../../terminal/output.ts'
-import { escapeJson } from '../../../view/text/escape.ts'
 import { addCommand, eitherId, printAnswer } from '../../verb.ts'
 
 const pageSize = 1_000

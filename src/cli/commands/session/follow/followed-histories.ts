@@ -9,11 +9,11 @@ import type { Troupe } from '../../../../client/client.ts'
 import type { Roster } from '../../../../client/event/activity.ts'
 import { TransientError } from '../../../../core/errors.ts'
 import type { RawEvent } from '../../../../core/event/event.ts'
+import { entryLine } from '../../../../words/lines/entry-line.ts'
+import { escapeLine } from '../../../../words/text/escape.ts'
 import { toComplaint } from '../../../exit-code.ts'
 import { printJson, safe } from '../../../terminal/output.ts'
 import type { SessionView } from '../../../terminal/session-view.ts'
-import { entryLine } from '../../../view/lines/entry-line.ts'
-import { escapeLine } from '../../../view/text/escape.ts'
 
 const pageSize = 500
 

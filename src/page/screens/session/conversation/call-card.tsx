@@ -1,9 +1,9 @@
 /** Duty: a tool call: its arguments, how it was decided, the children that it started, its steps, its result. */
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useContext } from 'react'
-import { formatDuration } from '../../../../cli/view/duration.ts'
 import type { ToolOutput } from '../../../../core/history/chat/chat-message.ts'
 import type { SpawnNote } from '../../../../core/history/entry.ts'
+import { formatDuration } from '../../../../words/duration.ts'
 import { WorkerState } from '../../../parts/state/state.tsx'
 import { JsonText } from '../../../parts/text/json.tsx'
 import { Line, Text } from '../../../parts/text/text.tsx'

@@ -1,7 +1,7 @@
 /** Duty: one item of a conversation: an input, a reply with its calls, or a note. */
 import { createContext, memo, type ReactNode, useContext } from 'react'
-import { inAndOut } from '../../../../cli/view/amounts.ts'
 import type { AssistantBlock, UserBlock } from '../../../../core/history/chat/chat-message.ts'
+import { inAndOut } from '../../../../words/amounts.ts'
 import { JsonText, LongText } from '../../../parts/text/json.tsx'
 import { Markdown } from '../../../parts/text/markdown.tsx'
 import { Text } from '../../../parts/text/text.tsx'

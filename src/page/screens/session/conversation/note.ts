@@ -1,7 +1,8 @@
 /** Duty: an entry that is no message, as a note between the messages. Its words are those of the command line. */
-import { entryWords } from '../../../../cli/view/lines/entry-line.ts'
+
 import { type AgentResult, isAgentResult } from '../../../../core/history/agent-result.ts'
 import type { Entry } from '../../../../core/history/entry.ts'
+import { entryWords } from '../../../../words/lines/entry-line.ts'
 
 type Tone = 'plain' | 'good' | 'warn' | 'bad'
 

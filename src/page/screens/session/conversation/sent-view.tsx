@@ -1,8 +1,8 @@
 /** Duty: the conversation as the model of an agent gets it: after summaries, cleared results and what was taken back. */
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { tokensText } from '../../../../cli/view/amounts.ts'
 import type { PromptMessage } from '../../../../core/definition/model.ts'
+import { tokensText } from '../../../../words/amounts.ts'
 import { get } from '../../../api/http.ts'
 import { Waiting } from '../../../parts/state/empty.tsx'
 import { JsonText } from '../../../parts/text/json.tsx'

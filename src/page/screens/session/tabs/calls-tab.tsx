@@ -1,7 +1,7 @@
 /** Duty: the calls of a worker as a ledger: tool, arguments, how it ended, how long it took. */
 import { type ReactNode, useCallback, useContext, useMemo } from 'react'
-import { formatDuration } from '../../../../cli/view/duration.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
+import { formatDuration } from '../../../../words/duration.ts'
 import { type Column, Table } from '../../../parts/list/table.tsx'
 import { Empty } from '../../../parts/state/empty.tsx'
 import { Line } from '../../../parts/text/text.tsx'

@@ -1,8 +1,8 @@
 /** Duty: the messages that wait for a worker, in the order in which it receives them. */
 import type { ReactNode } from 'react'
-import { messageLine } from '../../../../cli/view/lines/message-line.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
 import type { Mail } from '../../../../core/worker/message/message.ts'
+import { messageLine } from '../../../../words/lines/message-line.ts'
 import { useMailbox } from '../../../api/queries.ts'
 import { Empty, Waiting } from '../../../parts/state/empty.tsx'
 import { JsonText } from '../../../parts/text/json.tsx'

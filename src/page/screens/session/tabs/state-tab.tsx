@@ -1,9 +1,9 @@
 /** Duty: the state of a worker: what it does and waits for, what it may use and has used, its last failure. */
 import type { ReactNode } from 'react'
-import { count, inAndOut } from '../../../../cli/view/amounts.ts'
-import { configurationText } from '../../../../cli/view/configuration-text.ts'
-import { failureSentence } from '../../../../cli/view/lines/message-line.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
+import { count, inAndOut } from '../../../../words/amounts.ts'
+import { configurationText } from '../../../../words/configuration-text.ts'
+import { failureSentence } from '../../../../words/lines/message-line.ts'
 import { type Fact, Facts } from '../../../parts/list/facts.tsx'
 import { HoldupLine } from '../../../parts/state/holdup.tsx'
 import { WorkerState } from '../../../parts/state/state.tsx'

@@ -1,9 +1,9 @@
 /** Duty: what each worker of the session did when, as bars: waiting for a slot, model, tool, children, a person, lost turns. */
 import { type ReactNode, useContext, useMemo } from 'react'
-import { formatDuration } from '../../../../cli/view/duration.ts'
-import { escapeLine } from '../../../../cli/view/text/escape.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
 import type { TimelineBar } from '../../../../client/session/timeline.ts'
+import { formatDuration } from '../../../../words/duration.ts'
+import { escapeLine } from '../../../../words/text/escape.ts'
 import { useTimeline } from '../../../api/queries.ts'
 import { useNow } from '../../../app/clock.ts'
 import { Empty, Waiting } from '../../../parts/state/empty.tsx'

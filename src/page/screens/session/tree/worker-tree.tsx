@@ -4,9 +4,9 @@
  */
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
-import { tokensText } from '../../../../cli/view/amounts.ts'
-import { escapeLine } from '../../../../cli/view/text/escape.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
+import { tokensText } from '../../../../words/amounts.ts'
+import { escapeLine } from '../../../../words/text/escape.ts'
 import { useKeys } from '../../../app/keys.ts'
 import { WorkerState } from '../../../parts/state/state.tsx'
 import { Line } from '../../../parts/text/text.tsx'

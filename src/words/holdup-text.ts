@@ -1,6 +1,6 @@
 /** Duty: a holdup (client/holdup.ts) as lines for people. */
-import type { Holdup } from '../../client/holdup.ts'
-import type { WorkerReport } from '../../client/report.ts'
+import type { Holdup } from '../client/holdup.ts'
+import type { WorkerReport } from '../client/report.ts'
 import { formatDuration } from './duration.ts'
 import { nameAndKind } from './worker-name.ts'
 

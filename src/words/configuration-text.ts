@@ -1,5 +1,5 @@
 /** Duty: what somebody has set for a worker, in words. */
-import type { Configuration } from '../../core/worker/message/configuration.ts'
+import type { Configuration } from '../core/worker/message/configuration.ts'
 
 export function configurationText({ model, settings, tools }: Configuration): string {
   const parts = [

@@ -1,5 +1,5 @@
 /** Duty: durations as people write and read them (`7d`, `90s`, `1h30m`), and moments as a time of day or a date. */
-import { InputError } from '../../core/errors.ts'
+import { InputError } from '../core/errors.ts'
 
 const unitMs: Readonly<Record<string, number>> = {
   ms: 1,

@@ -7,12 +7,12 @@
  *         to that result.
  */
 
-import type { Member, Roster } from '../../../client/event/activity.ts'
-import { answerCommand } from '../../../client/person/answer-command.ts'
-import type { RawEvent } from '../../../core/event/event.ts'
-import type { ContextChange } from '../../../core/history/entry.ts'
-import type { AskSort } from '../../../core/worker/ask/ask.ts'
-import type { Failure } from '../../../core/worker/run/failure.ts'
+import type { Member, Roster } from '../../client/event/activity.ts'
+import { answerCommand } from '../../client/person/answer-command.ts'
+import type { RawEvent } from '../../core/event/event.ts'
+import type { ContextChange } from '../../core/history/entry.ts'
+import type { AskSort } from '../../core/worker/ask/ask.ts'
+import type { Failure } from '../../core/worker/run/failure.ts'
 import { inAndOut } from '../amounts.ts'
 import { configurationText } from '../configuration-text.ts'
 import { formatDuration, formatTime } from '../duration.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { printJson, printText } from '../../../../src/cli/terminal/output.ts'
-import { escapeJson, escapeLine, escapeText } from '../../../../src/cli/view/text/escape.ts'
+import { printJson, printText } from '../../../src/cli/terminal/output.ts'
+import { escapeJson, escapeLine, escapeText } from '../../../src/words/text/escape.ts'
 
 describe('escapeLine', () => {
   it('makes characters visible that would move the cursor, colour or reorder', () => {

@@ -10,10 +10,10 @@ import {
   type ToolResultMessage,
   textOf,
   type UserBlock,
-} from '../../../core/history/chat/chat-message.ts'
-import { mediaLabel } from '../../../core/history/chat/media.ts'
-import type { DelegatedEntry, Entry, HookedEntry } from '../../../core/history/entry.ts'
-import type { CallDecision } from '../../../core/history/run/call-decision.ts'
+} from '../../core/history/chat/chat-message.ts'
+import { mediaLabel } from '../../core/history/chat/media.ts'
+import type { DelegatedEntry, Entry, HookedEntry } from '../../core/history/entry.ts'
+import type { CallDecision } from '../../core/history/run/call-decision.ts'
 import { inAndOut } from '../amounts.ts'
 import { fitText } from '../text/text-width.ts'
 import { steeringWord, valueLine, withPlace } from './message-line.ts'

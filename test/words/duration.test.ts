@@ -1,13 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  formatDuration,
-  formatMoment,
-  formatTime,
-  momentAndDistance,
-  parseDuration,
-} from '../../../src/cli/view/duration.ts'
-import { InputError } from '../../../src/core/errors.ts'
+import { InputError } from '../../src/core/errors.ts'
+import { formatDuration, formatMoment, formatTime, momentAndDistance, parseDuration } from '../../src/words/duration.ts'
 
 describe('parseDuration', () => {
   it.each([

@@ -1,7 +1,7 @@
 /** Duty: one entry of a worker's history as a line: `12  12:00:01  run 3  received input: {"folder":"docs"}`. */
-import { isObject } from '../../../core/check/is-object.ts'
-import type { CancelledEntry, Entry } from '../../../core/history/entry.ts'
-import { decodeMail, inputPositionOf } from '../../../core/worker/message/message.ts'
+import { isObject } from '../../core/check/is-object.ts'
+import type { CancelledEntry, Entry } from '../../core/history/entry.ts'
+import { decodeMail, inputPositionOf } from '../../core/worker/message/message.ts'
 import { count } from '../amounts.ts'
 import { configurationText } from '../configuration-text.ts'
 import { formatDuration, formatTime } from '../duration.ts'

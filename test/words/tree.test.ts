@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { growTree, treeLeaves } from '../../../src/cli/view/tree.ts'
-import type { WorkerReport } from '../../../src/client/report.ts'
+import type { WorkerReport } from '../../src/client/report.ts'
+import { growTree, treeLeaves } from '../../src/words/tree.ts'
 
 describe('treeLeaves', () => {
   it('draws children under their parents, in order', () => {

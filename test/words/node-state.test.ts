@@ -1,6 +1,6 @@
 /** What people read of the state of a node. */
 import { expect, test } from 'vitest'
-import { nodeState } from '../../../src/cli/view/node-state.ts'
+import { nodeState } from '../../src/words/node-state.ts'
 
 test.each([
   [{}, 'live'],

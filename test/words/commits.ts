@@ -1,7 +1,7 @@
 /** Events of commits as a follower receives them, and the roster that has noted them. */
-import { Roster } from '../../../src/client/event/activity.ts'
-import type { EventType, RawEvent } from '../../../src/core/event/event.ts'
-import type { Failure } from '../../../src/core/worker/run/failure.ts'
+import { Roster } from '../../src/client/event/activity.ts'
+import type { EventType, RawEvent } from '../../src/core/event/event.ts'
+import type { Failure } from '../../src/core/worker/run/failure.ts'
 
 export const at = new Date(2026, 10, 21, 12, 0, 1).getTime()
 export const failure: Failure = {

@@ -1,8 +1,8 @@
 /** Duty: the words of `doctor` for each finding: a fact, and if something is wrong, what to do. */
-import type { Finding, FindingCode, FindingFacts } from '../../client/health/finding.ts'
-import type { Health } from '../../client/health/health.ts'
-import type { StrandedReason } from '../../client/health/stranded.ts'
-import { preview } from '../../core/check/preview.ts'
+import type { Finding, FindingCode, FindingFacts } from '../client/health/finding.ts'
+import type { Health } from '../client/health/health.ts'
+import type { StrandedReason } from '../client/health/stranded.ts'
+import { preview } from '../core/check/preview.ts'
 import { count, countWaiting } from './amounts.ts'
 import { formatDuration, formatMoment } from './duration.ts'
 import { holdupTexts } from './holdup-text.ts'

@@ -1,5 +1,5 @@
 /** Duty: numbers for people: how many there are of something (`3 workers wait`), and counts of tokens (`950`, `12.3k`, `1.2M`). */
-import type { Cost } from '../../core/worker/run/cost.ts'
+import type { Cost } from '../core/worker/run/cost.ts'
 
 type SomeCost = { readonly [Name in keyof Cost]?: number | undefined }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { tokensText } from '../../../src/cli/view/amounts.ts'
+import { tokensText } from '../../src/words/amounts.ts'
 
 describe('tokensText', () => {
   it('shows at most four digits and a unit', () => {

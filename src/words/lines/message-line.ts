@@ -1,9 +1,9 @@
 /** Duty: a message, a value or a failure as a piece of a line. Long values are cut: one history entry may hold a mebibyte. */
 
-import { withoutBytes } from '../../../core/history/chat/media.ts'
-import { type BoundDecision, readDecision } from '../../../core/worker/ask/approval-ask.ts'
-import type { AnswerMessage, Message } from '../../../core/worker/message/message.ts'
-import type { Failure } from '../../../core/worker/run/failure.ts'
+import { withoutBytes } from '../../core/history/chat/media.ts'
+import { type BoundDecision, readDecision } from '../../core/worker/ask/approval-ask.ts'
+import type { AnswerMessage, Message } from '../../core/worker/message/message.ts'
+import type { Failure } from '../../core/worker/run/failure.ts'
 
 const valueCharsMax = 2_000
 

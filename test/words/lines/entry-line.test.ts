@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { entryLine } from '../../../../src/cli/view/lines/entry-line.ts'
-import { decodeEntry, type Entry } from '../../../../src/core/history/entry.ts'
+import { decodeEntry, type Entry } from '../../../src/core/history/entry.ts'
+import { entryLine } from '../../../src/words/lines/entry-line.ts'
 
 const at = new Date(2026, 10, 21, 12, 0, 1).getTime()
 const head = { v: 1, at, run: 3, epoch: 7 }

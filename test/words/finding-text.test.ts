@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { findingText, formatBytes } from '../../../src/cli/view/finding-text.ts'
-import { judge as judgeHealth } from '../../../src/client/health/findings.ts'
-import type { Health } from '../../../src/client/health/health.ts'
-import { liveNode as node, healthySystem as well } from '../../support/healthy-system.ts'
+import { judge as judgeHealth } from '../../src/client/health/findings.ts'
+import type { Health } from '../../src/client/health/health.ts'
+import { findingText, formatBytes } from '../../src/words/finding-text.ts'
+import { liveNode as node, healthySystem as well } from '../support/healthy-system.ts'
 
 const withRedis = (redis: Partial<Health['redis']>): Health => ({ ...well, redis: { ...well.redis, ...redis } })
 const pool = { pool: 'default', queued: 3, oldestMs: 1_000, wakeups: 0, busy: 0 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { EventLines } from '../../../../src/cli/view/lines/event-lines.ts'
-import { Roster } from '../../../../src/client/event/activity.ts'
-import type { EventType, RawEvent } from '../../../../src/core/event/event.ts'
+import { Roster } from '../../../src/client/event/activity.ts'
+import type { EventType, RawEvent } from '../../../src/core/event/event.ts'
+import { EventLines } from '../../../src/words/lines/event-lines.ts'
 import { at, batch, commit, created, failure, rosterAfter, spawning } from '../commits.ts'
 
 describe('EventLines', () => {
