@@ -24,7 +24,7 @@ export default defineConfig({
     testTimeout: 400_000,
     hookTimeout: 400_000,
     teardownTimeout: 60_000,
-    // As waitUntil (test/support/wait-until.ts): a busy machine needs longer than the second that is the default.
+    // As waitUntil (test/support/time/wait-until.ts): a busy machine needs longer than the second that is the default.
     expect: { poll: { timeout: 120_000 } },
     restoreMocks: true,
     // The one interval that looks at all calls of Redis stays real: begun by what a file before left behind, a fake one would never fire again.

@@ -8,7 +8,7 @@ import { type Right, rights } from '../../src/api/guard/rights.ts'
 import { entryOf } from '../../src/api/guard/tokens.ts'
 import { routes } from '../../src/api/routes.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { TestApi } from './support/test-api.ts'
 
 const tokenOf = (name: string) => `${name}-`.padEnd(40, 'x')

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { Audits } from '../../src/api/audits.ts'
 import type { Troupe } from '../../src/client/client.ts'
 import { ConfigError, TransientError } from '../../src/core/errors.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 /** A client whose audits end as the test says. */
 function auditing() {

@@ -17,7 +17,7 @@ import { answerWithStream } from '../../src/api/stream/answer-with-stream.ts'
 import { SseWriter } from '../../src/api/stream/sse.ts'
 import { Session } from '../../src/client/session/session.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { talker } from './support/talker.ts'
 import { TestApi } from './support/test-api.ts'
 

@@ -5,7 +5,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { call, say, together } from '../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../support/provider/recorded-model.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { TestApi } from './support/test-api.ts'
 
 const paid: number[] = []

@@ -6,7 +6,7 @@ import type { Model } from '../../src/core/definition/model.ts'
 import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { chat } from '../../src/core/history/chat/message-factories.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { TestApi } from './support/test-api.ts'
 
 /** A model that asks to pay if the last message says so, and otherwise answers. */

@@ -7,7 +7,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { isEventBefore } from '../../src/core/event/event.ts'
 import { partitionOf } from '../../src/core/ids.ts'
 import { followEvents, type StreamedEvent } from '../../src/http/index.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { talker } from './support/talker.ts'
 import { TestApi } from './support/test-api.ts'
 

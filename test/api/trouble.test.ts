@@ -8,7 +8,7 @@ import { recordedModel } from '../support/provider/recorded-model.ts'
 import { ownPort } from '../support/redis/own-port.ts'
 import { RedisServer } from '../support/redis/redis-server.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 

@@ -4,7 +4,7 @@ import { ContestantProcess } from '../../bench/measure/contestant-process.ts'
 import { isAlive } from '../../src/dev/program.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { TcpProxy } from '../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 const load = { inFlight: 1, warmUpMs: 10, measuredMs: 10 }
 const late = /^its process did not answer within 0\.3 s, and was killed$/

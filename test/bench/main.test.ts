@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
 import { isAlive } from '../../src/dev/program.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 const program = fileURLToPath(new URL('../../bench/main.ts', import.meta.url))
 const started = new Set<ChildProcess>()

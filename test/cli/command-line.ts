@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sharedEnv } from '../support/package/shared-env.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { CommandHost } from './command-host.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))

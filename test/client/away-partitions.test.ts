@@ -9,7 +9,7 @@ import { RunningCommand } from '../cli/command-line.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { RedisCluster } from '../support/redis/redis-cluster.ts'
 import type { RedisServer } from '../support/redis/redis-server.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 const partitions = 6
 

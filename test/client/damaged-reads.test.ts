@@ -8,7 +8,7 @@ import { AuditStore } from '../../src/store/audit/audit-store.ts'
 import { InspectStore } from '../../src/store/audit/inspect-store.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 const broken = defineWorker({ receive: (_, self) => self.fail('broken') })

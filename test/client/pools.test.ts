@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { commandsNaming } from '../support/redis/watched-commands.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 const paint = defineWorker({
   description: 'Paints.',

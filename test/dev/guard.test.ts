@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type GuardOrder, guardSocket, joinGuarded, startGuarded } from '../../src/dev/guarded-process.ts'
 import { isAlive } from '../../src/dev/program.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 let root: string
 const spawned = new Set<ChildProcess>()

@@ -10,7 +10,7 @@ import { findProgram, isAlive } from '../../src/dev/program.ts'
 import { type DevRedis, findOrStartRedis } from '../../src/dev/redis.ts'
 import { askRedis, type RedisAddress } from '../../src/dev/redis-question.ts'
 import { ownPort } from '../support/redis/own-port.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 const server = await findProgram(['redis-server', 'valkey-server'], process.env.PATH ?? '')
 

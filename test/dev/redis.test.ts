@@ -11,7 +11,7 @@ import { type DevRedis, findOrStartRedis, type RedisWish } from '../../src/dev/r
 import { askRedis } from '../../src/dev/redis-question.ts'
 import { RedisUnavailableError } from '../../src/dev/redis-unavailable.ts'
 import { findLocalServer } from '../../src/dev/server-program.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { addressOf, answer, setting } from './support/asked-redis.ts'
 
 type OwnedRedis = Pick<DevRedis, 'url' | 'how' | 'description'> & { pid: number }

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { findLocalServer } from '../../src/dev/server-program.ts'
 import { startShared } from '../../src/dev/shared-redis.ts'
 import { takeStartLock } from '../../src/dev/start-lock.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 /** What other processes do just before a file gets a name or loses one. */
 const { before } = vi.hoisted(() => {

@@ -6,7 +6,7 @@ import type { Processor } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { TcpProxy } from '../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { BareQueue } from './support/bare-queue.ts'
 
 // So that only the test looks for stalled jobs.

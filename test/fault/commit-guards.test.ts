@@ -12,7 +12,7 @@ import { SessionStore } from '../../src/store/session/session-store.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
 import { TcpProxy } from '../support/redis/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 const soon = () => AbortSignal.timeout(20_000)
 /** Nothing is renewed within the test, so nothing but the commit itself tells a node what became of its worker. */

@@ -4,7 +4,7 @@ import { rollingRow } from '../faults/rows/node/deaths.ts'
 import { Harness, type NodeProcess, type NodeSettings } from '../support/fault/harness.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
 import { testRow } from '../support/fault/row-tests.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 // Leases far longer than the test: whoever waits for one fails.
 const longLeases: NodeSettings = { policy: { leaseMs: 600_000, renewEveryMs: 200_000, leaseMarginMs: 1_000 } }

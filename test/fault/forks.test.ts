@@ -7,7 +7,7 @@ import { chatter, countOf, letters, settled } from '../support/fault/letters.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
 import { RedisServer } from '../support/redis/redis-server.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 test('a Redis that is killed while a session of 50 workers is forked loses no letter of the session or of a copy', async () => {
   await using server = await RedisServer.start()

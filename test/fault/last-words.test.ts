@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, inject, test } from 'vitest'
 import { connect, type Troupe } from '../../src/client/client.ts'
 import { newNamespace } from '../support/namespace.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 const program = fileURLToPath(new URL('../programs/node/watched-node.ts', import.meta.url))
 /** Where the program runs as few files (support/package/built-programs.ts): files below the folder of a process are named from there. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { policy } from '../../src/core/policy.ts'
 import { Harness, type NodeProcess } from '../support/fault/harness.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 const startsAtMost = policy.suspectAfterStarts + policy.poisonAfterIsolatedStarts
 

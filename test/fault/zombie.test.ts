@@ -4,7 +4,7 @@ import { runCommandLine } from '../../src/cli/program.ts'
 import { zombieRow } from '../faults/rows/node/zombie.ts'
 import { Harness } from '../support/fault/harness.ts'
 import { testRow } from '../support/fault/row-tests.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 testRow(zombieRow)
 

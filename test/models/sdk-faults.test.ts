@@ -6,7 +6,7 @@ import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { ModelReply } from '../../src/core/definition/model.ts'
 import { ownPort } from '../support/redis/own-port.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { chunkOf, endChunks, rawProvider, writeChunks } from './support/raw-provider.ts'
 import { canary, errorOf, listener, openAt, requestOf, type Surface, surfaces, user } from './support/surfaces.ts'
 

@@ -8,7 +8,7 @@ import { call, say, together } from '../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../src/store/keys.ts'
 import { recordedModel } from '../support/provider/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 /** A parked session whose model makes two calls, `a` and `b`, that ask. `ran`: those that ran. */
 class Asking implements AsyncDisposable {

@@ -8,7 +8,7 @@ import { DeliveryQueue, queueName } from '../../src/notify/delivery-queue.ts'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { endRedis, openRedis } from '../../src/store/redis/redis.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { Receiver } from './support/receiver.ts'
 
 const secretOf = (letter: string) => `whsec_${Buffer.alloc(32, letter).toString('base64')}`

@@ -8,10 +8,10 @@ import { partitionOf, rootIdOf } from '../../src/core/ids.ts'
 import { withoutKnownSecrets } from '../../src/core/secret/known-secrets.ts'
 import { EndpointStore } from '../../src/store/endpoint-store.ts'
 import { endpointKeys, tagOf } from '../../src/store/keys.ts'
-import { instructions, pay, scripted, tools } from '../support/approvals.ts'
 import { Harness } from '../support/fault/harness.ts'
+import { instructions, pay, scripted, tools } from '../support/person/approvals.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { type Received, Receiver } from './support/receiver.ts'
 
 const workers = {

@@ -11,7 +11,7 @@ import type { SessionNotice } from '../../src/notify/session-notice.ts'
 import { signedHeaders } from '../../src/notify/signature.ts'
 import { endRedis, openRedis } from '../../src/store/redis/redis.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { type Received, Receiver } from './support/receiver.ts'
 
 const workers = {

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { type PostOptions, signedPost } from '../../src/notify/signed-post.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const options = { secrets: [secret], allowPrivateAddresses: true }

@@ -5,7 +5,7 @@ import { runCommandLine } from '../../src/cli/program.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { contractProblem } from '../api/support/contract.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { Receiver } from './support/receiver.ts'
 
 const workers = { echo: defineWorker({ receive: ({ value }, self) => self.reply(value) }) }

@@ -15,7 +15,7 @@ import { call, say, scriptedModel } from '../../src/models/local/scripted-model.
 import { openTelemetry } from '../../src/otel/telemetry.ts'
 import { TurnIds } from '../../src/otel/turn-ids.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { type CollectedSpan, Collector } from './support/collector.ts'
 
 const look = defineTool({

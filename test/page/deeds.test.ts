@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { chat } from '../../src/core/history/chat/message-factories.ts'
 import type { Entry } from '../../src/core/history/entry.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { PageRig } from './support/page-rig.ts'
 
 const rig = new PageRig()

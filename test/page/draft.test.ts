@@ -1,7 +1,7 @@
 /** What a reader of the page has written and not sent is still there after a look at something else. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { PageRig } from './support/page-rig.ts'
 
 const rig = new PageRig()

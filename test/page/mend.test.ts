@@ -4,7 +4,7 @@ import { startApi } from '../../src/api/api.ts'
 import { entryOf } from '../../src/api/guard/tokens.ts'
 import { Receiver } from '../notify/support/receiver.ts'
 import { Harness } from '../support/fault/harness.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { PageRig } from './support/page-rig.ts'
 
 const rig = new PageRig()

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { startApi } from '../../src/api/api.ts'
 import { entryOf } from '../../src/api/guard/tokens.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { PageRig } from './support/page-rig.ts'
 
 const rig = new PageRig()

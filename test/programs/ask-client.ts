@@ -3,7 +3,7 @@
  * under the same keys, what its death leaves open.
  */
 import { connect } from '../../src/client/client.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import type { NodeNews, NodeOrder } from './node/node-order.ts'
 
 const { redisUrl, namespace } = JSON.parse(process.argv[2] ?? '{}') as NodeOrder

@@ -11,7 +11,7 @@ import { recordedModel } from '../support/provider/recorded-model.ts'
 import { spoil } from '../support/redis/spoil.ts'
 import { shortLeases } from '../support/test-policy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 

@@ -13,7 +13,7 @@ import { gateKeys, workerKeys } from '../../src/store/keys.ts'
 import { auditLines, expectInvariants } from '../support/fault/oracle.ts'
 import { recordedModel } from '../support/provider/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 const input = z.object({ tenant: z.string(), number: z.number() })
 

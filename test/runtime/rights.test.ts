@@ -10,7 +10,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
 import { RedisServer } from '../support/redis/redis-server.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 const operations = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
 

@@ -2,7 +2,7 @@
 import { expect, inject, test } from 'vitest'
 import { endRedis, openRedis, type Redis } from '../../src/store/redis/redis.ts'
 import { TcpProxy } from '../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 test('a copy ends with the connection after which it was made, and nobody opens it again', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))

@@ -1,6 +1,6 @@
-/** How a guard is taken out of a script (support/mutant.ts). */
+/** How a guard is taken out of a script (support/mutant/mutant.ts). */
 import { describe, expect, test } from 'vitest'
-import { mutate, type TakenOut } from './support/mutant.ts'
+import { mutate, type TakenOut } from './support/mutant/mutant.ts'
 
 const taken = (line: string, takenOut: TakenOut) =>
   mutate(['local function f()', `${line} -- guard: it`, '  g()', 'end'].join('\n'), 'it', takenOut).split('\n')

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { newId } from '../../src/core/ids.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { Producer } from './support/producer.ts'
 
 const asker = defineWorker({

@@ -7,7 +7,7 @@ import { openRedis } from '../../src/store/redis/redis.ts'
 import { SubmissionListener, type Submit } from '../../src/submit/submission-queue.ts'
 import { SubmissionWorker } from '../../src/submit/submission-worker.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { Producer } from './support/producer.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })

@@ -5,7 +5,7 @@ import { type LimitCode, LimitError, TransientError } from '../../src/core/error
 import { openRedis } from '../../src/store/redis/redis.ts'
 import { SubmissionListener, type Submit, type Submitted } from '../../src/submit/submission-queue.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { Producer } from './support/producer.ts'
 
 describe('a listener', () => {

@@ -4,7 +4,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { Producer } from './support/producer.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })

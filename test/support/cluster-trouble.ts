@@ -11,7 +11,7 @@ import type { Random } from './fault/fault-settings.ts'
 import { type RedisCluster, replicate } from './redis/redis-cluster.ts'
 import type { RedisServer } from './redis/redis-server.ts'
 import { ask } from './redis/sentinel-group.ts'
-import { waitUntil } from './wait-until.ts'
+import { waitUntil } from './time/wait-until.ts'
 
 const wholeMsMax = 120_000
 /** How long what is written may take to a replica, where nobody looked. */

@@ -10,7 +10,7 @@ import { call, say, scriptedModel } from '../../src/models/local/scripted-model.
 import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { type MetricName, metrics } from '../../src/telemetry/metric-catalogue.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { firing, parseMetrics, type Series } from './support/alert-rule.ts'
 
 interface AlertRule {

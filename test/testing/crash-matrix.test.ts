@@ -9,7 +9,7 @@ import { describe, expect, inject, test } from 'vitest'
 import { isAlive } from '../../src/dev/program.ts'
 import { readJournal } from '../../src/testing/crash/journal.ts'
 import { isLong } from '../support/fault/fault-settings.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import {
   expectSurvived,
   lines,

@@ -5,7 +5,7 @@ import type { Wakeup } from '../../src/core/ports/wake.ts'
 import { openRedis } from '../../src/store/redis/redis.ts'
 import { BullWaker } from '../../src/wake/bull-waker.ts'
 import { TcpProxy } from '../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { WakeStage } from './support/wake-stage.ts'
 
 const wakeup = (id: string, pool = 'default'): Wakeup => ({ id, pool })

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { QueueTidier, readPausedWakeups } from '../../src/wake/queue-tidier.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { WakeStage } from './support/wake-stage.ts'
 
 const stage = WakeStage.forEach()

@@ -1,7 +1,7 @@
 /** How wake-ups come to a node, over pub/sub and as jobs, when it has a slot free, is full, or can run nothing of what is queued. */
 import { describe, expect, test } from 'vitest'
 import type { FirstClaim, Wakeup } from '../../src/core/ports/wake.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 import { done, full, unfit, WakeStage } from './support/wake-stage.ts'
 
 const wakeups = (...ids: string[]): Wakeup[] => ids.map((id) => ({ id, pool: 'default' }))

@@ -5,7 +5,7 @@ import type { Approval } from '../../../src/client/person/approvals.ts'
 import type { Ask } from '../../../src/client/person/asks.ts'
 import { ConflictError, TransientError } from '../../../src/core/errors.ts'
 import type { RawEvent } from '../../../src/core/event/event.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const id = '0199f3a2-5c1e-8b04-9d68-3e0f7a21c000'
 const ask = {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { FileChanges } from '../../../src/cli/host/file-changes.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'troupe-changes-'))
 afterAll(() => rmSync(folder, { recursive: true }))

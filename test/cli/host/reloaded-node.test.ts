@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { ChildNode } from '../../../src/cli/host/child/child-node.ts'
 import { ReloadedNode } from '../../../src/cli/host/child/reloaded-node.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const children: StandIn[] = []
 

@@ -1,7 +1,7 @@
 /** A line that a person may type at any time, below other output. */
 import { afterEach, expect, test } from 'vitest'
 import { StandingPrompt } from '../../../src/cli/terminal/standing-prompt.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { TypedTerminal } from './typed-terminal.ts'
 
 const opened: StandingPrompt[] = []

@@ -1,6 +1,6 @@
 /** A terminal at which a test types key by key, and whose screen it reads. */
 import { PassThrough } from 'node:stream'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { Screen } from './screen.ts'
 
 export class TypedTerminal {

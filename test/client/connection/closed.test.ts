@@ -8,7 +8,7 @@ import { partitionKeys } from '../../../src/store/keys.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 const id = newId(0)

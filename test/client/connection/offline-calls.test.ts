@@ -5,7 +5,7 @@ import { newId } from '../../../src/core/ids.ts'
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { RedisServer } from '../../support/redis/redis-server.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 test('calls that were given up are not made when Redis is back, however many there were', async () => {
   await using server = await RedisServer.start({ durability: 'none' })

@@ -12,7 +12,7 @@ import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { trimEvents } from '../../support/redis/trim-events.ts'
 import { reportEvent } from '../../support/report-event.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { hubFor, hubOf } from '../support/hub.ts'
 
 /** A client whose next connection is accepted, and served once the proxy is mended. */

@@ -8,7 +8,7 @@ import type { RawEvent } from '../../../src/core/event/event.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { tool } from '../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const soon = () => AbortSignal.timeout(60_000)
 

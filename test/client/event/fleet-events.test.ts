@@ -5,7 +5,7 @@ import type { FleetEvent } from '../../../src/client/event/fleet-events.ts'
 import { partitionOfKey } from '../../../src/core/ids.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 test('a follower that reads ahead of the others gets each event once, although it is read for all of them later', async () => {
   await using troupe = await TestTroupe.connect()

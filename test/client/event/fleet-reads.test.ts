@@ -6,7 +6,7 @@ import { newId } from '../../../src/core/ids.ts'
 import { type Place, placesOf } from '../../../src/store/keys.ts'
 import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
 import { newNamespace } from '../../support/namespace.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 let redis: Redis
 let place: Place

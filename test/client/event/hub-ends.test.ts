@@ -7,7 +7,7 @@ import { newNamespace } from '../../support/namespace.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { reportEvent } from '../../support/report-event.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { hubFor, hubOf } from '../support/hub.ts'
 
 /** How many listen on each channel of a session. */

@@ -11,7 +11,7 @@ import { RedisLivePublisher } from '../../../src/store/event/live-channel.ts'
 import { partitionKeys, sessionChannels } from '../../../src/store/keys.ts'
 import { openLossyRedis } from '../../../src/store/redis/redis.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 const parent = defineWorker({

@@ -8,7 +8,7 @@ import type { RawEvent } from '../../../src/core/event/event.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { RedisLivePublisher } from '../../../src/store/event/live-channel.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 function follow(session: Session, query: Parameters<Session['events']>[0] = { after: '0-0' }) {
   const events: RawEvent[] = []

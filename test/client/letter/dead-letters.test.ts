@@ -11,7 +11,7 @@ import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { commandsNaming } from '../../support/redis/watched-commands.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { blame } from '../support/blame.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })

@@ -5,7 +5,7 @@ import { encodeInput } from '../../../src/core/worker/message/message.ts'
 import { say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { blobKey, partitionKeys, rootKey } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { blame } from '../support/blame.ts'
 
 const agent = defineWorker({ instructions: 'x', model: scriptedModel('test/yes', () => say('yes')) })

@@ -7,7 +7,7 @@ import { call, say, together } from '../../../src/models/local/scripted-model.ts
 import { askKey } from '../../../src/store/keys.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** An agent that asks to pay 1 and 2, then 3, and that may delete. */
 async function begin() {

@@ -4,7 +4,7 @@ import { pauseSession } from '../../../src/client/person/pause.ts'
 import type { Submission } from '../../../src/client/submission/submission.ts'
 import { pauseNote, resumedEvent, withChildren } from '../../store/support/person/pause-checks.ts'
 import { Place } from '../../store/support/place.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 test('a session that is resumed while its pause waits for turns stays resumed, and whoever paused it learns so (PAUSE-2)', async () => {
   await using place = await Place.open()

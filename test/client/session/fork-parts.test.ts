@@ -7,11 +7,11 @@ import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import type { Message } from '../../../src/core/worker/message/message.ts'
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
 import { sessionKeys } from '../../../src/store/keys.ts'
-import { expectSound, isParked, look, openAsks, pay, resultOf, tools } from '../../support/approvals.ts'
+import { expectSound, isParked, look, openAsks, pay, resultOf, tools } from '../../support/person/approvals.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { tool } from '../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const hasResults = ({ messages }: ModelRequest) => messages.at(-1)?.role === 'tool'
 const toolTexts = ({ messages }: ModelRequest) => JSON.stringify(messages.filter(({ role }) => role === 'tool'))

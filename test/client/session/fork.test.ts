@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Session } from '../../../src/client/session/session.ts'
 import { chatter, countOf, letters, members, settled } from '../../support/fault/letters.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 describe('session.fork', () => {
   test('a live tree of 50 workers, forked in parts at several moments: each letter arrives once in each copy, and both finish', async () => {

@@ -8,7 +8,7 @@ import { chat } from '../../../src/core/history/chat/message-factories.ts'
 import { say } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const head = (id: string) => ({ id, at: 1_700_000_000_000 })
 const lookUp = { type: 'tool-call', toolCallId: 'c1', toolName: 'look_up', input: { word: 'ox' } } as const

@@ -14,7 +14,7 @@ import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { commandsNaming } from '../../support/redis/watched-commands.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 

@@ -5,7 +5,7 @@ import type { EndCallback } from '../../../src/client/session/run/run.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 interface Gate {
   readonly opened: Promise<void>

@@ -6,7 +6,7 @@ import { newId, partitionOf, timeOf } from '../../../src/core/ids.ts'
 import { tagOf, workerKeys } from '../../../src/store/keys.ts'
 import { commandsNaming } from '../../support/redis/watched-commands.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ description: 'Says it again.', receive: (message, self) => self.reply(message.value) })
 

@@ -8,7 +8,7 @@ import { hardSessionLimits } from '../../../src/core/policy.ts'
 import { tagOf } from '../../../src/store/keys.ts'
 import { takeSnapshot } from '../../support/snapshot.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ description: 'Says it again.', receive: (message, self) => self.reply(message.value) })
 

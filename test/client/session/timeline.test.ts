@@ -4,7 +4,7 @@ import { type TimelineBar, timelineOf } from '../../../src/client/session/timeli
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { EventType, RawEvent } from '../../../src/core/event/event.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 type Told = readonly [workerId: string, type: EventType, details?: object]
 

@@ -9,7 +9,7 @@ import { askId, childId } from '../../../src/core/ids.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import type { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const long = 600_000
 

@@ -1,7 +1,7 @@
 /** Why does this not go on, who must do what, since when: one sentence and one command, in every view (HOLDUP-1). */
 import { describe, expect, it } from 'vitest'
 import { CliProject } from '../../cli/cli-project.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const cli = new CliProject('holdups', { withNode: false })
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, inject, it } from 'vitest'
 import { CliProject } from '../../cli/cli-project.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
 const cli = new CliProject('asks-page', { withNode: false })

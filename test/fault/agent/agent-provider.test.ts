@@ -9,7 +9,7 @@ import { TransientError } from '../../../src/core/errors.ts'
 import type { Entry } from '../../../src/core/history/entry.ts'
 import { type FakeSurface, fakeSurfaces, type SaidCall } from '../../support/provider/fake-surfaces.ts'
 import { type Act, type FaultyRun, type Ran, runFaulty } from '../../support/provider/faulty-agent.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const fine: Act = { text: 'Fine.' }
 const completed = { status: 'completed', value: { text: 'Fine.' } }

@@ -6,7 +6,7 @@ import { ConflictError } from '../../../src/core/errors.ts'
 import { askKey, workerKeys } from '../../../src/store/keys.ts'
 import { Harness } from '../../support/fault/harness.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const program = new URL('../../programs/node/approval-node.ts', import.meta.url)
 const changed = { decision: 'approve', arguments: { amount: 7 } }

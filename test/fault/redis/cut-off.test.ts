@@ -5,7 +5,7 @@ import { Harness } from '../../support/fault/harness.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { testRow } from '../../support/fault/row-tests.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 describe('a node that is cut off', () => {
   test.concurrent.each(['cut', 'blackhole', 'cutReplies'] as const)(

@@ -9,7 +9,7 @@ import type { ClaimAnswer, TurnStore } from '../../../src/core/ports/ports.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const policy = { leaseMs: 600_000, renewEveryMs: 600_000, busyAfterMs: 600_000, leaseMarginMs: 1_000, wakeupMs: 300 }
 

@@ -3,7 +3,7 @@ import { describe, expect, inject, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 const msMax = 120_000

@@ -8,7 +8,7 @@ import { type Processor, Queue, Worker, type WorkerOptions } from 'bullmq'
 import { Redis } from 'ioredis'
 import type { BareWorkerOrder } from '../../programs/bullmq-worker.ts'
 import { RedisServer } from '../../support/redis/redis-server.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 type Settings = Omit<WorkerOptions, 'connection'>
 

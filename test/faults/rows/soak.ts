@@ -6,7 +6,7 @@ import { type TreeInput, treeResult } from '../../programs/node/fault-kinds.ts'
 import type { Harness, NodeProcess } from '../../support/fault/harness.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import type { TcpProxy } from '../../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import type { Row, Stage } from '../row.ts'
 
 const tree: TreeInput = { children: 5, steps: 3, stepMs: 100 }

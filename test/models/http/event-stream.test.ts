@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { ModelReply } from '../../../src/core/definition/model.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { rawProvider } from '../support/raw-provider.ts'
 import { errorOf, listener, openAt, requestOf, type Surface, surfaces, user } from '../support/surfaces.ts'
 

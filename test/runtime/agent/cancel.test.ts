@@ -12,7 +12,7 @@ import { changedStore } from '../../support/changed-store.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** A tool that runs until its signal fires. */
 const endless = defineTool({

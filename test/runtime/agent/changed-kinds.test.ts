@@ -7,7 +7,7 @@ import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const before = z.object({ at: z.number() })
 const after = z.object({ at: z.number(), more: z.number() })

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { say } from '../../../src/models/local/scripted-model.ts'
-import { expectSound } from '../../support/approvals.ts'
+import { expectSound } from '../../support/person/approvals.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const instructions = 'Work.'
 const tool = (name: string) => defineTool({ name, description: 'Looks.', effect: 'pure', run: () => 'seen' })

@@ -5,7 +5,7 @@ import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 test('a model call that is broken off when the drain time of its node is over counts as one that failed', async () => {
   const asked = Promise.withResolvers<void>()

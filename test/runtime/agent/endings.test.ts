@@ -7,7 +7,7 @@ import { call, say, together } from '../../../src/models/local/scripted-model.ts
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { runOnce, tool } from '../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 describe('a model that fails', () => {
   test('a model whose failure may pass is asked again with the same key', async () => {

@@ -5,7 +5,7 @@ import { HistoryCache } from '../../../src/runtime/agent/history-cache.ts'
 import { Journal } from '../../../src/runtime/agent/journal.ts'
 import { loadHistory } from '../../../src/runtime/agent/load.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { assignmentByHand, HeldStore } from '../support/held-store.ts'
 
 test('a request that is counted while a step is on its way still counts when Redis declines that step (TURN-4)', async () => {

@@ -12,7 +12,7 @@ import { openModels } from '../../../src/models/model-source.ts'
 import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { accepted, assignmentByHand, HeldStore } from '../support/held-store.ts'
 
 const noUsage = { inputTokens: 0, outputTokens: 0 }

@@ -11,7 +11,7 @@ import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { isNodeFault } from '../../support/node-fault.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { assignmentByHand, HeldStore } from '../support/held-store.ts'
 
 /** A turn, and what its node has logged as a fault. */

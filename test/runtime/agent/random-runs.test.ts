@@ -16,7 +16,7 @@ import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { call, say, scriptedModel, together } from '../../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 type Deed = 'give' | 'throw' | 'hang' | 'wait'
 type Said = {

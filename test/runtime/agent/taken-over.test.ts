@@ -8,7 +8,7 @@ import { workerKeys } from '../../../src/store/keys.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { shortLeases } from '../../support/test-policy.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const instructions = 'Look.'
 const never = () => new Promise<Error>(() => {})

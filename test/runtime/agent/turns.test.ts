@@ -12,7 +12,7 @@ import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { accepted, assignmentByHand, HeldStore } from '../support/held-store.ts'
 
 test.each(['in the turn of the one before', 'in a turn of its own'])(

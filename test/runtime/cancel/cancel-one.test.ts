@@ -8,7 +8,7 @@ import type { ResultMessage } from '../../../src/core/worker/message/message.ts'
 import { changedStore } from '../../support/changed-store.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** Answers at once, unless the message says to wait: then it runs until it is told to stop. */
 function patient(begun: string[]) {

@@ -10,7 +10,7 @@ import { partitionKeys } from '../../../src/store/keys.ts'
 import { ScriptCaller } from '../../../src/store/script/script.ts'
 import { RedisUpkeepStore } from '../../../src/store/upkeep-store.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const sleepy = defineWorker({ receive: (_, self) => self.after(60_000, null) })
 const root = defineWorker({

@@ -4,7 +4,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** Runs until its signal fires, and says so. */
 function endless(log: { begun: string[]; aborted: unknown[] }, onAbort: 'throw' | 'return' | 'ignore' = 'throw') {

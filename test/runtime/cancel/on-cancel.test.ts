@@ -10,7 +10,7 @@ import type { Message } from '../../../src/core/worker/message/message.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 type Undo = (self: CancelSelf<{ booked: string | null }>, reason: string) => void | Promise<void>
 

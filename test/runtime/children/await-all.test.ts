@@ -4,7 +4,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { namedFields } from '../../support/record-fields.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** Spawns a child for each value, and replies what it received, in the order it came. */
 function parentOf(awaits: 'each' | 'all', timerMs?: number) {

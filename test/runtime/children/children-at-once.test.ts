@@ -6,7 +6,7 @@ import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const asked = (value: unknown) => value as { readonly children: number }
 

@@ -5,7 +5,7 @@ import { TerminalError } from '../../../src/core/errors.ts'
 import type { ResultMessage } from '../../../src/core/worker/message/message.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const brief = ({ call, status, value, failure, name }: ResultMessage) => ({
   call,

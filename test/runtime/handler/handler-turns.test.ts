@@ -8,7 +8,7 @@ import type { Assignment, CommitRequest } from '../../../src/core/ports/ports.ts
 import type { Mail } from '../../../src/core/worker/message/message.ts'
 import { handlerKind } from '../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { accepted, assignmentByHand, HeldStore } from '../support/held-store.ts'
 
 const input = (position: number): Mail => ({

@@ -6,7 +6,7 @@ import { CancelledError, InputError, TerminalError, TransientError } from '../..
 import { partitionKeys } from '../../../src/store/keys.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const soon = { retryAfterMs: 1 }
 /** Longer than a test lasts: it fires when the test makes it due. */

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
-import { expectSound, isParked, resultOf } from '../../support/approvals.ts'
-import { notedSteers } from '../../support/noted-steers.ts'
+import { expectSound, isParked, resultOf } from '../../support/person/approvals.ts'
+import { notedSteers } from '../../support/person/noted-steers.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** Waits for a timer that never comes, and replies with what steered it. */
 const waiting = defineWorker({

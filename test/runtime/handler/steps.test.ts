@@ -7,7 +7,7 @@ import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { changedStore } from '../../support/changed-store.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 describe('a step', () => {
   test('a recorded step is not done again by the next attempt, which gets the recorded value (HANDLER-STEPS-1)', async () => {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { Told } from '../../programs/answerer.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const program = new URL('../../programs/answerer.ts', import.meta.url)
 

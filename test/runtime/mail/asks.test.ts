@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** A handler that asks once, and replies with the answer as it came. */
 const asker = defineWorker({

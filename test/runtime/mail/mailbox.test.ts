@@ -4,7 +4,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** Both tell `seen` of each input. */
 const busyKinds = {

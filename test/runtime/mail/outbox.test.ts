@@ -10,7 +10,7 @@ import { outboxKeys, placesOf, tagOf } from '../../../src/store/keys.ts'
 import { RedisOutboxStore } from '../../../src/store/outbox-store.ts'
 import { ScriptCaller } from '../../../src/store/script/script.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const partitions = 2
 

@@ -5,7 +5,7 @@ import { TransientError } from '../../../src/core/errors.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 describe('self.after', () => {
   test('the run receives the timer after the time, and is parked until then', async () => {

@@ -7,7 +7,7 @@ import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { policy as defaults } from '../../../src/core/policy.ts'
 import { ToolExecutor } from '../../../src/runtime/tool/executor.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { callParts } from '../tool/support/call-parts.ts'
 
 const policy = { leaseMs: 2_000, renewEveryMs: 200, leaseMarginMs: 1_000 }

@@ -7,7 +7,7 @@ import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { CountingServer } from '../../support/counting-server.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 

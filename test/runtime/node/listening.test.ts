@@ -9,7 +9,7 @@ import { FollowedSessions } from '../../../src/store/event/followed-sessions.ts'
 import { Places } from '../../../src/store/places.ts'
 import { Connections } from '../../../src/store/redis/connections.ts'
 import { newNamespace } from '../../support/namespace.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 test('a node whose first attempt to listen failed hears of followers and cancels after the next one', async () => {
   const namespace = newNamespace()

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { partitionKeys } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const kind = (pool: string) =>
   defineWorker({

@@ -11,7 +11,7 @@ import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { RedisUpkeepStore } from '../../../src/store/upkeep-store.ts'
 import { MemoryBlobs } from '../../../src/testing/memory-blobs.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { silentLog } from '../support/held-store.ts'
 
 const wakeup = (id: string, pool = 'default'): Wakeup => ({ id, pool })

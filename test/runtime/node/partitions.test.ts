@@ -6,7 +6,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { partitionOf, partitionOfKey } from '../../../src/core/ids.ts'
 import { partitionKeys, tagOf, workerKeys } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const partitions = 3
 const all = [0, 1, 2]

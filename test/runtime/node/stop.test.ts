@@ -9,7 +9,7 @@ import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { changedStore } from '../../support/changed-store.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const stays = defineWorker({
   receive: (_, self) => new Promise((_resolve, reject) => self.signal.addEventListener('abort', reject)),

@@ -8,7 +8,7 @@ import { safeTelemetry, type Telemetry } from '../../../src/core/ports/telemetry
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { joinedTelemetry } from '../../../src/telemetry/joined-telemetry.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 class Recording implements Telemetry {
   readonly spans: [name: string, attributes: object, end: object | null][] = []

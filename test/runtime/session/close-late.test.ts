@@ -5,7 +5,7 @@ import type { CommitRequest } from '../../../src/core/ports/ports.ts'
 import { changedStore } from '../../support/changed-store.ts'
 import { shortLeases } from '../../support/test-policy.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 test('ends', async () => {
   let hangs = true

@@ -4,7 +4,7 @@ import { defineWorker, type Self } from '../../../src/core/definition/define-wor
 import type { RuntimeError } from '../../../src/core/errors.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const spawner = defineWorker<number>({
   initial: 0,

@@ -8,7 +8,7 @@ import { call, say, together } from '../../../src/models/local/scripted-model.ts
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** What began, in order. The pause writes its own line when it is acknowledged. */
 const acknowledged = 'acknowledged'

@@ -4,7 +4,7 @@ import { startNode } from '../../../src/compose.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { partitionKeys } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 const hourMs = 3_600_000

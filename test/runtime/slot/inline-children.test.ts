@@ -7,7 +7,7 @@ import type { Kind } from '../../../src/runtime/node/kind.ts'
 import { childrenOf, InlineChildren, offerOf } from '../../../src/runtime/slot/inline-children.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step/step.ts'
 import type { Turn } from '../../../src/runtime/turn/turn.ts'
-import { WatchedTimers } from '../../support/watched-timers.ts'
+import { WatchedTimers } from '../../support/time/watched-timers.ts'
 import { accepted, assignmentByHand } from '../support/held-store.ts'
 
 afterEach(() => {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 

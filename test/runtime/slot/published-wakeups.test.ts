@@ -8,7 +8,7 @@ import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { partitionKeys } from '../../../src/store/keys.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 /** While the test runs no sweep finds waiting work, and no wake-up goes stale. */

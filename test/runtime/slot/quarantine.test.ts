@@ -10,7 +10,7 @@ import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** Longer than a test lasts: it fires when the test makes it due. */
 const hourMs = 3_600_000

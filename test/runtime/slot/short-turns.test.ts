@@ -8,7 +8,7 @@ import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { changedStore } from '../../support/changed-store.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe, type TestTroupeOptions } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const quick = defineWorker({ receive: (message, self) => self.reply(message.value) })
 

@@ -7,7 +7,7 @@ import type { Waker } from '../../../src/core/ports/wake.ts'
 import { type RunQueue, Slots } from '../../../src/runtime/slot/slots.ts'
 import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const inBusy = defineWorker({ pool: 'busy', receive: (_, self) => self.send(self.id, null) })
 const inOther = defineWorker({ pool: 'other', receive: (message, self) => self.reply(message.value) })

@@ -6,8 +6,8 @@ import { SuspectGate } from '../../../src/runtime/slot/suspects.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
-import { WatchedTimers } from '../../support/watched-timers.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
+import { WatchedTimers } from '../../support/time/watched-timers.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 

@@ -4,7 +4,7 @@ import type { ToolContext, ToolDefinition } from '../../../src/core/definition/t
 import { InputError, LeaseLostError, TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { rememberSecret } from '../../../src/core/secret/known-secrets.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { callParts } from './support/call-parts.ts'
 import { executor, failure, runOf, toolOf } from './support/run-tool.ts'
 

@@ -10,8 +10,8 @@ import { forAny, forRetry, forSignal, goOn } from '../../../src/core/worker/wait
 import { mayCall } from '../../../src/runtime/turn/permit.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step/step.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
-import { waitUntil } from '../../support/wait-until.ts'
-import { WatchedTimers } from '../../support/watched-timers.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
+import { WatchedTimers } from '../../support/time/watched-timers.ts'
 import { accepted, assignmentByHand, HeldStore } from '../support/held-store.ts'
 
 const refusal: Refusal = { reason: 'depth_exceeded', limit: 5, id: 'a child' }

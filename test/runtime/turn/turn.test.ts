@@ -12,7 +12,7 @@ import type { Kind } from '../../../src/runtime/node/kind.ts'
 import { handlerKind, KindMaker } from '../../../src/runtime/node/kind-maker.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step/step.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { accepted, assignmentByHand, HeldStore } from '../support/held-store.ts'
 
 const echo = handlerKind('echo', defineWorker({ receive: (message, self) => self.reply(message.value) }))

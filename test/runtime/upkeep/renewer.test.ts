@@ -9,7 +9,7 @@ import { afterRun } from '../../../src/core/worker/run-ends.ts'
 import { emptyStep } from '../../../src/runtime/turn/step/step.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { type Renewal, Renewer } from '../../../src/runtime/upkeep/renewer.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { assignmentByHand, HeldStore, silentLog } from '../support/held-store.ts'
 
 interface Answer {

@@ -3,7 +3,7 @@ import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { UpkeepStore } from '../../../src/core/ports/upkeep.ts'
 import { Place } from '../../store/support/place.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { sweeperOf, sweepingBy } from './sweeper-of.ts'
 
 function openingBy(place: Place, around: (fire: () => ReturnType<UpkeepStore['fire']>) => Promise<unknown>) {

@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest'
 import type { UpkeepStore } from '../../../src/core/ports/upkeep.ts'
 import { Place } from '../../store/support/place.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { poolLoads, sweeperOf, sweepingBy } from './sweeper-of.ts'
 
 const noLog = { debug() {}, info() {}, warn() {}, error() {} }

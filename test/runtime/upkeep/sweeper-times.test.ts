@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Rest } from '../../../src/core/ports/upkeep.ts'
 import type { Sweeper } from '../../../src/runtime/upkeep/sweeper.ts'
 import { Place } from '../../store/support/place.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { poolLoads, type Sweep, sweeperOf, sweepingBy } from './sweeper-of.ts'
 
 describe('a sweep that becomes due while another runs', () => {

@@ -8,7 +8,7 @@ import type { GuestStore } from '../../../src/store/turn/guest-store.ts'
 import { Place } from '../../store/support/place.ts'
 import { atOnce } from '../../store/support/queue/gate-checks.ts'
 import { partitionsOf } from '../../store/support/queue/guest-checks.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { poolLoads, sweeperOf, sweepingBy } from './sweeper-of.ts'
 
 describe('a sweep', () => {

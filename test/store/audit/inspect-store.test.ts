@@ -4,7 +4,7 @@ import { newId } from '../../../src/core/ids.ts'
 import { decodeMail } from '../../../src/core/worker/message/message.ts'
 import { changes, type Dump } from '../support/dump.ts'
 import { completion, runFailure } from '../support/hand-node.ts'
-import { gathered } from '../support/large-checks.ts'
+import { gathered } from '../support/mutant/large-checks.ts'
 import { Place } from '../support/place.ts'
 import { resultOf } from '../support/turn/checks.ts'
 

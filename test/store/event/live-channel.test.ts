@@ -10,7 +10,7 @@ import { sessionChannels, tagOf } from '../../../src/store/keys.ts'
 import { openLossyRedis, openRedis } from '../../../src/store/redis/redis.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** A publisher and a listening end, each on a connection of its own. The connections to Redis can be told apart. */
 async function opened(ways: { publisher?: string; tail?: string } = {}) {

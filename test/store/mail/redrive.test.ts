@@ -1,6 +1,6 @@
 /** A dead letter is put back into its worker's mailbox exactly once, or dismissed, and stays as evidence. */
 import { describe, expect, test } from 'vitest'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { completion } from '../support/hand-node.ts'
 import { Place } from '../support/place.ts'
 

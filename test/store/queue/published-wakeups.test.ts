@@ -1,7 +1,7 @@
 /** A script publishes a wake-up to one node that listens. The first letter of its id says whether a node heard it. */
 import { Redis } from 'ioredis'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { Place } from '../support/place.ts'
 
 /** Registers these nodes; those in `listening` hear wake-ups of the pool. */

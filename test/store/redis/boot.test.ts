@@ -7,7 +7,7 @@ import { openRedis } from '../../../src/store/redis/redis.ts'
 import { checkRedis } from '../../../src/store/set-up/set-up.ts'
 import { RedisServer } from '../../support/redis/redis-server.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { connectTo } from '../support/connect-to.ts'
 import { Place } from '../support/place.ts'
 

@@ -8,7 +8,7 @@ import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
 import type { RedisUpkeepStore } from '../../../src/store/upkeep-store.ts'
 import { RedisServer } from '../../support/redis/redis-server.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { type MadeSession, Place } from '../support/place.ts'
 
 describe('a Redis that is busy with a script of somebody else', () => {

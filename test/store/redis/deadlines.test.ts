@@ -2,7 +2,7 @@
 import { performance } from 'node:perf_hooks'
 import { describe, expect, test, vi } from 'vitest'
 import { Deadlines } from '../../../src/store/redis/deadlines.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const never = new Promise<never>(() => {})
 

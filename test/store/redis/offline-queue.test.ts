@@ -8,7 +8,7 @@ import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
 import { RedisServer } from '../../support/redis/redis-server.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const ask = (redis: Redis) => [redis.get('any'), redis.pipeline().get('one').strlen('other').exec()]
 

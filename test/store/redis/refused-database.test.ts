@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
 import { RedisServer } from '../../support/redis/redis-server.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** How often a connection was refused its database. */
 async function refusalsOf(admin: Redis): Promise<number> {

@@ -5,7 +5,7 @@ import { SilenceWatch } from '../../../src/store/redis/silence-watch.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { RedisServer } from '../../support/redis/redis-server.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** A lost connection is found after this time; one that stays may be silent for so much longer that no busy machine reaches it. */
 const lostAfterMs = 1_500

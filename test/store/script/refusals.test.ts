@@ -7,7 +7,7 @@ import type { LoggerLike } from '../../../src/log.ts'
 import { Refusals } from '../../../src/store/script/refusals.ts'
 import { RedisServer } from '../../support/redis/redis-server.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 function linesOf() {
   const lines: string[] = []

@@ -11,7 +11,7 @@ import * as scripts from '../../../src/store/script/scripts.ts'
 import { SessionStore } from '../../../src/store/session/session-store.ts'
 import { RedisServer } from '../../support/redis/redis-server.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { Place } from '../support/place.ts'
 
 /** How often each of these commands was called, and refused. */

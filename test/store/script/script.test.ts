@@ -10,7 +10,7 @@ import { ScriptCaller } from '../../../src/store/script/script.ts'
 import { closeScript, postScript } from '../../../src/store/script/scripts.ts'
 import { loadScripts } from '../../support/redis/load-scripts.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { Place } from '../support/place.ts'
 
 test('in a cluster, where partitions are at several servers, an error of a script names the partition', async () => {

@@ -4,7 +4,7 @@ import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import { defaultSessionLimits, defaultSpending } from '../../../src/core/policy.ts'
 import { prepareForkScript } from '../../../src/store/script/scripts.ts'
 import { RedisServer } from '../../support/redis/redis-server.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { Place } from '../support/place.ts'
 import { aSession } from '../support/session/create-checks.ts'
 

@@ -1,7 +1,7 @@
 /** claim: the next worker that a node can run, with the right to write for it. */
 import { describe, expect, test } from 'vitest'
 import { policy as defaultPolicy } from '../../../src/core/policy.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { assigned, completion, runFailure } from '../support/hand-node.ts'
 import { Place } from '../support/place.ts'
 

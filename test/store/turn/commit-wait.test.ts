@@ -1,7 +1,7 @@
 /** commit: what a worker waits for when its turn ends, and that nothing which came before the end is overlooked (K4). */
 import { describe, expect, test } from 'vitest'
 import { encodeResult } from '../../../src/core/worker/message/message.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { HandTurn } from '../support/hand-node.ts'
 import { Place } from '../support/place.ts'
 

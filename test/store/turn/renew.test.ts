@@ -1,7 +1,7 @@
 /** renew: keeps leases, tells who lost theirs, moves wake-ups of long turns to the busy ones. */
 import { describe, expect, test, vi } from 'vitest'
 import { encodeRunState } from '../../../src/core/worker/run/run-state.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { assigned, type HandNode, type HandTurn } from '../support/hand-node.ts'
 import { Place } from '../support/place.ts'
 

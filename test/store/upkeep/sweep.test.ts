@@ -1,6 +1,6 @@
 /** sweep: heals what a dead node left, keeps the register of nodes, takes in workers whose kind has found or lost its nodes. */
 import { describe, expect, test } from 'vitest'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import type { HandTurn } from '../support/hand-node.ts'
 import { Place } from '../support/place.ts'
 import { eventsAreBoundedByBytes } from '../support/upkeep/rest-checks.ts'

@@ -3,7 +3,7 @@ import { type Job, Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import type { Submitted } from '../../../src/submit/submission-queue.ts'
 import type { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** What a program in any language has: a queue named "submit" under the namespace's prefix. */
 export class Producer implements AsyncDisposable {

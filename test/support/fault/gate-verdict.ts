@@ -1,6 +1,6 @@
 /** What holds for kinds with gates at rest: no more runs were in progress at once than their kind says, and each place has come back. */
 import { type Gated, gatedMost } from '../../programs/node/chance-gates.ts'
-import { waitUntil } from '../wait-until.ts'
+import { waitUntil } from '../time/wait-until.ts'
 import type { Harness } from './harness.ts'
 import type { LedgerLine } from './ledger.ts'
 import { unlessPruned } from './unless-pruned.ts'

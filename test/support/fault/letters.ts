@@ -1,7 +1,7 @@
 /** A live tree whose workers send letters to each other: what became of each letter shows in one number. */
 import type { Session } from '../../../src/client/session/session.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import { waitUntil } from '../wait-until.ts'
+import { waitUntil } from '../time/wait-until.ts'
 
 interface Letter {
   readonly hops: number

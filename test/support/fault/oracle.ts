@@ -9,7 +9,7 @@ import { AuditStore } from '../../../src/store/audit/audit-store.ts'
 import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
 import { ScriptCaller } from '../../../src/store/script/script.ts'
 import { type Snapshot, takeSnapshot } from '../snapshot.ts'
-import { waitUntil } from '../wait-until.ts'
+import { waitUntil } from '../time/wait-until.ts'
 
 /** Waits until nothing is queued, running or being cancelled, then checks all. Throws with the first violated lines. */
 export async function expectInvariants(redis: Redis, namespace: string, restMsMax = 120_000): Promise<Snapshot> {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { inject } from 'vitest'
-import { waitUntil } from '../wait-until.ts'
+import { waitUntil } from '../time/wait-until.ts'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
 const run = promisify(execFile)

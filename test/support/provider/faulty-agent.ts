@@ -12,7 +12,7 @@ import type { Entry, RunResult } from '../../../src/core/history/entry.ts'
 import { openModels } from '../../../src/models/model-source.ts'
 import { type RawProvider, rawProvider } from '../../models/support/raw-provider.ts'
 import { TestTroupe } from '../test-troupe.ts'
-import { waitUntil } from '../wait-until.ts'
+import { waitUntil } from '../time/wait-until.ts'
 import { type FakeSurface, type Said, type Shown, sendEvents } from './fake-surfaces.ts'
 
 /** What the provider does with a request: says something, or treats the response itself. */

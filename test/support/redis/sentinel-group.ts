@@ -3,7 +3,7 @@
  * is what the sentinels say.
  */
 import { Redis } from 'ioredis'
-import { waitUntil } from '../wait-until.ts'
+import { waitUntil } from '../time/wait-until.ts'
 import { RedisServer } from './redis-server.ts'
 
 const name = 'mymaster'

@@ -5,7 +5,7 @@
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import type { Redis } from 'ioredis'
-import { waitUntil } from '../wait-until.ts'
+import { waitUntil } from '../time/wait-until.ts'
 
 export interface Command {
   /** In small letters. */

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { removeKeys } from '../../../src/testing/crash/remove-keys.ts'
 import { newNamespace } from '../../support/namespace.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 function warnings(): string[] {
   const found: string[] = []

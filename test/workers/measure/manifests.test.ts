@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isManifest, readManifest } from '../../../workers/_survey/measure/manifests.ts'
 import { fromText } from '../../../workers/_survey/tree/path.ts'
-import { within } from '../../support/within.ts'
+import { within } from '../../support/time/within.ts'
 
 function declared(name: string, text: string): Record<string, string[]> | string {
   const reading = readManifest(fromText(name), text)

@@ -8,7 +8,7 @@ import { call, say } from '../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { tool } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 
 const lastText = ({ messages }: ModelRequest) => JSON.stringify(messages.at(-1))
 const echo = () => recordedModel('test/m', (request) => say(`answer to ${/question \d/.exec(lastText(request))?.[0]}`))

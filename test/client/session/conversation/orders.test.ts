@@ -15,7 +15,7 @@ import { partitionKeys, workerKeys } from '../../../../src/store/keys.ts'
 import { changedStore } from '../../../support/changed-store.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 
 const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')
 const sentOf = (request: ModelRequest | undefined) => JSON.stringify(request?.messages)

@@ -10,7 +10,7 @@ import { describe, expect, inject, it } from 'vitest'
 import { runProgram } from '../../../../src/dev/program.ts'
 import { CliProject, workers } from '../../../cli/cli-project.ts'
 import { TcpProxy } from '../../../support/redis/tcp-proxy.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 
 const ownRedis = { TROUPE_REDIS_URL: '' }
 const main = fileURLToPath(new URL('../../../../src/cli/main.ts', import.meta.url))

@@ -7,7 +7,7 @@ import { connect, type Troupe } from '../../../../src/index.ts'
 import { partitionKeys, tagOf } from '../../../../src/store/keys.ts'
 import { Project, type RunningCommand } from '../../../cli/command-line.ts'
 import { newNamespace } from '../../../support/namespace.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 
 const greeter = `import { defineWorker } from 'troupe'
 import { greeting } from '../lib/greeting.ts'

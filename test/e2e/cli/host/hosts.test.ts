@@ -4,7 +4,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { partitionKeys, tagOf } from '../../../../src/store/keys.ts'
 import { CliProject, unknownId } from '../../../cli/cli-project.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 
 const here = new CliProject('hosts', { withNode: false })
 const nowhere = new CliProject('ghosts', { withNode: false })

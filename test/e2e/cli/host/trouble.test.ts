@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { describe, expect, inject, it } from 'vitest'
 import { CliProject } from '../../../cli/cli-project.ts'
 import { RedisServer } from '../../../support/redis/redis-server.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 
 const cli = new CliProject('trouble', { withNode: false })
 

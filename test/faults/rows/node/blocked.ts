@@ -8,7 +8,7 @@ import type { BlockInput } from '../../../programs/node/fault-kinds.ts'
 import type { Harness } from '../../../support/fault/harness.ts'
 import type { LedgerLine } from '../../../support/fault/ledger.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import { type Row, type Stage, times } from '../../row.ts'
 
 const startsAtMost = policy.suspectAfterStarts + policy.poisonAfterIsolatedStarts

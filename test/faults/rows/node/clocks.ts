@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
 import type { Harness, NodeSettings } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import { leniencyMs, type Row, type Stage, times } from '../../row.ts'
 
 const program = new URL('../../../programs/preload/wrong-clock.ts', import.meta.url)

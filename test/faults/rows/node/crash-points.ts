@@ -5,7 +5,7 @@ import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.t
 import { type CrashPoint, crashPoints } from '../../../support/fault/harm/crash-points.ts'
 import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import { agentCrash } from '../../agent-crash.ts'
 import { type Row, type Stage, type Trial, trial } from '../../row.ts'
 

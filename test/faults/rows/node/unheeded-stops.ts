@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import type { Row, Stage } from '../../row.ts'
 
 const tree: TreeInput = { children: 4, steps: 3, stepMs: 100 }

@@ -12,7 +12,7 @@ import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { delegationResult } from '../../../support/provider/delegation-script.ts'
 import { FakeProvider } from '../../../support/provider/fake-provider.ts'
 import { takeSnapshot, type WorkerSnapshot } from '../../../support/snapshot.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import { type Row, type Stage, times, trial } from '../../row.ts'
 
 const newer = { preload: { program: new URL('../../../programs/preload/newer-version.ts', import.meta.url) } }

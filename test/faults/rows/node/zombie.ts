@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { delegationResult } from '../../../support/provider/delegation-script.ts'
 import { FakeProvider } from '../../../support/provider/fake-provider.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import { type Row, type Stage, times } from '../../row.ts'
 
 const program = new URL('../../../programs/node/agent-node.ts', import.meta.url)

@@ -3,7 +3,7 @@ import { Cluster } from 'ioredis'
 import { ClusterTrouble } from '../../../support/cluster-trouble.ts'
 import { storm, tagsOf } from '../../../support/fault/storm/storm.ts'
 import { RedisCluster } from '../../../support/redis/redis-cluster.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import type { Row, Stage } from '../../row.ts'
 
 const partitions = 6

@@ -9,7 +9,7 @@ import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import type { RedisServer } from '../../../support/redis/redis-server.ts'
 import { ask, roleOf, SentinelGroup } from '../../../support/redis/sentinel-group.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import { type Row, type Stage, trial } from '../../row.ts'
 import { outcome, submit } from './redis-trouble.ts'
 

@@ -7,7 +7,7 @@ import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.t
 import type { Harness } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { RedisServer } from '../../../support/redis/redis-server.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import { type Row, type Stage, times } from '../../row.ts'
 
 const tree: TreeInput = { children: 4, steps: 4, stepMs: 100 }

@@ -9,7 +9,7 @@ import type { Random } from '../../../support/fault/fault-settings.ts'
 import type { Harness } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { sureLeases } from '../../../support/test-policy.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import type { Row, Stage } from '../../row.ts'
 
 interface Size {

@@ -5,7 +5,7 @@ import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import { type Row, type Stage, times } from '../../row.ts'
 
 const heapTeller = new URL('../../../programs/preload/heap-teller.ts', import.meta.url)

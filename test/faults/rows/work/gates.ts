@@ -13,7 +13,7 @@ import type { Harness, HarnessOptions } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { tagsOf } from '../../../support/fault/storm/storm.ts'
 import { RedisCluster } from '../../../support/redis/redis-cluster.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import { type Row, type Stage, type Trial, trial } from '../../row.ts'
 import { heirLeases, startDoomed, untilDead } from '../node/crash-points.ts'
 

@@ -5,7 +5,7 @@ import type { Entry } from '../../../../src/core/history/entry.ts'
 import type { Harness } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { slowNode, sumOfHistory, type TalkPlan } from '../../../support/fault/talk.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import type { Row, Stage } from '../../row.ts'
 
 const program = new URL('../../../programs/node/talk-node.ts', import.meta.url)

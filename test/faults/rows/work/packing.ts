@@ -6,7 +6,7 @@ import { partitionKeys, tagOf, workerKeys } from '../../../../src/store/keys.ts'
 import type { Harness } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { sumOfHistory, type TalkPlan } from '../../../support/fault/talk.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import type { Row, Stage } from '../../row.ts'
 
 const program = new URL('../../../programs/node/talk-node.ts', import.meta.url)

@@ -18,7 +18,7 @@ import { PeopleEndpoints } from '../../../support/fault/people/people-endpoints.
 import { judgeAwaited, judgeClosed, judgeTold, sessionFaults } from '../../../support/fault/people/people-verdict.ts'
 import { together } from '../../../support/fault/together.ts'
 import { unlessPruned } from '../../../support/fault/unless-pruned.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import type { Row, Stage } from '../../row.ts'
 
 const [peopleAtOnce, restMsMax] = [8, 300_000]

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { policy } from '../../../../src/core/policy.ts'
 import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import { leniencyMs, type Row, type Stage, times } from '../../row.ts'
 
 const startsAtMost = policy.suspectAfterStarts + policy.poisonAfterIsolatedStarts

@@ -8,7 +8,7 @@ import { call, say, scriptedModel } from '../../../../src/models/local/scripted-
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { tool } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 
 const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')
 

@@ -7,7 +7,7 @@ import { call, say, scriptedModel, together } from '../../../../src/models/local
 import { partitionKeys, workerKeys } from '../../../../src/store/keys.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 
 function talker(name: string) {
   const model = recordedModel(`test/${name}`, (request) => say(`${name} was sent ${request.messages.length}`))

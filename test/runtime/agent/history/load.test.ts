@@ -11,7 +11,7 @@ import { HistoryCache } from '../../../../src/runtime/agent/history-cache.ts'
 import { KindMaker } from '../../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../../src/runtime/turn/turn.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import { accepted, assignmentByHand, HeldStore, silentLog } from '../../support/held-store.ts'
 
 /** A node with an agent and its only worker, whose history is `log`. */

@@ -13,7 +13,7 @@ import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError, TransientError } from '../../../../src/core/errors.ts'
 import { call, type ScriptedReply, say, together } from '../../../../src/models/local/scripted-model.ts'
-import { expectSound, openAsks, resultOf, scripted, told } from '../../../support/approvals.ts'
+import { expectSound, openAsks, resultOf, scripted, told } from '../../../support/person/approvals.ts'
 import { runOnce } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
 

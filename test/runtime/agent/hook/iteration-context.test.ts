@@ -10,7 +10,7 @@ import { call, say, together } from '../../../../src/models/local/scripted-model
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { runOnce, tool } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 
 const look = tool('look', () => 'seen')
 

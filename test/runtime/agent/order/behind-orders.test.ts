@@ -5,10 +5,10 @@ import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import type { SendTime } from '../../../../src/core/worker/message/steer.ts'
 import { chat } from '../../../../src/index.ts'
 import { say } from '../../../../src/models/local/scripted-model.ts'
-import { expectSound } from '../../../support/approvals.ts'
+import { expectSound } from '../../../support/person/approvals.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 
 interface Case {
   readonly name: string

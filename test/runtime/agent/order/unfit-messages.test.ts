@@ -14,7 +14,7 @@ import { KindMaker } from '../../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../../src/runtime/turn/turn.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import { assignmentByHand, HeldStore } from '../../support/held-store.ts'
 
 /** The first commit of a turn with this assignment, and how many replies were asked for until then. */

@@ -12,8 +12,8 @@ import { call, type ScriptedReply, say, scriptedModel } from '../../../../src/mo
 import { askModel } from '../../../../src/runtime/agent/reply/ask-model.ts'
 import { Turn } from '../../../../src/runtime/turn/turn.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
-import { WatchedTimers } from '../../../support/watched-timers.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
+import { WatchedTimers } from '../../../support/time/watched-timers.ts'
 import { assignmentByHand, HeldStore } from '../../support/held-store.ts'
 
 const whole = (reply: ScriptedReply): ModelReply => ({

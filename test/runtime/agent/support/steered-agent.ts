@@ -2,7 +2,7 @@ import type { Session } from '../../../../src/client/session/session.ts'
 import type { PromptMessage } from '../../../../src/core/definition/model.ts'
 import { type ScriptedReply, say } from '../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 
 /** The roles of a prompt, each with the texts in it. */
 export function shown(messages: readonly PromptMessage[] = []): string[] {

@@ -13,7 +13,7 @@ import { policy } from '../../../../src/core/policy.ts'
 import { ToolExecutor, type ToolOutcome } from '../../../../src/runtime/tool/executor.ts'
 import { ThreadPool, type ThreadPoolSettings } from '../../../../src/runtime/tool/thread/thread-pool.ts'
 import { ToolThread } from '../../../../src/runtime/tool/thread/tool-thread.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import { callParts, type SeenCall } from '../support/call-parts.ts'
 import * as tools from '../support/threaded-tools.ts'
 

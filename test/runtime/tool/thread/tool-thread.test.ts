@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Tool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { ThreadDeath } from '../../../../src/runtime/tool/thread/thread-death.ts'
 import { ToolThread } from '../../../../src/runtime/tool/thread/tool-thread.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import { callParts, type SeenCall } from '../support/call-parts.ts'
 import * as tools from '../support/threaded-tools.ts'
 

@@ -1,6 +1,6 @@
 /** Mutants of the count of what tokens give. */
 import { giveScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './allowance-checks.ts'
 
 export const allowanceMutants: readonly Mutant[] = [

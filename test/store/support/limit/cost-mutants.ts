@@ -1,6 +1,6 @@
 /** Mutants of what model calls cost. */
 import { commitScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './cost-checks.ts'
 
 export const costMutants: readonly Mutant[] = [

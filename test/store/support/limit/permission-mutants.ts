@@ -1,7 +1,7 @@
 /** Mutants of the permissions that sessions keep. */
 import { claimScript, commitScript, createSessionsScript, pruneScript } from '../../../../src/store/script/scripts.ts'
 import { noneWhosePermissionsCannotBeKeptIsStartedAgain } from '../mail/letter-checks.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './permission-checks.ts'
 
 const line = (script: Mutant['script'], guard: string, check: Mutant['check']): Mutant => ({

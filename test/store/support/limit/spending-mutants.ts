@@ -1,6 +1,6 @@
 /** Mutants of what a session has spent. */
 import { claimScript, commitScript, limitScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './spending-checks.ts'
 
 export const spendingMutants: readonly Mutant[] = [

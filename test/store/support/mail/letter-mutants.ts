@@ -10,7 +10,7 @@ import {
   redriveScript,
   renewScript,
 } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './letter-checks.ts'
 
 export const letterMutants: readonly Mutant[] = [

@@ -1,6 +1,6 @@
 /** Mutants of what concerns messages between workers. */
 import { claimScript, commitScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './send-checks.ts'
 
 export const sendMutants: readonly Mutant[] = [

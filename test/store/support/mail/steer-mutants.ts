@@ -1,6 +1,6 @@
 /** Mutants of what concerns inputs that steer a run in progress. */
 import { commitScript, finishScript, postScript, renewScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './steer-checks.ts'
 
 export const steerMutants: readonly Mutant[] = [

@@ -1,6 +1,6 @@
 /** Mutants of what an amendment of a history rests on. */
 import { amendScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './amend-checks.ts'
 
 const lines: readonly (readonly [guard: string, check: Mutant['check']])[] = [

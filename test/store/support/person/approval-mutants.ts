@@ -1,6 +1,6 @@
 /** Mutants of what a session says of approvals. */
 import { approvalScript, claimScript, commitScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './approval-checks.ts'
 
 export const approvalMutants: readonly Mutant[] = [

@@ -6,7 +6,7 @@ import {
   fireScript,
   pruneScript,
 } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './ask-checks.ts'
 
 export const askMutants: readonly Mutant[] = [

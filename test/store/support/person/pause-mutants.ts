@@ -9,7 +9,7 @@ import {
   resumeScript,
   sweepScript,
 } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './pause-checks.ts'
 
 export const pauseMutants: readonly Mutant[] = [

@@ -7,7 +7,7 @@ import {
   postScript,
   sweepScript,
 } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './fair-checks.ts'
 
 export const fairMutants: readonly Mutant[] = [

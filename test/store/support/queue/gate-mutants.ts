@@ -6,7 +6,7 @@ import {
   fireScript,
   sweepScript,
 } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './gate-checks.ts'
 
 export const gateMutants: readonly Mutant[] = [

@@ -1,6 +1,6 @@
 /** Mutants of what concerns runs whose gates are in another partition. */
 import { commitScript, enterScript, fireScript, guestScript, hostScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './guest-checks.ts'
 
 export const guestMutants: readonly Mutant[] = [

@@ -13,7 +13,7 @@ import {
   retryScript,
   sweepScript,
 } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import {
   aCancelledRunCannotCommit,
   aChildOfACancelledRunCannotCommit,

@@ -1,6 +1,6 @@
 /** Mutants of what concerns children that wait to start. */
 import { claimScript, commitScript, finishScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './start-checks.ts'
 
 export const startMutants: readonly Mutant[] = [

@@ -1,6 +1,6 @@
 /** Mutants of the rule for wake-ups where turns are short, and of wake-ups that a script publishes to a node. */
 import { postScript, sweepScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './wakeup-checks.ts'
 
 export const wakeupMutants: readonly Mutant[] = [

@@ -1,6 +1,6 @@
 /** Mutants of the blobs of sessions. */
 import { createSessionsScript, keepBlobScript, pruneScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './blob-checks.ts'
 
 export const blobMutants: readonly Mutant[] = [

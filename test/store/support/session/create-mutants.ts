@@ -1,6 +1,6 @@
 /** Mutants of what creating sessions rests on. */
 import { createSessionsScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './create-checks.ts'
 
 const script = createSessionsScript

@@ -10,7 +10,7 @@ import {
   retryScript,
 } from '../../../../src/store/script/scripts.ts'
 import { noneIsStartedAgainWhoseEndCannotBeWritten } from '../mail/letter-checks.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './end-checks.ts'
 
 const rows = [

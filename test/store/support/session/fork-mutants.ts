@@ -1,6 +1,6 @@
 /** Mutants of the fork of a session. */
 import { commitScript, cutScript, forkScript, prepareForkScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './fork-checks.ts'
 
 const line = (

@@ -1,6 +1,6 @@
 /** Mutants of what a retried session rests on. */
 import { claimScript, retryScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './retry-checks.ts'
 
 const lines: readonly (readonly [guard: string, check: Mutant['check']])[] = [

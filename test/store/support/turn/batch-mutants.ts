@@ -1,6 +1,6 @@
 /** Mutants of what commits of one script, and children that a slot goes on with, rest on. */
 import { commitScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './batch-checks.ts'
 
 export const batchMutants: readonly Mutant[] = [

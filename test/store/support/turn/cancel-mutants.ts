@@ -6,7 +6,7 @@ import {
   commitScript,
   finishScript,
 } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './cancel-checks.ts'
 
 export const cancelMutants: readonly Mutant[] = [

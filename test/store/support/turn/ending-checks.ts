@@ -1,7 +1,7 @@
 /** Like checks.ts, of what cancels have still to end, and what an ended run leaves behind. */
 import { Redis } from 'ioredis'
 import { expect } from 'vitest'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 import type { Place } from '../place.ts'
 import { forked } from '../session/fork-checks.ts'
 import { cancelledEnd } from './cancel-scenes.ts'

@@ -7,7 +7,7 @@ import {
   forkScript,
   sweepScript,
 } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './ending-checks.ts'
 
 const lines = [

@@ -1,6 +1,6 @@
 /** Mutants of what a dying node releases, and of its last words. */
 import { commitScript, releaseScript, sweepScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './release-checks.ts'
 
 export const releaseMutants: readonly Mutant[] = [

@@ -1,6 +1,6 @@
 /** Mutants of how the records of siblings are written. */
 import { commitScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import { siblingsDifferInWhatTheySay } from './sibling-checks.ts'
 
 export const siblingMutants: readonly Mutant[] = [

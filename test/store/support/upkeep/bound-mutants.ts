@@ -10,7 +10,7 @@ import {
   resumeScript,
   sweepScript,
 } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './bound-checks.ts'
 
 export const boundMutants: readonly Mutant[] = [

@@ -9,7 +9,7 @@ import {
   pruneScript,
   sweepScript,
 } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './notify-checks.ts'
 
 const later: Mutant = {

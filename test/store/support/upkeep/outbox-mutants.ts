@@ -1,6 +1,6 @@
 /** Mutants of what concerns messages to workers of other partitions. */
 import { commitScript, deliveredScript, deliverScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './outbox-checks.ts'
 
 export const outboxMutants: readonly Mutant[] = [

@@ -1,6 +1,6 @@
 /** Mutants of what concerns packed histories. */
 import { coldScript, packScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './pack-checks.ts'
 
 export const packMutants: readonly Mutant[] = [

@@ -6,7 +6,7 @@ import {
   restScript,
   sweepScript,
 } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import {
   aClaimNamesManyKindsByTheirList,
   aDamagedVersionBeginsAnew,

@@ -1,6 +1,6 @@
 /** Mutants of what fires and moves timers. */
 import { fireScript, sweepScript } from '../../../../src/store/script/scripts.ts'
-import type { Mutant } from '../mutant.ts'
+import type { Mutant } from '../mutant/mutant.ts'
 import * as checks from './timer-checks.ts'
 
 export const timerMutants: readonly Mutant[] = [

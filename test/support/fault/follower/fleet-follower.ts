@@ -4,7 +4,7 @@ import type { Troupe } from '../../../../src/client/client.ts'
 import { partitionOf } from '../../../../src/core/ids.ts'
 import { readEvents } from '../../../../src/store/event/event-pages.ts'
 import { partitionKeys, tagOf } from '../../../../src/store/keys.ts'
-import { waitUntil } from '../../wait-until.ts'
+import { waitUntil } from '../../time/wait-until.ts'
 import type { Random } from '../fault-settings.ts'
 import type { Harness } from '../harness.ts'
 

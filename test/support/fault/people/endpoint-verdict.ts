@@ -1,6 +1,6 @@
 /** What holds for endpoints at rest: each was told of all that it listens for and of nothing else, as the same message, signed; and of nothing while it was off. */
 import type { Session } from '../../../../src/client/session/session.ts'
-import { waitUntil } from '../../wait-until.ts'
+import { waitUntil } from '../../time/wait-until.ts'
 import type { Harness } from '../harness.ts'
 import { unlessPruned } from '../unless-pruned.ts'
 import { isSigned, type Request } from './endpoint-receiver.ts'

@@ -7,7 +7,7 @@ import { chat } from '../../../../../src/core/history/chat/message-factories.ts'
 import { call, say } from '../../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
-import { waitUntil } from '../../../../support/wait-until.ts'
+import { waitUntil } from '../../../../support/time/wait-until.ts'
 
 const ask = ({ messages }: ModelRequest) => {
   const users = messages.filter(({ role }) => role === 'user')

@@ -14,7 +14,7 @@ import {
   recipientOf,
   type SpawnTask,
 } from '../../../../../src/runtime/agent/call/child/delegation.ts'
-import { within } from '../../../../support/within.ts'
+import { within } from '../../../../support/time/within.ts'
 import { assignmentByHand } from '../../../support/held-store.ts'
 
 const note = (call: number, more: Partial<SpawnNote> = {}): SpawnNote => ({

@@ -11,7 +11,7 @@ import { call, say, together } from '../../../../../src/models/local/scripted-mo
 import { workerKeys } from '../../../../../src/store/keys.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
-import { waitUntil } from '../../../../support/wait-until.ts'
+import { waitUntil } from '../../../../support/time/wait-until.ts'
 
 /** The output of the last call's result in a prompt. */
 function lastOutput(messages: readonly PromptMessage[] = []): { type: string; value: Json } {

@@ -4,10 +4,10 @@ import { defineWorker } from '../../../../../src/core/definition/define-worker.t
 import { defineTool } from '../../../../../src/core/definition/tool/define-tool.ts'
 import { TransientError } from '../../../../../src/core/errors.ts'
 import { call, say, together } from '../../../../../src/models/local/scripted-model.ts'
-import { expectSound } from '../../../../support/approvals.ts'
+import { expectSound } from '../../../../support/person/approvals.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
-import { waitUntil } from '../../../../support/wait-until.ts'
+import { waitUntil } from '../../../../support/time/wait-until.ts'
 import { messageOf } from '../../support/steered-agent.ts'
 
 /** A once call fails for a while, and the call beside it runs on. `first`: the tool that the model calls for it. */

@@ -5,7 +5,7 @@ import type { Processor } from '../../../../../src/core/definition/agent/process
 import { defineWorker } from '../../../../../src/core/definition/define-worker.ts'
 import { defineTool, type ToolDefinition } from '../../../../../src/core/definition/tool/define-tool.ts'
 import { call, say } from '../../../../../src/models/local/scripted-model.ts'
-import { expectSound, resultOf, scripted, told } from '../../../../support/approvals.ts'
+import { expectSound, resultOf, scripted, told } from '../../../../support/person/approvals.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 
 /** A recipe of two `once` steps; the second one hangs when it first runs. */

@@ -8,10 +8,10 @@ import { defineTool, type Tool } from '../../../../../src/core/definition/tool/d
 import type { Recipe } from '../../../../../src/core/definition/tool/recipe.ts'
 import { TerminalError, TransientError } from '../../../../../src/core/errors.ts'
 import { call, say } from '../../../../../src/models/local/scripted-model.ts'
-import { expectSound, openAsks, resultOf, scripted, told } from '../../../../support/approvals.ts'
+import { expectSound, openAsks, resultOf, scripted, told } from '../../../../support/person/approvals.ts'
 import { runOnce, tool } from '../../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
-import { waitUntil } from '../../../../support/wait-until.ts'
+import { waitUntil } from '../../../../support/time/wait-until.ts'
 
 const recipeOf = (recipe: Recipe<never>, more = {}) =>
   defineTool({ name: 'report', description: 'Reports.', recipe, ...more })

@@ -8,7 +8,7 @@ import { workerKeys } from '../../../../../src/store/keys.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { runOnce, tool } from '../../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
-import { waitUntil } from '../../../../support/wait-until.ts'
+import { waitUntil } from '../../../../support/time/wait-until.ts'
 
 test.each(['pure', 'idempotent'] as const)(
   'a tool that is %s and exceeds its time is an error for the model',

@@ -6,7 +6,7 @@ import { defineWorker } from '../../../../../src/core/definition/define-worker.t
 import { defineTool, type Tool } from '../../../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError } from '../../../../../src/core/errors.ts'
 import { call, say, together } from '../../../../../src/models/local/scripted-model.ts'
-import { expectSound, openAsks, resultOf, scripted, told } from '../../../../support/approvals.ts'
+import { expectSound, openAsks, resultOf, scripted, told } from '../../../../support/person/approvals.ts'
 import { runOnce, tool } from '../../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 

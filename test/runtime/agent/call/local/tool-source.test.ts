@@ -7,7 +7,7 @@ import { call, say } from '../../../../../src/models/local/scripted-model.ts'
 import { Toolbox } from '../../../../../src/runtime/agent/call/agent-tools.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
-import { waitUntil } from '../../../../support/wait-until.ts'
+import { waitUntil } from '../../../../support/time/wait-until.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()

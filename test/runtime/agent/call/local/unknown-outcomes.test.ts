@@ -10,7 +10,7 @@ import { TerminalError, TransientError } from '../../../../../src/core/errors.ts
 import { call, say, together } from '../../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
-import { waitUntil } from '../../../../support/wait-until.ts'
+import { waitUntil } from '../../../../support/time/wait-until.ts'
 
 type Reconcile = NonNullable<ToolDefinition<unknown>['reconcile']>
 

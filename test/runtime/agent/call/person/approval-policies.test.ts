@@ -16,7 +16,7 @@ import {
   scripted,
   told,
   tools,
-} from '../../../../support/approvals.ts'
+} from '../../../../support/person/approvals.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
 

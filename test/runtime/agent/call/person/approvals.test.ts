@@ -18,9 +18,9 @@ import {
   scripted,
   told,
   tools,
-} from '../../../../support/approvals.ts'
+} from '../../../../support/person/approvals.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
-import { waitUntil } from '../../../../support/wait-until.ts'
+import { waitUntil } from '../../../../support/time/wait-until.ts'
 
 /** A session whose model makes these calls, parked with so many asks, oldest call first. */
 async function asking(count: number, reply: ScriptedReply, definition = {}) {

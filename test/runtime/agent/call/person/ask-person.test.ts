@@ -12,7 +12,7 @@ import { workerKeys } from '../../../../../src/store/keys.ts'
 import { expectInvariants } from '../../../../support/fault/oracle.ts'
 import { type RecordedModel, recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
-import { waitUntil } from '../../../../support/wait-until.ts'
+import { waitUntil } from '../../../../support/time/wait-until.ts'
 
 const instructions = 'Ask.'
 const ask = (question: string, id: string, options?: string[]) =>

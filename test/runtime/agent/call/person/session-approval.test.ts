@@ -5,7 +5,7 @@ import { defineTool } from '../../../../../src/core/definition/tool/define-tool.
 import { call, say } from '../../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
-import { waitUntil } from '../../../../support/wait-until.ts'
+import { waitUntil } from '../../../../support/time/wait-until.ts'
 
 function paying(ran: string[], during: () => Promise<unknown> = () => Promise.resolve()) {
   const pay = defineTool({ name: 'pay', description: 'Pays.', effect: 'once', run: () => void ran.push('pay') })

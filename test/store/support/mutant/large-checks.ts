@@ -1,10 +1,10 @@
 /** Like checks.ts, of large results: they stand beside the lane of their parent, and a claim brings as many of them as fit. */
 import { expect } from 'vitest'
-import { encodeResult } from '../../../src/core/worker/message/message.ts'
-import type { HandTurn } from './hand-node.ts'
-import type { Place } from './place.ts'
-import { written } from './session/fork-checks.ts'
-import type { Check } from './turn/checks.ts'
+import { encodeResult } from '../../../../src/core/worker/message/message.ts'
+import type { HandTurn } from '../hand-node.ts'
+import type { Place } from '../place.ts'
+import { written } from '../session/fork-checks.ts'
+import type { Check } from '../turn/checks.ts'
 
 const bytes = 3_000
 

@@ -1,5 +1,5 @@
 /** Mutants of what concerns large results. */
-import { claimScript, commitScript, cutScript } from '../../../src/store/script/scripts.ts'
+import { claimScript, commitScript, cutScript } from '../../../../src/store/script/scripts.ts'
 import * as checks from './large-checks.ts'
 import type { Mutant } from './mutant.ts'
 

@@ -1,14 +1,14 @@
 /** An agent with a tool that asks for approvals, and what tests of approvals look at. */
 import { expect } from 'vitest'
 import { z } from 'zod'
-import type { Ask } from '../../src/client/person/asks.ts'
-import type { Session } from '../../src/client/session/session.ts'
-import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
-import { call, type ScriptedReply } from '../../src/models/local/scripted-model.ts'
-import { expectInvariants } from './fault/oracle.ts'
-import { type RecordedModel, recordedModel } from './provider/recorded-model.ts'
-import type { TestTroupe } from './test-troupe.ts'
-import { waitUntil } from './wait-until.ts'
+import type { Ask } from '../../../src/client/person/asks.ts'
+import type { Session } from '../../../src/client/session/session.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
+import { call, type ScriptedReply } from '../../../src/models/local/scripted-model.ts'
+import { expectInvariants } from '../fault/oracle.ts'
+import { type RecordedModel, recordedModel } from '../provider/recorded-model.ts'
+import type { TestTroupe } from '../test-troupe.ts'
+import { waitUntil } from '../time/wait-until.ts'
 
 export const instructions = 'Pay.'
 export const scripted = (...replies: readonly (ScriptedReply | Error)[]) => recordedModel('test/m', replies)

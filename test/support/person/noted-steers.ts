@@ -1,6 +1,6 @@
 /** A node's way to the store that tells when its node knows of inputs that steer one of its runs: when a renewal has named so many. */
-import type { TurnStore } from '../../src/core/ports/ports.ts'
-import { changedStore } from './changed-store.ts'
+import type { TurnStore } from '../../../src/core/ports/ports.ts'
+import { changedStore } from '../changed-store.ts'
 
 export function notedSteers(count = 1, changed?: (turns: TurnStore) => Partial<TurnStore>) {
   const { promise: noted, resolve } = Promise.withResolvers<void>()

@@ -4,11 +4,11 @@
  * would break.
  */
 import { expect } from 'vitest'
-import { InvariantError } from '../../../src/core/errors.ts'
-import type { Script } from '../../../src/store/script/script.ts'
-import { markedSource } from '../../../src/store/script/script-source.ts'
-import { Place } from './place.ts'
-import type { Check } from './turn/checks.ts'
+import { InvariantError } from '../../../../src/core/errors.ts'
+import type { Script } from '../../../../src/store/script/script.ts'
+import { markedSource } from '../../../../src/store/script/script-source.ts'
+import { Place } from '../place.ts'
+import type { Check } from '../turn/checks.ts'
 
 type AnyScript = Pick<Script<string, string, string>, 'sha' | 'file'>
 
