@@ -33,7 +33,7 @@ export const peopleRow: Row = {
   id: 'F52',
   promise:
     'whatever people do to sessions, and when, nothing is lost, doubled, torn or left behind, and all comes to rest',
-  done: '3 nodes killed, frozen and drained at random, and started with other releases, the network cut, Redis killed; partitions added; 8 people send, steer, pause, cancel, retry, copy, answer, take back, close, and change endpoints, for --minutes; a trial is an act',
+  done: '3 nodes killed, frozen and drained at random, and started with other releases, the network cut, Redis killed, the receiver of endpoints away; partitions added; 8 people send, steer, pause, cancel, retry, copy, answer, take back, close, and change endpoints, for --minutes; a trial is an act',
   isEndless: true,
   trials: ({ minutes = 1 }) => [{ name: `${minutes} min`, run: (stage) => peopleStorm(stage, minutes * 60_000) }],
 }
@@ -52,15 +52,16 @@ async function peopleStorm(stage: Stage, ms: number): Promise<number> {
   const nodes = await Promise.all(names.map(start))
   const people = new People(client, new PeopleEndpoints(receiver), stage.random)
   const fleet = new FleetFollower(client, stage.random)
-  const [faults, cuts, acted, raised] = await together(ms, (over) => [
+  const [faults, cuts, acted, raised, absences] = await together(ms, (over) => [
     harmNodes({ random: stage.random, nodes, ways, start: startRelease }, over),
     harmNetwork({ harness, random: stage.random, proxies: [proxy, proxyOfPeople] }, over),
     people.act(peopleAtOnce, over),
     raiseTwice({ people, random: stage.random, partitions, ms }, over),
+    receiver.beAway(over),
   ])
   const refused = JSON.stringify(Object.fromEntries(people.refusals))
   stage.say(`${faults} faults of nodes, ${cuts} of the network; ${acted} acts, refused: ${refused}`)
-  const told = `${people.endpoints.all.length} endpoints got ${receiver.requests.length} requests`
+  const told = `${people.endpoints.all.length} endpoints got ${receiver.requests.length} requests; their receiver was away ${absences} times`
   stage.say(`${partitions} partitions, then ${raised}; ${told}`)
   // Between them the releases may have left out a kind.
   await start('whole')

@@ -1,7 +1,8 @@
-/** A real receiver of what endpoints are told. It keeps every request, accepts most of them, refuses some, and hangs up on some. */
+/** A real receiver of what endpoints are told. It keeps every request, accepts most of them, refuses some, and hangs up on some. It may be away for a while. */
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Random } from '../fault-settings.ts'
 
 export interface Request {
@@ -16,7 +17,11 @@ export interface Request {
 export class EndpointReceiver implements AsyncDisposable {
   readonly requests: Request[] = []
   readonly #random: Random
-  readonly #server = createServer((request, response) => void this.#receive(request, response).catch(() => {}))
+  #isAway = false
+  readonly #server = createServer((request, response) => {
+    if (this.#isAway) request.socket.destroy()
+    else void this.#receive(request, response).catch(() => {})
+  })
 
   private constructor(random: Random) {
     this.#random = random
@@ -30,6 +35,20 @@ export class EndpointReceiver implements AsyncDisposable {
 
   urlOf(path: string): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${path}`
+  }
+
+  /** Is away now and then, for some seconds, until it is over. Resolves with how often it was. */
+  async beAway(over: AbortSignal): Promise<number> {
+    const wait = (msMax: number) => pause(msMax * this.#random(), undefined, { signal: over }).catch(() => {})
+    let times = 0
+    while (!over.aborted) {
+      await wait(15_000)
+      this.#isAway = true
+      await wait(10_000)
+      this.#isAway = false
+      times++
+    }
+    return times
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
