@@ -26,6 +26,7 @@ import { ThreadPool } from '../tool/thread/thread-pool.ts'
 import type { Behaviour } from '../turn/behaviour.ts'
 import { gated } from './gates.ts'
 import type { Kind } from './kind.ts'
+import { forItsSort } from './kind-sort.ts'
 
 export class KindMaker {
   readonly #threads = new ThreadPool()
@@ -65,12 +66,12 @@ export class KindMaker {
 }
 
 export function handlerKind(name: string, definition: HandlerDefinition, telemetry: Telemetry = noTelemetry): Kind {
-  const behaviour = reported(gated(handlerBehaviour(definition), definition), telemetry)
+  const behaviour = reported(forItsSort(gated(handlerBehaviour(definition), definition), false), telemetry)
   return kindOf(name, definition, definition.spawns, behaviour, true)
 }
 
 export function agentKind(name: string, definition: AgentDefinition, parts: AgentParts): Kind {
-  const behaviour = reported(gated(agentBehaviour(definition, parts), definition), parts.telemetry)
+  const behaviour = reported(forItsSort(gated(agentBehaviour(definition, parts), definition), true), parts.telemetry)
   return kindOf(name, definition, definition.spawns ?? [], behaviour, false)
 }
 
