@@ -43,7 +43,8 @@ export function retryLife(worker: LifeWorker, chances: LifeChances, { ran, denie
   for (const id of retried?.reopened ?? []) {
     const key = `${worker.id}/${run}/${id}`
     denied.delete(key)
-    if (decision === 'again') ran.delete(key)
+    // Its steps, too, if it is a recipe.
+    for (const one of ran.keys()) if (decision === 'again' && `${one}/`.startsWith(`${key}/`)) ran.delete(one)
   }
   return true
 }

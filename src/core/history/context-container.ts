@@ -376,7 +376,7 @@ export class ContextContainer {
     const isRefused = refusals.has(failure.code) && iterations === 0
     if (leftOut || isRefused) this.#leftOut = { code: failure.code, hasReplied: iterations > 0, isSteered }
     if (isRefused && this.#run.number === this.#firstRun) this.#firstText = undefined
-    this.#end()
+    this.#end(this.#run.inputText)
   }
 
   #leaveOut(): void {
@@ -387,14 +387,14 @@ export class ContextContainer {
     if (!hasReplied || isSteered) this.history.leaveOutInput(this.#blocksBefore, leftOutNote('input', code))
   }
 
-  #begin(number: number): void {
-    this.#run = newRun(number)
+  #begin(number: number, failedText?: string): void {
+    this.#run = newRun(number, failedText)
     this.#calls = new ReplyCalls(null)
   }
 
-  #end(): void {
+  #end(failedText?: string): void {
     this.#isRunOpen = false
     this.history.closeCalls('cancelled', cancelledText)
-    this.#begin(this.#run.number + 1)
+    this.#begin(this.#run.number + 1, failedText)
   }
 }

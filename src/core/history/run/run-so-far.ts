@@ -20,6 +20,8 @@ import type { ReplyCalls } from './reply-calls.ts'
 export interface RunSoFar {
   /** The text of the run's input. Undefined before the input. */
   readonly inputText: string | undefined
+  /** That of the run before, if it failed: somebody may let it go on. */
+  readonly failedText: string | undefined
   /** Replies of the model that were not blank. */
   readonly iterations: number
   /** How many blank replies there were in a row. */
@@ -70,6 +72,7 @@ export interface RunSoFar {
 export interface MutableRun {
   number: number
   inputText: string | undefined
+  failedText: string | undefined
   /** The parsed input, once somebody has read it. Parsed JSON may take many times the memory of its text. */
   input: Json | undefined
   /** The last message of a user that somebody pushed before the run. It is no input of a run that has one of its own. */
@@ -137,10 +140,12 @@ export function noteHooked(run: MutableRun, { hook, did, ask }: HookedEntry): vo
 /** The failing tools of nearly all runs. Nothing is added to it. */
 const noFailures: ReadonlyMap<string, number> = new Map()
 
-export function newRun(number: number): MutableRun {
+/** `failedText`: the text of the input of the run before, if that failed. */
+export function newRun(number: number, failedText?: string): MutableRun {
   return {
     number,
     inputText: undefined,
+    failedText,
     input: undefined,
     pushed: null,
     iterations: 0,

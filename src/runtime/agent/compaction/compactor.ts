@@ -5,14 +5,16 @@
  *           summary is paid for once; it is broken off where nobody reads the conversation again, or where a node that drains hands on a run in progress.
  * COMPACT-2 What went wrong with a summary changes nothing but what was spent: an event says it, and this turn does not try again.
  * COMPACT-3 Calls that are open, children and asks are never in the part that a summary stands for: that part ends before a message, and what
- *           is open belongs to the newest reply. The task of the run is repeated word by word if its message is in that part.
+ *           is open belongs to the newest reply. The task of the run is repeated word by word if its message is in that part; between runs that of the last
+ *           one if it failed, since somebody may let it go on.
  * COMPACT-4 A summary counts from its request on, like any model call, and no summary begins by itself that would leave the session nothing for the request
  *           that follows.
  */
 import type { CompactionSettings } from '../../../core/definition/agent/compaction-settings.ts'
-import type { Model, ModelRequest, PromptMessage } from '../../../core/definition/model.ts'
+import type { Model, ModelRequest } from '../../../core/definition/model.ts'
 import { LimitError, toRuntimeError } from '../../../core/errors.ts'
 import type { EventNote } from '../../../core/event/event.ts'
+import type { ContextContainer } from '../../../core/history/context-container.ts'
 import type { OrderedEntry } from '../../../core/history/entry.ts'
 import { clearableIn } from '../../../core/history/prompt/cleared.ts'
 import { promptTokens, tokensIn } from '../../../core/history/prompt/estimate.ts'
@@ -232,7 +234,7 @@ export class Compactor {
     if (boundary === null) return tooShort(keep)
     if (!mayCall(turn)) return 'its node begins nothing more.'
     const { firstKept, before } = boundary
-    const task = owedTask(journal.container.run.inputText, journal.container.history.prompt().slice(before.length))
+    const task = owedTask(journal.container, before.length)
     const cut: Cut = { firstKept, parts: before.length, ...(task !== null && { owed: task }) }
     const asked = byHand === undefined ? '' : `/${byHand.id}`
     const key = `${turn.assignment.workerId}/${journal.position.run}/handoff/${firstKept}${asked}`
@@ -307,12 +309,19 @@ function tooShort(keep: number): string {
   return `its conversation is too short: before the last ${keep} parts that stay (messages of a user, replies, groups of results) there is too little for a summary.`
 }
 
-/** The task of the run as a model has to know it, unless its message stays in the prompt. */
-function owedTask(text: string | undefined, kept: readonly PromptMessage[]): string | null {
+/** The task of the run as a model has to know it, unless its message stays in the prompt. `parts`: how many parts of the prompt do not stay. */
+function owedTask({ run, history }: ContextContainer, parts: number): string | null {
+  const text = run.inputText ?? run.failedText
   if (text === undefined || text.trim() === '') return null
-  const stays = kept.some(
-    (part) => part.role === 'user' && part.content.some((block) => block.type === 'text' && block.text.includes(text)),
-  )
+  const stays = history
+    .prompt()
+    .slice(parts)
+    .some(
+      (part) =>
+        part.role === 'user' && part.content.some((block) => block.type === 'text' && block.text.includes(text)),
+    )
   if (stays) return null
-  return `[The task in progress, word by word]\n${withoutSenderLines(text.slice(0, taskCharsMax))}`
+  const what =
+    run.inputText === undefined ? 'The last task, which failed and may be taken up again' : 'The task in progress'
+  return `[${what}, word by word]\n${withoutSenderLines(text.slice(0, taskCharsMax))}`
 }
