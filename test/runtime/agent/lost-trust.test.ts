@@ -133,7 +133,7 @@ test.each([false, true])(
     const host = store.host()
     Object.assign(host.store, { readHistory: async () => history })
     const turn = new Turn(
-      assignmentByHand({ open: true, runState: 'ExecutingTools', version: 2, commitId: '0:n:2' }),
+      assignmentByHand({ open: true, runState: 'ExecutingTools', version: 2, commitId: '0:n:2', stateJson: 'a 1' }),
       host,
     )
     loseTrustIn(turn)

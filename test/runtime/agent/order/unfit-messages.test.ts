@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
-import { decodeTally } from '../../../../src/core/history/run/agent-tally.ts'
+import { decodeTally, emptyTally, encodeTally } from '../../../../src/core/history/run/agent-tally.ts'
 import { newId } from '../../../../src/core/ids.ts'
 import type { Assignment } from '../../../../src/core/ports/ports.ts'
 import type { Mail } from '../../../../src/core/worker/message/message.ts'
@@ -83,10 +83,11 @@ test('a result, or a signal, for which nothing waits is consumed and counted, an
   const told = { kind: 'result', id: newId(0), from: newId(0), name: 'r', workerKind: 'reader', call: 1 } as const
   const message = { ...told, status: 'completed', value: 'twice' } as unknown as Mail['message']
   const results = [{ lane: 'results', position: 1, message }] as const
-  const waiting = { open: true, runState: 'ExecutingTools', calls: 2, pendingCalls: [2] } as const
+  const stateJson = encodeTally(emptyTally)
+  const waiting = { open: true, runState: 'ExecutingTools', calls: 2, pendingCalls: [2], stateJson } as const
   const recorded = { version: 3, commitId: '1:n:3', resultsTaken: 1 }
   const timer = { kind: 'timer', id: 't1', value: 'of a handler' } as unknown as Mail['message']
-  // A signal that stayed would end each wait at once: its kind was a handler's when the timer was set.
+  // A signal that stayed would end each wait at once.
   const signals = [{ lane: 'signals', position: 0, message: timer }] as const
   const cases: readonly { readonly mail: Assignment['mail']; readonly consumed: object }[] = [
     { mail: { signals: [], inbox: [], results: [...results] }, consumed: { resultsConsumed: [1] } },
