@@ -5,7 +5,7 @@ import { defineWorker, type WorkerDefinition } from '../../../src/core/definitio
 import { say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
-import { waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const agent = (answer: string) =>
   defineWorker({ instructions: 'Answer.', model: scriptedModel('test/m', () => say(answer)) })
