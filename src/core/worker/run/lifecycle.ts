@@ -44,6 +44,12 @@ const arrowList = [
     why: 'a call ends the run: its tool is terminal, or the model said that the loop ends after it',
   },
   {
+    event: 'answered',
+    from: 'GeneratingResponse',
+    to: 'Idle',
+    why: 'a call ends the run, and another of the same reply was denied after it',
+  },
+  {
     event: 'blankReply',
     from: 'ProcessingLLMResponse',
     to: 'GeneratingResponse',

@@ -165,3 +165,33 @@ test('mayTerminate must be true or false, and is refused for a kind with an outp
   expect(() => defineWorker({ instructions: 'x', mayTerminate: 1 as never })).toThrow(/mayTerminate must be/)
   expect(() => defineWorker({ instructions: 'x', mayTerminate: true, output: z.string() })).toThrow(/terminal tool/)
 })
+
+test('a call with terminate: true ends the run also if a later release has another call of its reply denied', async () => {
+  let isAtWork = false
+  const put = (approval: 'never' | 'always') =>
+    defineTool({
+      name: 'put',
+      description: 'Puts.',
+      effect: 'idempotent',
+      approval,
+      run: () => {
+        isAtWork = true
+        return new Promise(() => {})
+      },
+    })
+  const model = recordedModel('test/m', [together(call('save', { note: 'a', terminate: true }), call('put'))])
+  const workers = (approval: 'never' | 'always') => ({
+    agent: defineWorker({ ...kind, model, tools: [save, put(approval)] }),
+  })
+  await using troupe = await TestTroupe.connect()
+  const node = await troupe.startNode(workers('never'))
+  const session = await troupe.create('agent', 'go')
+  const isSaved = async () => (await troupe.history(session.rootId)).some(({ type }) => type === 'toolResult')
+  await waitUntil('one call is done and the other runs', async () => isAtWork && isSaved())
+  await node.stop({ force: true })
+  await troupe.startNode(workers('always'))
+  const [ask] = await openAsks(troupe)
+  await troupe.client.approvals.decide(ask?.id as string, { decision: 'deny' })
+  const result = await session.result({ signal: AbortSignal.timeout(20_000) })
+  expect(result).toMatchObject({ status: 'completed', value: { text: 'saved a' } })
+})
