@@ -120,21 +120,42 @@ function linkLibrary(): ScriptLibrary {
     const names = given.flat().filter((name) => wordsOf(text).has(name))
     return names.length === 0
       ? ''
-      : `local ${names.join(', ')} = ${names.map((name) => `forScripts.${name}`).join(', ')}\n`
+      : `local ${names.join(', ')} = ${names.map((name) => `forScripts.${name}`).join(', ')}`
   }
   const digest = createHash('sha1')
     .update(JSON.stringify([front, functions, [...readers]]))
     .digest('hex')
   const name = `troupe_${digest.slice(0, 12)}`
   const registered = functions.map(([script, text]) => {
-    const words = [
-      `function_name = '${name}_${script}'`,
-      `callback = function(KEYS, ARGV)\n${takingOf(text)}${text}\nend`,
-    ]
+    const [lasting, rest] = withoutLastingFunctions(text)
+    const words = [`function_name = '${name}_${script}'`, `callback = function(KEYS, ARGV)\n${rest}\nend`]
     if (readers.has(script)) words.push("flags = { 'no-writes' }")
-    return `redis.register_function{ ${words.join(', ')} }`
+    return ['do', takingOf(text), lasting, `redis.register_function{ ${words.join(', ')} }`, 'end'].join('\n')
   })
   return { name, text: [`#!lua name=${name}`, 'local forScripts = {}', ...front, ...registered].join('\n') }
+}
+
+/**
+ * The functions of a script that know nothing of one call, and the rest. The library makes these functions once, not with each call: Redis collects
+ * what a call made (bench/history.md). A function is left where it is if it names a local of the script, or a function that is left.
+ */
+function withoutLastingFunctions(text: string): readonly [string, string] {
+  const declared = piecesOf(text).filter((piece) => !piece.text.startsWith('local function '))
+  const ofCalls = new Set(declared.flatMap(({ names }) => names))
+  const lasting: string[] = []
+  const rest = text.replace(
+    /^local function (\w+)\((.*?)\)(?:.* end$|[\s\S]*?^end$)/gm,
+    (whole, name: string, parameters: string) => {
+      const known = wordsOf(parameters)
+      if ([...wordsOf(whole)].some((word) => ofCalls.has(word) && !known.has(word))) {
+        ofCalls.add(name)
+        return whole
+      }
+      lasting.push(whole)
+      return ''
+    },
+  )
+  return [lasting.join('\n'), rest]
 }
 
 /** Makes a file a block of its own: names that only this file uses are local to the block. `others`: the words of all other texts. */
