@@ -7,7 +7,7 @@ import { didYouMean } from '../core/check/closest.ts'
 import { InputError } from '../core/errors.ts'
 import type { ChatMessage, ToolResultMessage, UserMessage } from '../core/history/chat/chat-message.ts'
 import { isBlob, mediaLabel } from '../core/history/chat/media.ts'
-import { messageProblem } from '../core/history/foreign-format.ts'
+import { formProblem } from '../core/history/foreign-format.ts'
 import { pairedMessages, type Repairs } from '../core/history/paired.ts'
 import type { Format, Written } from './format.ts'
 import { featureNames, features, marksOf } from './parts/features.ts'
@@ -112,7 +112,7 @@ export function writeConversation(
   const format = formatOf(name)
   const said = [...given]
   for (const [index, message] of said.entries()) {
-    const problem = messageProblem(message, index)
+    const problem = formProblem(message, index)
     if (problem !== null) throw new InputError(problem)
   }
   const { messages: paired, repairs } = pairedMessages(said)

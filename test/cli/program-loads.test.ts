@@ -30,6 +30,8 @@ test('the help of the command line loads commander and small files (PROG-1)', as
     'src/config.ts',
     'src/core',
     'src/node-version.ts',
+    'src/store',
+    'src/words',
   ])
 })
 

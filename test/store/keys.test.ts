@@ -1,7 +1,7 @@
 /** Keys: all of a partition share its hash tag, and no two things share a key. */
 import { expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { outboxKeys, partitionKeys, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
+import { nodeSlotsKey, outboxKeys, partitionKeys, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
 import { newSeed, parseWakeups } from '../../src/store/wakeups.ts'
 import { Place } from './support/place.ts'
 
@@ -56,6 +56,7 @@ test('keys that the scripts put together themselves are those of keys.ts', async
   await place.post(child.id, 'hello')
   await place.sessions.cancel(id, 'enough')
   const known = new Set([
+    nodeSlotsKey(place.keys.tag),
     ...Object.values(partitionKeys(place.keys.tag)).flatMap((key) =>
       typeof key === 'function' ? [key('default', 'node-a'), key('node-a', 'node-a')] : [key],
     ),

@@ -76,10 +76,18 @@ function blockProblem(block: Fields): string | null {
 
 /** Says what is wrong with a message of a conversation, by its index. Null if it is right. */
 export function messageProblem(value: unknown, index: number): string | null {
+  const problem = formProblem(value, index)
+  if (problem !== null) return problem
+  const { at } = value as Fields
+  return isTime(at as number)
+    ? null
+    : `message ${index} has the time ${preview(at)}: \`at\` is in milliseconds since 1970.`
+}
+
+/** The same, but any number may be its time: a conversation with a wrong time can still be written. */
+export function formProblem(value: unknown, index: number): string | null {
   if (readChatMessage(value) === null) return `message ${index} ${whatIsWrong(value)}`
-  const { type, content, at } = value as Fields
-  if (!isTime(at as number))
-    return `message ${index} has the time ${preview(at)}: \`at\` is in milliseconds since 1970.`
+  const { type, content } = value as Fields
   if (type !== 'user') return null
   for (const [at, block] of (content as readonly Fields[]).entries()) {
     const problem = ownTypes.has(block.type) ? blockProblem(block) : null

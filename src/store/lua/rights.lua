@@ -32,7 +32,7 @@ local calls = {
   { 'SADD', metaKey, '' }, { 'SREM', none, '' }, { 'SMEMBERS', none }, { 'SISMEMBER', none, '' }, { 'SMISMEMBER', none, '' },
   { 'SCARD', none }, { 'SRANDMEMBER', none, '1' },
   { 'ZADD', metaKey, '0', '' }, { 'ZINCRBY', metaKey, '0', '' }, { 'ZREM', none, '' }, { 'ZREMRANGEBYSCORE', none, '0', '0' }, { 'ZRANGE', none, '0', '0' },
-  { 'ZRANGEBYSCORE', none, '0', '0' }, { 'ZSCORE', none, '' }, { 'ZMSCORE', none, '' }, { 'ZCARD', none }, { 'ZCOUNT', none, '0', '0' },
+  { 'ZRANGEBYSCORE', none, '0', '0' }, { 'ZSCORE', none, '' }, { 'ZCARD', none }, { 'ZCOUNT', none, '0', '0' },
   { 'XADD', metaKey, '*', '', '' }, { 'XTRIM', none, 'MAXLEN', '0' }, { 'MEMORY', 'USAGE', none }, { 'XRANGE', none, '-', '+' }, { 'XLEN', none },
 }
 local refused = ''

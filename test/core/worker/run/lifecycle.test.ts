@@ -46,6 +46,7 @@ const added: readonly (readonly [RunState, RunEvent, RunState])[] = [
   ['ProcessingLLMResponse', 'limitReached', 'Failed'],
   ['ProcessingUserMessage', 'limitReached', 'Failed'],
   ['GeneratingResponse', 'limitReached', 'Failed'],
+  ['GeneratingResponse', 'answered', 'Idle'],
   ['AwaitingLLMResponse', 'limitReached', 'Failed'],
   ['ProcessingLLMResponse', 'blankReply', 'GeneratingResponse'],
   ['ProcessingLLMResponse', 'replyCut', 'GeneratingResponse'],
