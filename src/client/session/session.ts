@@ -209,7 +209,11 @@ export class Session<Result = unknown> {
       hub.forget(this.id)
       return tracked.result
     }
-    if (tracked && tracked.position !== null) return this.#readResult(null, tracked.status, tracked.position)
+    if (tracked && tracked.position !== null) {
+      // The event may be ahead of what is read: after a fail-over this connection may still be at the old primary, for a moment.
+      const mayLag = !missed
+      return this.#readResult(null, tracked.status, tracked.position, mayLag)
+    }
     const { session, resultLine } = await this.#read(run)
     const state = stateOf(session)
     const isOver = hasEnded(state)
@@ -228,11 +232,20 @@ export class Session<Result = unknown> {
     throw new NotFoundError('session_not_found', `session ${this.id} is ${state} and has no result of run ${wanted}.`)
   }
 
-  async #readResult(run: number | null, status: RunResult['status'], position: number): Promise<RunResult> {
+  // `mayLag`: an entry that is not there yet is no damage. Then this returns undefined, and the caller looks again.
+  async #readResult(
+    run: number | null,
+    status: RunResult['status'],
+    position: number,
+    mayLag = false,
+  ): Promise<RunResult | undefined> {
     const place = `entry ${position} of the history of worker ${this.rootId}`
     const json = await this.#context.store.entryAt(this.rootId, position)
     // If the session was pruned in between, its history is gone too. Then this throws that the session is not known.
-    if (json === null && status !== 'cancelled') await this.#read()
+    if (json === null && status !== 'cancelled') {
+      await this.#read()
+      if (mayLag) return undefined
+    }
     return resultOf(json === null ? null : decodeEntry(json), status, run, place)
   }
 

@@ -59,8 +59,11 @@ async function cutFile(stage: Stage): Promise<undefined> {
 }
 
 /** Sessions of which Redis still knows end right; the others are counted. */
-export async function outcome(harness: Harness, sessions: readonly Session[]): Promise<{ lost: number }> {
-  const { sessions: kept } = await takeSnapshot(harness.redis, harness.namespace)
+export async function outcome(
+  { redis, namespace }: Pick<Harness, 'redis' | 'namespace'>,
+  sessions: readonly Session[],
+): Promise<{ lost: number }> {
+  const { sessions: kept } = await takeSnapshot(redis, namespace)
   const signal = AbortSignal.timeout(120_000)
   let lost = 0
   for (const session of sessions) {
