@@ -117,7 +117,8 @@ function linkLibrary(): ScriptLibrary {
     return blockOf([...pieces, ...giving], others(index))
   })
   const takingOf = (text: string) => {
-    const names = given.flat().filter((name) => wordsOf(text).has(name))
+    const words = wordsOf(text)
+    const names = given.flat().filter((name) => words.has(name))
     return names.length === 0
       ? ''
       : `local ${names.join(', ')} = ${names.map((name) => `forScripts.${name}`).join(', ')}`
