@@ -157,7 +157,7 @@ async function outcomeOf<Outcome>(
     }
     if (over instanceof Error) throw over
     if (over !== null) return over
-    if (ms === pollMsMax) over = await endOf(worker, position, isReceived)
+    if (ms === pollMsMax) over = await endOf(worker, isReceived ? Number.POSITIVE_INFINITY : position)
     if (over === null) await sleep(ms, undefined, { signal })
     ms = Math.min(ms * 1.5, pollMsMax)
   }
@@ -198,22 +198,17 @@ async function readTalking(worker: Amended): Promise<WorkerRow> {
   )
 }
 
-/** Why nothing comes of the order at this position of the inbox any more; null if something may. */
-async function endOf(
-  worker: Amended,
-  position: number,
-  isReceived: boolean,
-): Promise<Error | { readonly refused: string } | null> {
+/** Why the worker does not receive the order at this position of its inbox any more; null if it does. */
+async function endOf(worker: Amended, position: number): Promise<Error | { readonly refused: string } | null> {
   const { id, store } = worker
   const { record } = await readAgent(worker)
   const session = await store.session(record.sessionId ?? sessionIdOfRoot(id))
   const state = session === null ? 'pruned' : stateOf(session.session)
   // The session may end before the turn that received the order: then no entry says so.
-  if (isReceived && state === 'cancelled')
-    return { refused: `worker ${id} was cancelled in the meantime, with its session.` }
+  if (state === 'cancelled') return { refused: `worker ${id} was cancelled in the meantime, with its session.` }
   if (session === null || hasEnded(stateOf(session.session)))
     return refusalError({ reason: 'session_finished', id, state }, `worker ${id}`)
   if (record.status === 'terminal') return refusalError({ reason: 'terminal', id }, `worker ${id}`)
-  if (isReceived || record.inputsTaken <= position) return null
+  if (record.inputsTaken <= position) return null
   return { refused: `the order took its node down again and again, and was put aside: troupe mailbox dead lists it.` }
 }
