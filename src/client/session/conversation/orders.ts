@@ -204,8 +204,6 @@ async function endOf(worker: Amended, position: number): Promise<Error | { reado
   const { record } = await readAgent(worker)
   const session = await store.session(record.sessionId ?? sessionIdOfRoot(id))
   const state = session === null ? 'pruned' : stateOf(session.session)
-  // The session may end before the turn that received the order: then no entry says so.
-  if (state === 'cancelled') return { refused: `worker ${id} was cancelled in the meantime, with its session.` }
   if (session === null || hasEnded(stateOf(session.session)))
     return refusalError({ reason: 'session_finished', id, state }, `worker ${id}`)
   if (record.status === 'terminal') return refusalError({ reason: 'terminal', id }, `worker ${id}`)
