@@ -247,6 +247,10 @@ test('an order is gone when its session is cancelled while the summary is writte
   await using _ = talk.troupe
   const asked = talk.root.compact({ keepLast: 2, signal: signal() })
   await waitUntil('the summary is asked for', () => talk.handoffs().length === 1)
+  // An order that was not recorded as received waits in the mailbox, and another error says so.
+  await waitUntil('the order is recorded', async () =>
+    (await talk.root.history()).some(({ entry }) => entry.type === 'ordered'),
+  )
   await talk.session.cancel()
   never.resolve(say('They talked.'))
   expect(await asked).toMatchObject({
