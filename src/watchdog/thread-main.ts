@@ -19,7 +19,8 @@ const { shared, everyMs, namedAfterMs, endsAfterMs, nodeId: id, host } = setting
 
 /** How long code may take to be interrupted: native code is not. */
 const lookMs = 1_000
-const redisMs = 2_000
+/** For one answer of Redis. On a busy machine this thread runs beside the code that blocks: connecting alone took up to two seconds. */
+const redisMs = 5_000
 /** How long a process that was told to end may take, before it is killed: on a busy machine it is interrupted late. Native code is never interrupted. */
 const exitMs = 20_000
 const nativeExitMs = 5_000
