@@ -209,11 +209,7 @@ export class Session<Result = unknown> {
       hub.forget(this.id)
       return tracked.result
     }
-    if (tracked && tracked.position !== null) {
-      // The event may be ahead of what is read: after a fail-over this connection may still be at the old primary, for a moment.
-      const mayLag = !missed
-      return this.#readResult(null, tracked.status, tracked.position, mayLag)
-    }
+    if (tracked && tracked.position !== null) return this.#readResult(null, tracked.status, tracked.position)
     const { session, resultLine } = await this.#read(run)
     const state = stateOf(session)
     const isOver = hasEnded(state)
@@ -232,21 +228,28 @@ export class Session<Result = unknown> {
     throw new NotFoundError('session_not_found', `session ${this.id} is ${state} and has no result of run ${wanted}.`)
   }
 
-  // `mayLag`: an entry that is not there yet is no damage. Then this returns undefined, and the caller looks again.
-  async #readResult(
-    run: number | null,
-    status: RunResult['status'],
-    position: number,
-    mayLag = false,
-  ): Promise<RunResult | undefined> {
+  // Returns undefined if the record does not tell of this result: then the caller looks again. During a fail-over the server that is read may be
+  // behind the one that told of the end, or may lose what it has just told.
+  async #readResult(run: number | null, status: RunResult['status'], position: number): Promise<RunResult | undefined> {
+    const { store, hub } = this.#context
     const place = `entry ${position} of the history of worker ${this.rootId}`
-    const json = await this.#context.store.entryAt(this.rootId, position)
-    // If the session was pruned in between, its history is gone too. Then this throws that the session is not known.
+    let json = await store.entryAt(this.rootId, position)
     if (json === null && status !== 'cancelled') {
-      await this.#read()
-      if (mayLag) return undefined
+      if (!(await this.#hasResultAt(run, position))) {
+        hub.forget(this.id)
+        return undefined
+      }
+      // It may have come just before its record was read.
+      json = await store.entryAt(this.rootId, position)
     }
     return resultOf(json === null ? null : decodeEntry(json), status, run, place)
+  }
+
+  // If the session was pruned, its history is gone too. Then this throws that the session is not known.
+  async #hasResultAt(run: number | null, position: number): Promise<boolean> {
+    const { session, resultLine } = await this.#read(run ?? undefined)
+    const places = [session.end?.result, run === null ? null : resultOfRun(session, run, resultLine)]
+    return places.some((place) => place?.position === position)
   }
 
   /**
