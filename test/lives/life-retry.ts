@@ -1,20 +1,10 @@
 /** Duty: let the failed run of a life go on, as a client and its store do. */
-import type { Entry } from '../../src/core/history/entry.ts'
+import { orderedEntries } from '../../src/core/history/run/between-runs.ts'
 import { planRetry } from '../../src/core/history/run/retry-plan.ts'
 import { unknownDecisions } from '../../src/core/history/run/unknown-decision.ts'
 import { beforeRun } from '../../src/core/worker/run-ends.ts'
 import type { LifeChances } from './life-chances.ts'
 import type { LifeWorker } from './life-worker.ts'
-
-/** What an idle agent may do behind a run that failed. */
-const ofOrders: ReadonlySet<Entry['type']> = new Set([
-  'ordered',
-  'orderRefused',
-  'configured',
-  'compacted',
-  'cleared',
-  'expanded',
-])
 
 /** What is known of calls, by their idempotency keys. */
 export interface KnownCalls {
@@ -30,7 +20,7 @@ export function retryLife(worker: LifeWorker, chances: LifeChances, { ran, denie
   const entries = all.filter((entry) => entry.run === run)
   const since = all.filter((entry) => (entry.run ?? run) > run)
   const end = entries.findLast(({ type }) => type === 'failed' || type === 'completed' || type === 'cancelled')
-  if (worker.isOpen || end?.type !== 'failed' || !since.every(({ type }) => ofOrders.has(type))) return false
+  if (worker.isOpen || end?.type !== 'failed' || !since.every(({ type }) => orderedEntries.has(type))) return false
   const facts = { run, epoch: 1, at: 1, next: all.length, entries }
   const first = planRetry(facts)
   const decision = first.kind === 'undecided' ? chances.one(unknownDecisions) : undefined

@@ -9,6 +9,7 @@ import { ConflictError, InputError, TransientError } from '../../../core/errors.
 import type { EventNote } from '../../../core/event/event.ts'
 import { encodeEvents } from '../../../core/event/event-notes.ts'
 import { decodeEntry, type Entry } from '../../../core/history/entry.ts'
+import { orderedEntries } from '../../../core/history/run/between-runs.ts'
 import { planRetry, type RetryVerdict } from '../../../core/history/run/retry-plan.ts'
 import { type UnknownDecision, unknownDecisions } from '../../../core/history/run/unknown-decision.ts'
 import { rootIdOf } from '../../../core/ids.ts'
@@ -52,15 +53,6 @@ interface RetryContext {
 /** How long it waits before it looks again while children of the failed run are being cancelled. */
 const waitMs = 200
 const attempts = 50
-/** What may stand behind the failed run: what an agent did that was asked to compact, or was configured, and a summary that was taken back. */
-const ofOrders: ReadonlySet<Entry['type']> = new Set([
-  'ordered',
-  'orderRefused',
-  'configured',
-  'compacted',
-  'cleared',
-  'expanded',
-])
 /** Entries may be large. */
 const pageSize = 200
 
@@ -129,7 +121,7 @@ async function orderOf(
     all.filter((entry) => (entry.run ?? run) <= run),
     all.filter((entry) => (entry.run ?? run) > run),
   ]
-  if (!since.every(({ type }) => ofOrders.has(type)))
+  if (!since.every(({ type }) => orderedEntries.has(type)))
     throw impossible(sessionId, 'its history was changed from outside since, with an undo or a message')
   const facts = { run, epoch: record.epoch, at: Date.now(), next: historyLength, entries }
   const verdict = planRetry(facts, decision)

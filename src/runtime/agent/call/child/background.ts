@@ -7,6 +7,7 @@
 import { InputError, toRuntimeError } from '../../../../core/errors.ts'
 import type { Json, ToolOutput } from '../../../../core/history/chat/chat-message.ts'
 import { decodeEntry, type Entry, type SpawnNote } from '../../../../core/history/entry.ts'
+import { orderedEntries } from '../../../../core/history/run/between-runs.ts'
 import type { TurnStore } from '../../../../core/ports/ports.ts'
 import type { ResultMessage } from '../../../../core/worker/message/message.ts'
 import type { AgentTurn } from '../../agent-turn.ts'
@@ -16,16 +17,7 @@ import { childrenOutput, type SpawnTask } from './delegation.ts'
 /** How many entries of the end of a history are read first. */
 const tailSize = 20
 /** Entries that may stand behind the end of a run: what somebody asked of the child since, or changed of its prompts. */
-const betweenRuns: ReadonlySet<Entry['type']> = new Set([
-  'cleared',
-  'compacted',
-  'configured',
-  'expanded',
-  'ordered',
-  'orderRefused',
-  'redone',
-  'undone',
-])
+const betweenRuns: ReadonlySet<Entry['type']> = new Set([...orderedEntries, 'redone', 'undone'])
 /** How many untold tasks are looked at before one model call, in turn: those that run for long must not hide others. */
 const lookedAtMost = 50
 
