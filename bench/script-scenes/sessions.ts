@@ -47,6 +47,13 @@ async function putWorkers(
   return tag
 }
 
+/** A session that has ended, with so many workers; and the tag of its keys. */
+async function endedSession(stage: Stage, workers: number) {
+  const session = await stage.troupe.sessions.create({ kind: 'echo', input: 1, limits })
+  await session.result()
+  return { session, tag: await putWorkers(stage, session, workers, 'idle') }
+}
+
 export const sessionScenes: Readonly<Record<string, Scene>> = {
   cancel: {
     figure: 'a cancel of 500 children that wait',
@@ -115,9 +122,7 @@ export const sessionScenes: Readonly<Record<string, Scene>> = {
     figure: 'an audit of a session that keeps 5 000 permissions of 2 KB each, beside 100 pools',
     async act(stage) {
       const { troupe, redis } = stage
-      const session = await troupe.sessions.create({ kind: 'echo', input: 1, limits })
-      await session.result()
-      const tag = await putWorkers(stage, session, 200, 'idle')
+      const { session, tag } = await endedSession(stage, 200)
       const pipeline = redis.pipeline()
       for (let index = 0; index < 5_000; index++)
         pipeline.hset(`${tag}:s:${session.id}:permissions`, index.toString(16).padStart(40, '0'), text(2_000))
@@ -130,9 +135,7 @@ export const sessionScenes: Readonly<Record<string, Scene>> = {
     figure: 'an audit of a session of 200 workers beside 1 000 pools that all have work',
     async act(stage) {
       const { troupe, redis } = stage
-      const session = await troupe.sessions.create({ kind: 'echo', input: 1, limits })
-      await session.result()
-      const tag = await putWorkers(stage, session, 200, 'idle')
+      const { tag } = await endedSession(stage, 200)
       const pipeline = redis.pipeline()
       for (let index = 0; index < 1_000; index++)
         pipeline.sadd(`${tag}:pools`, `pool-${index}`).zadd(`${tag}:run:pool-${index}`, 1, randomUUID())
@@ -223,9 +226,7 @@ export const sessionScenes: Readonly<Record<string, Scene>> = {
     figure: 'a limit for a session that has ended and had 10 000 workers, and an audit of it',
     async act(stage) {
       const { troupe } = stage
-      const session = await troupe.sessions.create({ kind: 'echo', input: 1, limits })
-      await session.result()
-      await putWorkers(stage, session, 10_000, 'idle')
+      const { session } = await endedSession(stage, 10_000)
       await session.limit({ tokens: 5 }).catch(() => {})
       await troupe.audit()
     },
