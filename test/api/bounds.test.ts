@@ -5,12 +5,11 @@ import { connect as dial, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { z } from 'zod'
 import { startApi } from '../../src/api/api.ts'
 import { buildApp } from '../../src/api/app/app.ts'
 import { KnownHosts } from '../../src/api/guard/origin.ts'
 import { entryOf, Tokens } from '../../src/api/guard/tokens.ts'
-import { type Route, route } from '../../src/api/route.ts'
+import type { Route } from '../../src/api/route.ts'
 import { routes } from '../../src/api/routes.ts'
 import { Server } from '../../src/api/server.ts'
 import { answerWithStream } from '../../src/api/stream/answer-with-stream.ts'
@@ -20,6 +19,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 import { talker } from './support/talker.ts'
 import { TestApi } from './support/test-api.ts'
+import { testRoute } from './support/test-route.ts'
 
 const mebibyte = 1_048_576
 const tokenOf = (name: string) => name.padEnd(40, 'x')
@@ -270,17 +270,9 @@ test('a reader that reads nothing costs the server about 1 MiB, however many eve
 })
 
 test('a stream that fails is cut off, so that it does not look complete', async () => {
-  const failing = route({
-    id: 'failing',
-    method: 'GET',
+  const failing = testRoute('failing', {
     path: '/v1/failing/events',
-    right: 'read',
-    tag: 'test',
-    summary: 'Fails after one event',
-    replies: { 200: z.string() },
     raw: 'text/event-stream',
-    asksRedis: false,
-    cli: { none: 'it is a test' },
     handle: (call) =>
       answerWithStream(call, async (writer) => {
         writer.send({ id: '1-0', type: 'x', json: '1' })
@@ -296,16 +288,7 @@ test('a stream that fails is cut off, so that it does not look complete', async 
 })
 
 test('a fault is logged with its reason and place, under the id that its caller is told', async () => {
-  const broken = route({
-    id: 'break',
-    method: 'GET',
-    path: '/v1/broken',
-    right: 'read',
-    tag: 'test',
-    summary: 'Fails',
-    replies: { 200: z.string() },
-    asksRedis: false,
-    cli: { none: 'it is a test' },
+  const broken = testRoute('broken', {
     handle: () => {
       throw new Error('the record cannot be read', { cause: new Error('it ends too early') })
     },

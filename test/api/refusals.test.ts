@@ -3,31 +3,21 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { z } from 'zod'
 import { startApi } from '../../src/api/api.ts'
 import { buildApp } from '../../src/api/app/app.ts'
 import { KnownHosts } from '../../src/api/guard/origin.ts'
 import { entryOf, Tokens } from '../../src/api/guard/tokens.ts'
-import { route } from '../../src/api/route.ts'
 import { Server } from '../../src/api/server.ts'
 import { ConfigError, InvariantError, LimitError, TransientError } from '../../src/core/errors.ts'
+import { testRoute } from './support/test-route.ts'
 
 const token = 'x'.repeat(40)
 
 /** The server with one route, which throws this. */
 async function appThatThrows(thrown: unknown, page: string | null = null) {
   const server = new Server({ isReadOnly: false })
-  const throwing = route({
-    id: 'throwing',
-    method: 'GET',
-    path: '/v1/throwing',
-    right: 'read',
-    tag: 'test',
-    summary: 'Throws',
-    replies: { 200: z.string() },
-    asksRedis: false,
-    cli: { none: 'it is a test' },
-    handle() {
+  const throwing = testRoute('throwing', {
+    handle: () => {
       throw thrown
     },
   })
