@@ -104,12 +104,7 @@ test(
       for (let sent = 0; sent < 12; sent++) await rig.api.post(`/v1/workers/${rootId}/messages`, { input })
     }
     await sendMore()
-    for (const [width, scroller] of [
-      [1000, '.messages'],
-      [400, '.screen'],
-    ] as const) {
-      await page.setViewportSize({ width, height: 600 })
-      await page.goto(rig.url(`sessions/${session}`))
+    await rig.inBothWidths(page, session, async (scroller) => {
       const box = page.locator(scroller)
       await page.getByText('completed:').nth(11).waitFor({ state: 'attached' })
       await box.evaluate((one) => one.scrollTo(0, one.scrollHeight))
@@ -124,8 +119,7 @@ test(
         },
         { scroller, before },
       )
-      await page.goto('about:blank')
-    }
+    })
   }),
 )
 

@@ -22,12 +22,7 @@ test(
       })
       return route.fulfill({ json: { entries, length: 300 } })
     })
-    for (const [width, scroller] of [
-      [1000, '.messages'],
-      [400, '.screen'],
-    ] as const) {
-      await page.setViewportSize({ width, height: 600 })
-      await page.goto(rig.url(`sessions/${session}`))
+    await rig.inBothWidths(page, session, async (scroller, width) => {
       const first = page.getByText('answer 200', { exact: false })
       await first.waitFor({ state: 'attached' })
       await page.locator(scroller).evaluate((one) => one.scrollTo(0, 0))
@@ -36,8 +31,7 @@ test(
       await page.getByText('answer 100').waitFor({ state: 'attached' })
       const after = await first.boundingBox()
       expect(Math.abs((after?.y ?? 0) - (before?.y ?? 1_000)), `at ${width}`).toBeLessThan(2)
-      await page.goto('about:blank')
-    }
+    })
   }),
 )
 

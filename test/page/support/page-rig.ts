@@ -89,6 +89,19 @@ export class PageRig {
     return (await this.api.get('/v1/approvals?limit=200')).body.approvals
   }
 
+  /** Opens the session in a wide and in a narrow window. `scroller`: what of the page scrolls there. */
+  async inBothWidths(page: Page, session: string, look: (scroller: string, width: number) => Promise<void>) {
+    for (const [width, scroller] of [
+      [1000, '.messages'],
+      [400, '.screen'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 600 })
+      await page.goto(this.url(`sessions/${session}`))
+      await look(scroller, width)
+      await page.goto('about:blank')
+    }
+  }
+
   /** The state of the session, once it is known for good. */
   async endOf(session: string): Promise<string> {
     return (await this.api.get(`/v1/sessions/${session}/result?wait=60`)).body.status
