@@ -30,7 +30,15 @@ const limitIn = /(?<=[?&]limit=)\d+/
  * Ends with the stream: after the event that ends a session, or when the signal fires. Throws an HttpProblem if the API refuses, and a TypeError if no
  * request can be made of the options.
  */
-export async function* followEvents(options: FollowOptions): AsyncGenerator<StreamedEvent, void, undefined> {
+export function followEvents(options: FollowOptions): AsyncGenerator<StreamedEvent, void, undefined> {
+  return followWith(options, pause)
+}
+
+/** The same, with another way to pause before it connects again. */
+export async function* followWith(
+  options: FollowOptions,
+  pauseFor: typeof pause,
+): AsyncGenerator<StreamedEvent, void, undefined> {
   const { signal } = options
   checkAddress(requestOf(options, options.after).url, options.url)
   let position = options.after
@@ -53,7 +61,7 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Stre
       if (isOver()) return
       if (error instanceof HttpProblem && error.status < 500 && error.status !== 429) throw error
       if (left === 0) return
-      await pause(waitMs[Math.min(attempt, waitMs.length - 1)] as number, signal)
+      await pauseFor(waitMs[Math.min(attempt, waitMs.length - 1)] as number, signal)
     }
   }
 }
