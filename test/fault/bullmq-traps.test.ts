@@ -275,8 +275,9 @@ async function runWarmUp(bare: BareQueue, runs: ReturnType<typeof heldRuns>): Pr
   await bare.add('warm-up')
   await waitUntil('the first job runs', () => runs.ids.length === 1)
   runs.end(0)
+  // The flag b: the connection waits now. By its command alone it may have waited for the first job.
   await waitUntil('the worker waits for a job', async () =>
-    /cmd=bzpopmin/.test(String(await bare.redis.client('LIST'))),
+    /flags=\w*b\w* .*cmd=bzpopmin/.test(String(await bare.redis.client('LIST'))),
   )
 }
 
