@@ -113,7 +113,8 @@ describe.concurrent('troupe demo', () => {
     )
     await chmod(server, 0o755)
     const env = { ...ownRedis, PATH: `${dirname(server)}:${process.env.PATH}` }
-    const { code, stderr } = await cli.project.run(['demo', 'workers'], { env })
+    // In a folder of its own: another demo of the same folder would join this server, and fail with it.
+    const { code, stderr } = await cli.project.run(['demo'], { cwd: dirname(server), env })
     expect(code).toBe(69)
     expect(stderr).toContain('troupe: redis-server 7.0.0 ended at once. The end of its log:\n  one\n  a\\eb\n')
   })
