@@ -24,7 +24,7 @@ import type { HeaderValue, ScriptCaller } from '../script/script.ts'
 import { createSessionsScript, prepareForkScript } from '../script/scripts.ts'
 import { type SentBlob, withSentBlobs } from '../sent-blob.ts'
 import { newSeed, parseWakeups } from '../wakeups.ts'
-import { unanswered } from './unanswered.ts'
+import { unansweredCreate } from './unanswered.ts'
 
 export interface SessionOrder {
   readonly sessionId: string
@@ -284,7 +284,7 @@ function* piecesOf(entries: readonly string[]): Generator<readonly string[]> {
 }
 
 function lateReason(reason: unknown, { sessionId, fields }: Prepared): unknown {
-  return unanswered(reason, sessionId, fields.key !== undefined)
+  return unansweredCreate(reason, sessionId, fields.key !== undefined)
 }
 
 function sendsBefore({ blobs, sent }: Prepared): boolean {

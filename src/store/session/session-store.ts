@@ -38,6 +38,7 @@ import { pruneOnce, pruneStart } from '../upkeep-store.ts'
 import { newSeed, parseWakeups } from '../wakeups.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { decodePost, type Placed, type PostAnswer, type PostRefused } from './post-answer.ts'
+import { unansweredSend } from './unanswered.ts'
 
 /** For a message: the digest of its key, and whether the caller gave the key, who may use it for another message as well. */
 interface PostOptions {
@@ -150,7 +151,7 @@ export class SessionStore {
     event: string,
   ): Promise<PostAnswer> {
     const worker = workerKeys(this.#keys.tag, workerId)
-    const reply = await this.#caller.call(
+    const posted = this.#caller.call(
       postScript,
       {
         record: worker.record,
@@ -171,6 +172,9 @@ export class SessionStore {
       },
       { deadlineMs: this.#deadlineMs },
     )
+    const reply = await posted.catch((error: unknown) => {
+      throw unansweredSend(error, workerId, isGiven)
+    })
     return decodePost(reply, 'post')
   }
 

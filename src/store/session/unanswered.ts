@@ -1,18 +1,38 @@
-/** Duty: say of a session whose creation got no answer in time that it may be there, and what its caller can do. */
+/** Duty: say of a session or a message that got no answer in time that it may be there, and what its caller can do. */
 import { TransientError } from '../../core/errors.ts'
 
 /** Any other error is returned as it is: then nothing was written, or the error says what was. */
-export function unanswered(error: unknown, sessionId: string, hasKey: boolean): unknown {
+export function unansweredCreate(error: unknown, sessionId: string, hasKey: boolean): unknown {
+  if (hasKey)
+    return unanswered(
+      error,
+      'The session may have been created: call again with the same idempotency key, which creates it once.',
+    )
+  const look = `\`troupe session show ${sessionId}\` tells once Redis answers`
+  const advice = `The session may have been created: ${look}. Without an idempotency key, another call creates another session.`
+  return unanswered(error, advice, { sessionId })
+}
+
+/** A message has no id before Redis gives it a position in the mailbox: its worker is named. */
+export function unansweredSend(error: unknown, workerId: string, hasKey: boolean): unknown {
+  if (hasKey)
+    return unanswered(
+      error,
+      `The message may have been accepted by worker ${workerId}: call again with the same idempotency key, which sends it once.`,
+      { workerId },
+    )
+  const look = `\`troupe mailbox list ${workerId}\` and \`troupe worker history ${workerId}\` tell once Redis answers`
+  const advice = `The message may have been accepted: ${look}. Without an idempotency key, another call sends another message.`
+  return unanswered(error, advice, { workerId })
+}
+
+function unanswered(error: unknown, advice: string, ids: Readonly<Record<string, string>> = {}): unknown {
   if (!(error instanceof TransientError) || !gotNoAnswer(error)) return error
   const { message, code } = error
-  const todo = hasKey
-    ? 'The session may have been created: call again with the same idempotency key, which creates it once.'
-    : `The session may have been created: \`troupe session show ${sessionId}\` tells once Redis answers. Without an idempotency key, another call creates another session.`
-  const details = hasKey ? error.details : { ...error.details, sessionId }
-  return new TransientError(`${message} ${todo}`, {
+  return new TransientError(`${message} ${advice}`, {
     code: code === 'store_refused' ? code : 'store_unavailable',
     cause: error,
-    details,
+    details: { ...error.details, ...ids },
   })
 }
 

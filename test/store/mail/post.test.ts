@@ -2,6 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
 import { decodeMail } from '../../../src/core/worker/message/message.ts'
+import { RedisServer } from '../../support/redis/redis-server.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { completion } from '../support/hand-node.ts'
 import { Place } from '../support/place.ts'
 
@@ -240,4 +242,24 @@ describe('order', () => {
     expect(times).toEqual([0, 1, 2, 3].map((step) => (times[0] as number) + step * 1000))
     expect(await place.redis.hget(place.workerKeys(big.root).record, 'score')).toBe(String(times[3]))
   })
+})
+
+test('a message that Redis did not answer may be there: the error says where to look, or how its key sends it once', async () => {
+  await using server = await RedisServer.start({ durability: 'none' })
+  await using place = await Place.open({ redisUrl: server.url, deadlineMs: 500 })
+  const { root } = await place.create({ mode: 'conversation' })
+  const posted = (value: string, isGiven: boolean) =>
+    place.sessions.post(root, `i\t-\t"${value}"`, { digest: value, isGiven }, '')
+  await waitUntil('Redis knows the script', () => posted('known', false).catch(() => null))
+  server.freeze()
+  const late = await Promise.allSettled([posted('one', false), posted('two', true)])
+  server.thaw()
+  const where = expect.stringContaining(`may have been accepted: \`troupe mailbox list ${root}\``)
+  const how = expect.stringContaining(`by worker ${root}: call again with the same idempotency key`)
+  expect(late.map((one) => (one as { readonly reason?: unknown }).reason)).toMatchObject([
+    { code: 'store_unavailable', message: where, details: { workerId: root } },
+    { code: 'store_unavailable', message: how, details: { workerId: root } },
+  ])
+  const again = await waitUntil('Redis answers', () => posted('two', true).catch(() => null))
+  expect(again).toMatchObject({ kind: 'again' })
 })
