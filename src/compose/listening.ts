@@ -1,8 +1,10 @@
 /** Duty: what a node listens to in the partitions that it has when it starts, and in those that come later. */
+import { nodeSummaries } from '../client/fleet/node-summaries.ts'
 import { openSubmission } from '../client/session/submitted-job.ts'
 import { Growth } from '../runtime/node/growth.ts'
 import type { RuntimeNode } from '../runtime/node/node.ts'
 import type { Listener } from '../runtime/node/running-node.ts'
+import { InspectStore } from '../store/audit/inspect-store.ts'
 import { hearFollowers } from '../store/event/followed-sessions.ts'
 import type { Place } from '../store/keys.ts'
 import { hearCancels } from '../store/person/cancel-notices.ts'
@@ -100,6 +102,8 @@ export function listenersOf(
     log,
   })
   if (first.partition > 0) return [wakeups]
-  const submit = openSubmission({ places, learn, namespace, waker, policy })
+  const store = new InspectStore(first.redis, first.keys, first.partition)
+  const nodes = async () => (await nodeSummaries(store)).live
+  const submit = openSubmission({ places, learn, namespace, waker, policy, nodes })
   return [wakeups, new SubmissionListener(first.connection, first.prefix, submit, log)]
 }

@@ -19,7 +19,7 @@ import type { EventHub } from '../event/event-hub.ts'
 import { type PruneQuery, pruneRules, type SessionsQuery, sessionsRules } from '../queries.ts'
 import { holdsBytes, withBytes } from '../submission/attached.ts'
 import type { CreateSession, Submission } from '../submission/submission.ts'
-import { unsignedWarning } from '../submission/warnings.ts'
+import { notifyWarning } from '../submission/warnings.ts'
 import type { ListedSession, NodeSummary, SessionsPage } from '../summaries.ts'
 import type { Worker } from '../worker.ts'
 import { blobsNamedIn, copyBlobs } from './conversation/branch-blobs.ts'
@@ -171,21 +171,12 @@ async function beginSession(
   const made = await submission.create(await withInputBytes(request), creating, definition, configured)
   tracked.keep(made.sessionId)
   const { sessionId } = made
-  const warning = made.warning ?? (await notifyWarning(request, nodes))
+  const warning = made.warning ?? (await notifyWarning(request.notify, nodes))
   return new Session(sessionId, sessionContext(sessionId), warning, early)
 }
 
-/** Never throws, because the session is there already. */
-async function notifyWarning({ notify }: CreateSession, nodes: SessionsContext['nodes']): Promise<string | null> {
-  if (notify === undefined || !('url' in notify)) return null
-  return nodes().then(
-    (live) => unsignedWarning(notify, live),
-    () => null,
-  )
-}
-
 export function sessionsOf(context: SessionsContext): Sessions {
-  const { submission, index, hub, sessionContext, retentionMs } = context
+  const { submission, index, hub, sessionContext, retentionMs, nodes } = context
   // Types of results exist for the compiler alone, so one implementation serves a name and a definition.
   const create = async (first: unknown, ...more: readonly unknown[]): Promise<Session<never>> => {
     const definition = isDefinition(first) ? first : undefined
@@ -203,11 +194,16 @@ export function sessionsOf(context: SessionsContext): Sessions {
     const requests = (requested as CreateSession[]).map(withInputBytes)
     const results = await submission.createMany(requests, (id, request) => tracked.add(id, request), definition)
     for (const result of results) if (result.status === 'fulfilled') tracked.keep(result.value.sessionId)
-    return results.map((result) => {
+    let live: ReturnType<typeof nodes> | undefined
+    const liveOnce = () => (live ??= nodes())
+    const warned = results.map(async (result, index): Promise<PromiseSettledResult<Session<never>>> => {
       if (result.status === 'rejected') return result
-      const { sessionId, warning } = result.value
+      const { sessionId } = result.value
+      const { notify } = requested[index] as CreateSession
+      const warning = result.value.warning ?? (await notifyWarning(notify, liveOnce))
       return { status: 'fulfilled', value: new Session(sessionId, sessionContext(sessionId), warning) }
     })
+    return await Promise.all(warned)
   }
   return {
     create,

@@ -16,6 +16,8 @@ import { guardedReads } from '../../store/redis/guarded.ts'
 import type { SessionStore } from '../../store/session/session-store.ts'
 import { Asks } from '../person/asks.ts'
 import { Submission, type SubmissionContext } from '../submission/submission.ts'
+import { notifyWarning } from '../submission/warnings.ts'
+import type { NodeSummary } from '../summaries.ts'
 
 const permissionsOfJob = z.strictObject({
   tools: z.array(z.string()).optional(),
@@ -59,8 +61,13 @@ export interface JobDone {
 
 const actor = 'a submitted job'
 
+interface JobContext extends SubmissionContext {
+  /** The live nodes: one of them has to sign a result that goes to an address. */
+  readonly nodes: () => Promise<readonly NodeSummary[]>
+}
+
 /** What the listener of the submission queue calls for each job. */
-export function openSubmission(context: SubmissionContext): (data: unknown, key: string) => Promise<JobDone> {
+export function openSubmission(context: JobContext): (data: unknown, key: string) => Promise<JobDone> {
   // A caller could choose a key like that of a job, and get its session.
   const submission = new Submission({ actor, ...context, keyOwner: 'job' })
   const asks = asksOf(context, submission)
@@ -69,8 +76,9 @@ export function openSubmission(context: SubmissionContext): (data: unknown, key:
     if ('ask' in data) return answerAsk(asks, parseJob(answerJob, data), key)
     if ('worker' in data) return send(submission, parseJob(messageJob, data), key)
     const job = parseJob(sessionJob, data)
-    const { sessionId, workerId, warning, isAgain } = await submission.create({ ...job, idempotencyKey: key })
-    return { sessionId, workerId, ...(!isAgain && warning !== null && { warning }) }
+    const { sessionId, workerId, isAgain, ...made } = await submission.create({ ...job, idempotencyKey: key })
+    const warning = isAgain ? null : (made.warning ?? (await notifyWarning(job.notify, context.nodes)))
+    return { sessionId, workerId, ...(warning !== null && { warning }) }
   }
 }
 

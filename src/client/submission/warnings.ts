@@ -1,5 +1,6 @@
 /** Duty: warn a caller about a session or message that was accepted, but may not be what they meant. */
 import { unhostedPool } from '../../core/ids.ts'
+import type { Notify } from '../../core/worker/notify.ts'
 import type { NodeSummary } from '../summaries.ts'
 
 /** `begun`: the kind of the session that the key created. Null if it was pruned: it is not created again, because that would repeat what it did. */
@@ -19,8 +20,20 @@ function usedBefore(isOther: boolean): string {
   return `its idempotency key was used before${isOther ? ', for something else' : ''}:`
 }
 
+/** Warns of a result that no live node can sign. `nodes` is asked only for an address. Never throws, because the session is there already. */
+export async function notifyWarning(
+  notify: Notify | undefined,
+  nodes: () => Promise<readonly NodeSummary[]>,
+): Promise<string | null> {
+  if (notify === undefined || !('url' in notify)) return null
+  return nodes().then(
+    (live) => unsignedWarning(notify, live),
+    () => null,
+  )
+}
+
 /** Null if a live node signs requests, or may: one that does not say it is of an earlier version. */
-export function unsignedWarning({ url }: { readonly url: string }, nodes: readonly NodeSummary[]): string | null {
+function unsignedWarning({ url }: { readonly url: string }, nodes: readonly NodeSummary[]): string | null {
   if (nodes.length === 0 || nodes.some(({ signs }) => signs !== false)) return null
   return `no live node has a secret to sign the request to ${new URL(url).host} with: the result is sent there once a node has one (TROUPE_WEBHOOK_SECRET, or webhooks.secrets in code).`
 }
