@@ -5,6 +5,7 @@ import { TransientError } from '../../../src/core/errors.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { hourMs, makeTimersDue } from '../../support/time/due-timers.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 describe('self.after', () => {
@@ -16,13 +17,17 @@ describe('self.after', () => {
           receive(message, self) {
             if (message.kind === 'input') {
               self.setState(Date.now())
-              self.after(300, { note: 'tick' })
+              self.after(message.value as number, { note: 'tick' })
             } else self.reply({ kind: message.kind, value: message.value, waitedMs: Date.now() - self.state })
           },
         }),
       },
     })
-    const session = await troupe.create('waiter')
+    const woken = { kind: 'timer', value: { note: 'tick' } }
+    const soon = await troupe.run('waiter', 100)
+    expect(soon).toMatchObject({ status: 'completed', value: woken })
+    expect((soon as { value: { waitedMs: number } }).value.waitedMs).toBeGreaterThanOrEqual(95)
+    const session = await troupe.create('waiter', hourMs)
     const root = await waitUntil('it is parked', async () => {
       const report = await session.root.report()
       return report.status === 'parked' && report
@@ -33,10 +38,8 @@ describe('self.after', () => {
       waitsFor: 'a timer',
       node: null,
     })
-    const result = await session.result()
-    expect(result).toMatchObject({ status: 'completed', value: { kind: 'timer', value: { note: 'tick' } } })
-    const { waitedMs } = (result as { value: { waitedMs: number } }).value
-    expect(waitedMs).toBeGreaterThanOrEqual(295)
+    await makeTimersDue(troupe)
+    expect(await session.result()).toMatchObject({ status: 'completed', value: woken })
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
@@ -115,7 +118,7 @@ describe('self.after', () => {
     const workers = {
       waiter: defineWorker({
         receive(message, self) {
-          if (message.kind === 'input') self.after(500, null)
+          if (message.kind === 'input') self.after(hourMs, null)
           else self.reply('woken')
         },
       }),
@@ -126,6 +129,7 @@ describe('self.after', () => {
     await waitUntil('it is parked', async () => (await session.root.report()).status === 'parked')
     await first.stop()
     await troupe.startNode(workers)
+    await makeTimersDue(troupe)
     expect(await session.result()).toMatchObject({ status: 'completed', value: 'woken' })
     await expectInvariants(troupe.redis, troupe.namespace)
   })
@@ -167,13 +171,15 @@ describe('self.after', () => {
         seen.push(message.kind)
         if (message.kind === 'input') {
           self.spawn('echo', null)
-          self.after(300, null)
+          self.after(hourMs, null)
         } else if (message.kind === 'timer') self.reply('both')
-        else
+        else {
+          await makeTimersDue(troupe)
           await waitUntil('the timer has come', async () => {
             const { mailbox } = await troupe.client.workers.get(self.id).report()
             return mailbox.signals === 1
           })
+        }
       },
     })
     await troupe.startNode({ busy, echo: defineWorker({ receive: (_, self) => self.reply(null) }) })

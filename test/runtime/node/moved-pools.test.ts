@@ -3,33 +3,36 @@ import { expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { partitionKeys } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { hourMs, makeTimersDue } from '../../support/time/due-timers.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const kind = (pool: string) =>
   defineWorker({
     pool,
-    receive: (message, self) => (message.kind === 'input' ? self.after(1_500, null) : self.reply('done')),
+    receive: (message, self) =>
+      message.kind === 'input' ? self.after(message.value as number, null) : self.reply('done'),
   })
 
 test('a worker that was parked before its kind moved to another pool runs when it wakes', async () => {
   await using troupe = await TestTroupe.connect()
   const first = await troupe.startNode({ moved: kind('old') })
-  const session = await troupe.create('moved')
+  const session = await troupe.create('moved', hourMs)
   await waitUntil('it is parked', async () => (await session.root.report()).status === 'parked')
   await first.stop()
   await troupe.startNode({ moved: kind('new') })
+  await makeTimersDue(troupe)
   expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'done' })
 })
 
 test('a session that a client creates just after its kind moved to another pool runs', async () => {
   await using troupe = await TestTroupe.connect()
   const first = await troupe.startNode({ moved: kind('old') })
-  expect(await troupe.run('moved')).toMatchObject({ value: 'done' })
+  expect(await troupe.run('moved', 0)).toMatchObject({ value: 'done' })
   await first.stop()
   // The client remembers the pool of a kind for a second.
-  await troupe.create('moved')
+  await troupe.create('moved', 0)
   await troupe.startNode({ moved: kind('new') })
-  const session = await troupe.create('moved')
+  const session = await troupe.create('moved', 0)
   expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'done' })
 })
 

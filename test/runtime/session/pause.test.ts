@@ -8,6 +8,7 @@ import { call, say, together } from '../../../src/models/local/scripted-model.ts
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { hourMs, makeTimersDue } from '../../support/time/due-timers.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** What began, in order. The pause writes its own line when it is acknowledged. */
@@ -259,7 +260,7 @@ describe('session.pause', () => {
     const asker = defineWorker({
       receive(message, self) {
         if (message.kind === 'input') {
-          const late = { expiresMs: 400, onExpiry: 'late' }
+          const late = { expiresMs: hourMs, onExpiry: 'late' }
           asks.push(self.ask('first?').id, self.ask('second?', late).id, self.ask('third?').id)
           return
         }
@@ -272,6 +273,7 @@ describe('session.pause', () => {
     await waitUntil('it waits', async () => (await session.root.report()).status === 'parked')
     await session.pause()
     await troupe.client.asks.answer(String(asks[2]), 'third')
+    await makeTimersDue(troupe)
     await waitUntil('the second one has expired', async () => {
       return (await troupe.client.asks.get(String(asks[1]))).state === 'expired'
     })

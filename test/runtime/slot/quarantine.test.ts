@@ -10,10 +10,8 @@ import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { hourMs, makeTimersDue } from '../../support/time/due-timers.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
-
-/** Longer than a test lasts: it fires when the test makes it due. */
-const hourMs = 3_600_000
 
 /** Makes the next claim of a resting root the one that ends its run as failed: five starts came to nothing before it. */
 async function poison(troupe: TestTroupe, { root, rootId }: Session, place: 'idle' | 'parked'): Promise<void> {
@@ -21,13 +19,6 @@ async function poison(troupe: TestTroupe, { root, rootId }: Session, place: 'idl
   const { record } = workerKeys(troupe.tag, rootId)
   const epoch = Number((await troupe.redis.hget(record, 'commit'))?.split(':')[0])
   await troupe.redis.hset(record, { token: `${epoch + 5}:`, isolated: 3, crashes: 4 })
-}
-
-/** Makes the event come that the worker was parked for. */
-async function wake(troupe: TestTroupe): Promise<void> {
-  const { timers } = partitionKeys(troupe.tag)
-  const [due = ''] = await troupe.redis.zrange(timers, 0, '-1')
-  await troupe.redis.zadd(timers, 'XX', 1, due)
 }
 
 /** How a quarantined run ended: its failure, its letter, its entries and the events of its root since its end. */
@@ -86,10 +77,10 @@ test('a timer that killed a handler stands in its history, and the dead letter h
   await using troupe = await TestTroupe.start({ workers: { worker } })
   const session = await troupe.create('worker', 'one', { keepOpen: true })
   await waitUntil('it waits for its timer', async () => (await session.root.report()).waitsFor === 'a timer')
-  await wake(troupe)
+  await makeTimersDue(troupe)
   await waitUntil('it waits for its retry', async () => (await session.root.report()).run === 'TransientFailure')
   await poison(troupe, session, 'parked')
-  await wake(troupe)
+  await makeTimersDue(troupe)
   const { failure, letter, entries, told } = await endOf(troupe, session, 1)
   const step = expect.stringMatching(/^message \S+ \(timer\)$/)
   expect(failure).toMatchObject({ code: 'poison', attempt: 2 })
@@ -134,7 +125,7 @@ test.each([
     await using troupe = await TestTroupe.start({ workers: { worker } })
     const session = await troupe.create('worker', 'one', { keepOpen: true })
     await poison(troupe, session, 'parked')
-    await wake(troupe)
+    await makeTimersDue(troupe)
     const { failure, letter, entries, told } = await endOf(troupe, session, 1)
     const step = `tool call flaky (a), flaky (b), flaky (c), flaky (d), flaky (e)${more}`
     expect(failure).toMatchObject({ code: 'poison', origin: 'runtime', attempt: 2, message: words(step) })
@@ -156,7 +147,7 @@ test('a quarantined agent within a run names the model call that was next', asyn
   await using troupe = await TestTroupe.start({ workers: { worker }, logger })
   const session = await troupe.create('worker', 'one', { keepOpen: true })
   await poison(troupe, session, 'parked')
-  await wake(troupe)
+  await makeTimersDue(troupe)
   const { letter, failure } = await endOf(troupe, session, 1)
   expect(letter).toMatchObject({ killedBy: 'model call 2 of run 1', message: null })
   const { code, origin, attempt, message: error } = failure ?? {}
@@ -189,7 +180,7 @@ test.each(['job', 'conversation'])(
 async function jobPutAside(troupe: TestTroupe): Promise<Session> {
   const session = await troupe.create('worker', 'one')
   await poison(troupe, session, 'parked')
-  await wake(troupe)
+  await makeTimersDue(troupe)
   const first = await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })
   expect(first).toMatchObject({ status: 'failed', failure: { code: 'poison' } })
   return session
