@@ -39,13 +39,8 @@ async function talk(
     if (run > 1) await session.root.send(`question ${run}`)
     expect(await session.result({ run })).toMatchObject({ status: 'completed', value: { text: `answer ${run}` } })
   }
-  const events = async () => {
-    const types: string[] = []
-    for await (const { type } of session.events({ after: '0-0', transient: false, signal: AbortSignal.timeout(300) })) {
-      types.push(type)
-    }
-    return types
-  }
+  const events = async () =>
+    (await Array.fromAsync(session.events({ after: '0-0', follow: false }))).map(({ type }) => type)
   const requests = () => model.requests.filter((request) => !isHandoff(request))
   const handoffs = () => model.requests.filter(isHandoff)
   return { troupe, session, events, requests, handoffs }

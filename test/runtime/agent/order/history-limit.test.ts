@@ -30,7 +30,7 @@ test('a conversation warns once when it is long, and takes nothing more once it 
   const context = await session.root.context()
   expect(context.history.length).toBe(6)
   const warnings: string[] = []
-  for await (const event of session.events({ after: '0-0', transient: false, signal: AbortSignal.timeout(300) }))
+  for await (const event of session.events({ after: '0-0', follow: false }))
     if (event.type === 'run.warned') warnings.push(event.details.warning)
   expect(warnings).toEqual([expect.stringMatching(/has 2 messages; at 6 it takes no more/)])
   expect((await troupe.client.audit({ sessionId: session.id })).findings).toEqual([])
