@@ -37,8 +37,9 @@ import { historyFull, lengthWarnings } from './order/history-limit.ts'
 import { goOnWithOrder, obey } from './order/orders.ts'
 import { steered } from './order/steered.ts'
 import { endAfterCall } from './reply/last-call.ts'
+import { modelFailed } from './reply/model-failed.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
-import { modelFailed, think } from './think.ts'
+import { think } from './think.ts'
 
 /** Throws a ConfigError when the model or a tool of the definition cannot be used. */
 export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): Behaviour {

@@ -13,10 +13,11 @@ import type { AgentTurn, Pause } from '../agent-turn.ts'
 import { openCallsOf } from '../journal.ts'
 import { readSteers } from '../order/steered.ts'
 import { noFailure } from '../reply/answer.ts'
+import { iterationOf } from '../reply/reply-iteration.ts'
 import { endByTool } from '../reply/terminal.ts'
-import { invalidResult, iterate, tooManyCalls } from '../think.ts'
+import { tooManyCalls } from '../run-limits.ts'
 import type { AgentTools } from './agent-tools.ts'
-import type { CallsEnd } from './call-host.ts'
+import { type CallsEnd, invalidResult } from './call-host.ts'
 import { DelegatedCalls } from './child/delegated-calls.ts'
 import { decideCalls, decidesCalls } from './decide-calls.ts'
 import { runLocalCalls } from './local/local-calls.ts'
@@ -40,7 +41,7 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
   // because of that number.
   const isRetried = container.run.retriedAfter !== null
   const used = isRetried ? container.run : { iterations: 0, toolCalls: 0 }
-  const iteration = agentTurn.iteration ?? iterate(agentTurn, tools, container.lastReply ?? { content: [] }, used)
+  const iteration = agentTurn.iteration ?? iterationOf(agentTurn, tools, container.lastReply ?? { content: [] }, used)
   agentTurn.newest = iteration
   const error = iteration.error ?? (isRetried ? tooManyCalls(agentTurn, 0) : null)
   if (error) return refuseCalls(agentTurn, error)

@@ -14,6 +14,7 @@ import {
   type ToolStatus,
   toolCallsOf,
 } from '../../../core/history/chat/chat-message.ts'
+import type { Entry } from '../../../core/history/entry.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { Telemetry } from '../../../core/ports/telemetry.ts'
 import { type Failure, toFailure } from '../../../core/worker/run/failure.ts'
@@ -202,6 +203,26 @@ export function noteThrown(
   const { toolCallId } = call
   const what = { tool: tool.name, toolCallId, attempt: failedAttempts + 1, error: toRuntimeError(thrown).message }
   journal.log.warn('a tool failed', { ...what, ...thrownFields(thrown) })
+}
+
+/** The result of a call that cannot be run. `ahead`: how many entries come before it in the same step. */
+export function invalidResult(
+  journal: Journal,
+  { call, text, isForbidden, isBroken }: CheckedCall & { kind: 'invalid' },
+  ahead = 0,
+): Entry {
+  const { toolCallId, toolName } = call
+  const output = { type: 'error-text', value: text } as const
+  const more = isForbidden ? { approval: 'denied' as const } : {}
+  return journal.entry('toolResult', {
+    id: journal.nextId(ahead),
+    toolCallId,
+    toolName,
+    status: 'error',
+    output,
+    ...more,
+    ...(isBroken && { isBroken }),
+  })
 }
 
 interface ResultParts {
