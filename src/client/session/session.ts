@@ -8,7 +8,7 @@ import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { ConflictError, InputError, NotFoundError } from '../../core/errors.ts'
 import type { TroupeEvent } from '../../core/event/event.ts'
 import { encodeEvents } from '../../core/event/event-notes.ts'
-import { decodeEntry, type RunResult } from '../../core/history/entry.ts'
+import type { RunResult } from '../../core/history/entry.ts'
 import { rootIdOf } from '../../core/ids.ts'
 import type { Spending } from '../../core/policy.ts'
 import type { ApprovalPolicy, SessionApproval } from '../../core/worker/ask/session-approval.ts'
@@ -34,7 +34,6 @@ import { type ReadableRow, readRows, sessionDamage } from '../worker-rows.ts'
 import { type ForkSession, forkSession } from './fork.ts'
 import { awaitEnds } from './run/await-ends.ts'
 import { checkReason, defaultReason } from './run/cancel-reason.ts'
-import { resultOf } from './run/result-of.ts'
 import {
   type Retried,
   type RetryOutlook,
@@ -44,6 +43,7 @@ import {
   retrySession,
 } from './run/retry.ts'
 import { Run } from './run/run.ts'
+import { readStoredResult } from './run/stored-result.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
 import { factsOf, hasEnded, lastRunOf, resultOfRun, runInProgress, stateOf } from './session-summary.ts'
 
@@ -225,24 +225,19 @@ export class Session<Result = unknown> {
     if (!isNamed && current !== null && current < wanted) return this.#look(current, true, false)
     if (!isOver) return wanted
     if (state === 'cancelled') return { status: 'cancelled', run: wanted }
+    // Record and result are two reads, and a fail-over may come between them.
+    const again = await this.#read(wanted)
+    if (again.resultLine !== null || !hasEnded(stateOf(again.session))) return this.#look(run, true, isNamed)
     throw new NotFoundError('session_not_found', `session ${this.id} is ${state} and has no result of run ${wanted}.`)
   }
 
-  // Returns undefined if the record does not tell of this result: then the caller looks again. During a fail-over the server that is read may be
-  // behind the one that told of the end, or may lose what it has just told.
+  // Returns undefined if the record does not tell of this result any more: then the caller looks again.
   async #readResult(run: number | null, status: RunResult['status'], position: number): Promise<RunResult | undefined> {
     const { store, hub } = this.#context
-    const place = `entry ${position} of the history of worker ${this.rootId}`
-    let json = await store.entryAt(this.rootId, position)
-    if (json === null && status !== 'cancelled') {
-      if (!(await this.#hasResultAt(run, position))) {
-        hub.forget(this.id)
-        return undefined
-      }
-      // It may have come just before its record was read.
-      json = await store.entryAt(this.rootId, position)
-    }
-    return resultOf(json === null ? null : decodeEntry(json), status, run, place)
+    const place = { sessionId: this.id, run, status, position }
+    const result = await readStoredResult(store, place, () => this.#hasResultAt(run, position))
+    if (result === undefined) hub.forget(this.id)
+    return result
   }
 
   // If the session was pruned, its history is gone too. Then this throws that the session is not known.

@@ -1,10 +1,8 @@
 /** Duty: read the end of a session for its notice. */
-import { decodeEntry } from '../../../core/history/entry.ts'
-import { rootIdOf } from '../../../core/ids.ts'
 import { noticeId, type SessionNotice } from '../../../notify/session-notice.ts'
 import type { InspectStore } from '../../../store/audit/inspect-store.ts'
 import type { SessionRecord } from '../../../store/record/session-record.ts'
-import { resultOf } from './result-of.ts'
+import { readStoredResult } from './stored-result.ts'
 
 export interface ReadEnd {
   readonly session: SessionRecord
@@ -14,13 +12,15 @@ export interface ReadEnd {
   readonly notice: SessionNotice
 }
 
-/** Null if the session is gone, or goes on again: then no notice is sent. */
+/** Null if the session is gone, or goes on again, also while it is read: then no notice is sent. */
 export async function readEnd(store: InspectStore, sessionId: string): Promise<ReadEnd | null> {
-  const session = (await store.session(sessionId))?.session
-  if (session === undefined || session.end === null) return null
+  const session = await endedSession(store, sessionId)
+  if (session === null) return null
   const { kind, name, cost, retries } = session
-  const { status, at, result } = session.end
-  const what = result === null ? {} : await resultAt(store, sessionId, result)
+  const { status, at, result: place } = session.end
+  const isStillTold = async () => (await endedSession(store, sessionId))?.end.result?.position === place?.position
+  const result = place === null ? null : await readStoredResult(store, { sessionId, ...place }, isStillTold)
+  if (result === undefined) return null
   const notice: SessionNotice = {
     type: `session.${status}`,
     timestamp: new Date(at).toISOString(),
@@ -28,25 +28,18 @@ export async function readEnd(store: InspectStore, sessionId: string): Promise<R
       sessionId,
       name,
       kind,
-      run: result?.run ?? null,
-      ...what,
+      run: place?.run ?? null,
+      ...(result?.status === 'completed' && { value: result.value }),
+      ...(result?.status === 'failed' && { failure: result.failure }),
       ...(cost !== null && { costMicroUsd: cost.costMicroUsd }),
     },
   }
   return { session, at, id: noticeId(notice, retries), notice }
 }
 
-async function resultAt(
-  store: InspectStore,
-  sessionId: string,
-  { run, status, position }: { readonly run: number; readonly status: SessionStatus; readonly position: number },
-): Promise<Pick<SessionNotice['data'], 'value' | 'failure'>> {
-  const root = rootIdOf(sessionId)
-  const json = await store.entryAt(root, position)
-  const place = `entry ${position} of the history of worker ${root}`
-  const result = resultOf(json === null ? null : decodeEntry(json), status, run, place)
-  if (result.status === 'completed') return { value: result.value }
-  return result.status === 'failed' ? { failure: result.failure } : {}
-}
+type EndedSession = SessionRecord & { readonly end: NonNullable<SessionRecord['end']> }
 
-type SessionStatus = 'completed' | 'failed' | 'cancelled'
+async function endedSession(store: InspectStore, sessionId: string): Promise<EndedSession | null> {
+  const session = (await store.session(sessionId))?.session
+  return session?.end ? (session as EndedSession) : null
+}
