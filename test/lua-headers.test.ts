@@ -1,4 +1,5 @@
 /** Each Lua file agrees with its header and its descriptor; and each disagreement would be noticed. */
+import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -62,6 +63,12 @@ describe('the scripts', () => {
     const declared = [...text.matchAll(/^local function (\w+)/gm)].map(([, one]) => one)
     expect(declared).toEqual([...new Set(declared)])
     expect(text).not.toMatch(/--(\[\[|\s)/)
+  })
+
+  test('libraries with different texts have different names: Redis keeps the first one of a name', () => {
+    const { name, text } = scriptLibrary
+    const digest = createHash('sha1').update(text.replaceAll(name, '')).digest('hex')
+    expect(name).toBe(`troupe_${digest.slice(0, 12)}`)
   })
 
   test('no script sends error replies or reads a clock but the one of Redis', () => {

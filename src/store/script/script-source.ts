@@ -73,7 +73,7 @@ function linked(text: string, all: readonly (readonly Piece[])[]): string {
 }
 
 export interface ScriptLibrary {
-  /** "troupe_" and a digest of the text, so that versions of troupe can share a Redis. Its functions begin with it. */
+  /** "troupe_" and a digest of the text without this name, so that versions of troupe can share a Redis. Its functions begin with it. */
   readonly name: string
   readonly text: string
 }
@@ -123,17 +123,22 @@ function linkLibrary(): ScriptLibrary {
       ? ''
       : `local ${names.join(', ')} = ${names.map((name) => `forScripts.${name}`).join(', ')}`
   }
-  const digest = createHash('sha1')
-    .update(JSON.stringify([front, functions, [...readers]]))
-    .digest('hex')
-  const name = `troupe_${digest.slice(0, 12)}`
-  const registered = functions.map(([script, text]) => {
+  const made = functions.map(([script, text]) => {
     const [lasting, rest] = withoutLastingFunctions(text)
-    const words = [`function_name = '${name}_${script}'`, `callback = function(KEYS, ARGV)\n${rest}\nend`]
+    const words = [`callback = function(KEYS, ARGV)\n${rest}\nend`]
     if (readers.has(script)) words.push("flags = { 'no-writes' }")
-    return ['do', takingOf(text), lasting, `redis.register_function{ ${words.join(', ')} }`, 'end'].join('\n')
+    return { script, before: `${takingOf(text)}\n${lasting}`, words: words.join(', ') }
   })
-  return { name, text: [`#!lua name=${name}`, 'local forScripts = {}', ...front, ...registered].join('\n') }
+  const textNamed = (name: string) => {
+    const registered = made.map(
+      ({ script, before, words }) =>
+        `do\n${before}\nredis.register_function{ function_name = '${name}_${script}', ${words} }\nend`,
+    )
+    return [`#!lua name=${name}`, 'local forScripts = {}', ...front, ...registered].join('\n')
+  }
+  const digest = createHash('sha1').update(textNamed('')).digest('hex')
+  const name = `troupe_${digest.slice(0, 12)}`
+  return { name, text: textNamed(name) }
 }
 
 /**
