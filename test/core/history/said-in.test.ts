@@ -49,3 +49,12 @@ test('messages of a turn that was undone are left out, even if a later reply use
   expect(saidIn([...undone, entry('redone', {})])).toHaveLength(3)
   expect(saidIn([...undone, ...turn(4, 'second')]).map(({ id }) => id)).toEqual(['m4', 'm5', 'm6'])
 })
+
+test('a retry takes no result of an earlier reply back, even if its call has the same id', () => {
+  const reply = (id: string) =>
+    entry('assistant', { ...chat.assistant([call], { id }), type: undefined, at: undefined })
+  const result = (id: string) =>
+    entry('toolResult', { ...chat.tool('c1', id, { id, toolName: 'look' }), type: undefined, at: undefined })
+  const entries = [reply('m0'), result('m1'), reply('m2'), result('m3'), entry('retried', { reopened: ['c1'] })]
+  expect(saidIn(entries).map(({ id }) => id)).toEqual(['m0', 'm1', 'm2'])
+})

@@ -34,3 +34,18 @@ test('a call that uses the id of an undone call does not inherit the decision ab
   const asked = entry(2, 'asked', { toolCallId: 'pay', asks: [{ id: 'a2', sort: 'approval', question: 'May it?' }] })
   expect(approvalsOf([...again, asked]).get('pay')).toEqual({ status: 'pending', askId: 'a2', asks: 1 })
 })
+
+test('the first answer to an ask decides about its call, and a later one changes nothing (CALL-APPROVALS-1)', () => {
+  const asked = entry(1, 'asked', { toolCallId: 'pay', asks: [{ id: 'a1', sort: 'approval', question: 'May it?' }] })
+  const answer = (status: string, decision: string) => {
+    const value = status === 'expired' ? 'deny' : { decision, hash: 'h' }
+    return entry(1, 'received', {
+      message: { kind: 'answer', id: 'a1', from: null, status, value, by: 'ann', reason: null },
+    })
+  }
+  const approve = answer('answered', 'approve')
+  expect(approvalsOf([reply(1), asked, approve]).get('pay')).toMatchObject({ status: 'approved', hash: 'h' })
+  for (const first of [answer('answered', 'deny'), answer('expired', '')])
+    expect(approvalsOf([reply(1), asked, first, approve]).get('pay')).toMatchObject({ status: 'denied' })
+  expect(approvalsOf([reply(1), asked, approve, answer('answered', 'deny')]).get('pay')?.status).toBe('approved')
+})

@@ -82,3 +82,32 @@ test('calls that a message interrupted are not run again if the run fails before
       expect(verdict).not.toHaveProperty('plan.entries', [expect.stringContaining('reopened')])
     }
 })
+
+test('a call of unknown outcome that the model was told of asks for no decision when the model fails after it', () => {
+  const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'pay', input: {} } as const
+  const usage = { inputTokens: 1, outputTokens: 1 }
+  const output = { type: 'error-text', value: 'nobody knows' } as const
+  const entries = (
+    [
+      ['user', { id: 'm0', content: [{ type: 'text', text: 'go' }] }],
+      ['assistant', { id: 'm1', model: 'a/b', content: [call], finishReason: 'tool-calls', usage }],
+      ['toolResult', { id: 'm2', toolCallId: 'c1', toolName: 'pay', status: 'unknown', output }],
+      ['failed', { failure: { ...failure, code: 'model_unavailable', origin: 'model' } }],
+    ] as const
+  ).map(([type, parts]) => decodeEntry(entryJson(type, 1, 1, 1, parts)))
+  const verdict = planRetry({ run: 1, epoch: 1, at: 2, next: entries.length, entries })
+  expect(verdict).toMatchObject({ kind: 'plan', plan: { step: 'model call 2' } })
+})
+
+test.each([
+  ['a child that it waited for is lost', false, 'impossible'],
+  ['a detached child goes on without it', true, 'plan'],
+])('a handler is retried only if nothing that it waited for is gone: %s', (_, detached, kind) => {
+  const spawned = [{ call: 1, id: 'c', kind: 'k', name: 'n', ...(detached && { detached }) }]
+  const entries = [
+    decodeEntry(entryJson('received', 1, 1, 1, { message, spawned })),
+    decodeEntry(entryJson('received', 1, 1, 1, { message: { ...message, id: 'inbox-1' } })),
+    decodeEntry(entryJson('failed', 1, 1, 1, { failure })),
+  ]
+  expect(planRetry({ run: 1, epoch: 1, at: 2, next: entries.length, entries })).toMatchObject({ kind })
+})
