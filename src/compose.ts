@@ -207,7 +207,7 @@ export async function startInternalNode(options: InternalNodeOptions): Promise<T
     const partitions = await checkNamespace(connections, namespace, options.partitions, deadlineMs)
     const places = new Places(connections, namespace, partitions, toWorkerLog(options.logger))
     const policy = await policyOf(options, places.first, namespace, deadlineMs)
-    return await startParts(partsOf({ ...options, policy }, places, connections), connections, options)
+    return await startParts(partsOf({ ...options, policy, patienceMs }, places, connections), connections, options)
   } catch (error) {
     connections.end()
     throw error
@@ -227,11 +227,11 @@ async function policyOf(
 }
 
 function partsOf(
-  options: InternalNodeOptions & { readonly policy: Policy },
+  options: InternalNodeOptions & Pick<Parts, 'policy' | 'patienceMs'>,
   places: Places,
   connections: Connections,
 ): Parts {
-  const { namespace = defaultNamespace, policy } = options
+  const { namespace = defaultNamespace, policy, patienceMs } = options
   const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]))
   // Open before the first note: what is published before that is lost.
   places.map(({ keys }) => connections.at(keys.tag, 'lossy'))
@@ -240,6 +240,7 @@ function partsOf(
     id: `n-${randomBytes(6).toString('hex')}`,
     namespace,
     policy,
+    patienceMs,
     log: toWorkerLog(options.logger),
     live: new RedisLivePublisher((channel) => connections.at(channel, 'lossy'), namespace),
     places,
@@ -254,7 +255,7 @@ function partsOf(
 }
 
 async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {
-  const { places, policy, log } = parts
+  const { places, policy, patienceMs, log } = parts
   const queues = places.map((place) => ({ ...place, connection: connections.at(place.keys.tag, 'queue') }))
   const isAlone = options.wakeups === 'in-process'
   const waker = isAlone ? new InProcessWaker() : new BullWaker(queues, log)
@@ -282,7 +283,7 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
     const ready = started.listen(
       listenersOf(parts, listening, (channel) => connections.at(channel, 'subscriber'), node),
     )
-    await guarded('listening for wake-ups', () => ready, policy.leaseMs)
+    await guarded('listening for wake-ups', () => ready, patienceMs)
   })
   try {
     if (waker instanceof InProcessWaker) waker.onWake((partition, wakeup) => node.wake(partition, wakeup))

@@ -23,15 +23,15 @@ import type { Parts } from './parts.ts'
 
 /** `work`: begins to work in all partitions from this one on. */
 export function growthOf(
-  { places, namespace, policy, log }: Parts,
+  { places, namespace, patienceMs, log }: Parts,
   connections: Connections,
   work: (from: number) => Promise<void>,
 ): Growth {
   return new Growth({
-    count: () => partitionsNow(places.first, policy.leaseMs),
+    count: () => partitionsNow(places.first, patienceMs),
     known: () => places.all.length,
     open: async (partitions) => {
-      await checkEach(connections, namespace, partitions, policy.leaseMs)
+      await checkEach(connections, namespace, partitions, patienceMs)
       const before = places.all.length
       places.grow(partitions)
       await work(before)
@@ -45,7 +45,7 @@ export function growthOf(
  * once they have begun, their listeners come back by themselves.
  */
 export function hearing(
-  { places, live, policy }: Parts,
+  { places, live, patienceMs }: Parts,
   connections: Connections,
   node: RuntimeNode,
   wakeups: (from: number) => Promise<void>,
@@ -63,8 +63,8 @@ export function hearing(
       await wakeups(from)
     }
     const fresh = places.all.slice(heard, until)
-    await hearFollowers(listenAt, fresh, onFollower, policy.leaseMs)
-    await hearCancels(listenAt, fresh, (place, id) => void node.hearCancel(place.partition, id), policy.leaseMs)
+    await hearFollowers(listenAt, fresh, onFollower, patienceMs)
+    await hearCancels(listenAt, fresh, (place, id) => void node.hearCancel(place.partition, id), patienceMs)
     heard = until
   }
 }
@@ -82,10 +82,10 @@ export function listenersOf(
   listenAt: ListenAt,
   node: RuntimeNode,
 ): readonly Listener[] {
-  const { id, places, kindsByPool, concurrency: slots, log, namespace, policy } = parts
+  const { id, places, kindsByPool, concurrency: slots, log, namespace, policy, patienceMs } = parts
   const [first] = queues as readonly [OpenPlace & QueuePlace]
   const wakeups = new NodeWakeups({
-    hear: (handlers) => hearChannels(listenAt, handlers, 'wake-ups', policy.leaseMs),
+    hear: (handlers) => hearChannels(listenAt, handlers, 'wake-ups', patienceMs),
     places: queues.map((place) => ({ ...place, channel: (pool) => place.keys.wake(pool, id) })),
     pools: [...kindsByPool.keys()],
     otherPools: async () =>

@@ -21,6 +21,8 @@ export interface Parts {
   readonly id: string
   readonly namespace: string
   readonly policy: Policy
+  /** How long the node waits until it listens to what it is told: no less than any of its calls. */
+  readonly patienceMs: number
   readonly log: WorkerLog
   readonly live: RedisLivePublisher
   readonly places: Places

@@ -1,14 +1,17 @@
-/** A node that begins to work in new partitions listens there, also where its first try failed (GROWTH-1). */
+/** A node listens when it starts, and in new partitions when it begins to work there, also where its first try failed (GROWTH-1). */
 import { expect, inject, test } from 'vitest'
 import { hearing } from '../../../src/compose/listening.ts'
 import type { Parts } from '../../../src/compose/parts.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { newId } from '../../../src/core/ids.ts'
-import { policy } from '../../../src/core/policy.ts'
 import type { RuntimeNode } from '../../../src/runtime/node/node.ts'
 import { FollowedSessions } from '../../../src/store/event/followed-sessions.ts'
 import { Places } from '../../../src/store/places.ts'
 import { Connections } from '../../../src/store/redis/connections.ts'
 import { newNamespace } from '../../support/namespace.ts'
+import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
+import { shortLeases } from '../../support/test-policy.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 test('a node whose first attempt to listen failed hears of followers and cancels after the next one', async () => {
@@ -20,9 +23,9 @@ test('a node whose first attempt to listen failed hears of followers and cancels
     tellFollower: (partition) => void heard.add(`follower in ${partition}`),
     hearCancel: async (partition) => void heard.add(`cancel in ${partition}`),
   }
-  const parts: Pick<Parts, 'places' | 'policy'> & { live: Pick<Parts['live'], 'followed'> } = {
+  const parts: Pick<Parts, 'places' | 'patienceMs'> & { live: Pick<Parts['live'], 'followed'> } = {
     places,
-    policy,
+    patienceMs: 5_000,
     live: { followed: new FollowedSessions() },
   }
   const attempts: number[] = []
@@ -39,4 +42,19 @@ test('a node whose first attempt to listen failed hears of followers and cancels
   await waitUntil('all is heard', () => heard.size === 4)
   expect(attempts).toEqual([0])
   connections.end()
+})
+
+test('a node starts although it can listen for wake-ups only after a time that is longer than its leases', async () => {
+  await using proxy = await TcpProxy.start(inject('redisUrl'))
+  await using troupe = await TestTroupe.connect()
+  const settings = { redisUrl: proxy.url, deadlineMs: 60_000, policy: shortLeases }
+  const starting = troupe.startNode({ idle: defineWorker({ receive() {} }) }, settings)
+  await waitUntil('it is connected', () => proxy.opened > 0)
+  // What it listens with comes later.
+  proxy.holdNew()
+  await waitUntil('it has swept', async () => (await troupe.client.nodes()).length === 1)
+  const sweptAt = performance.now()
+  await waitUntil('a lease would have ended', () => performance.now() > sweptAt + 1.2 * (shortLeases.leaseMs ?? 0))
+  proxy.mend()
+  expect((await starting).id).toBe((await troupe.client.nodes())[0]?.id)
 })
