@@ -41,9 +41,11 @@ describe('a model that fails', () => {
   })
 
   test.each([
-    ['366 days', 366 * 86_400_000, new Date(Date.now() + 366 * 86_400_000).toISOString().slice(0, 10)],
-    ['more than a date can hold', 1e300, '+275760-09-13'],
-  ])('a model that fails and asks for a wait of %s fails the run, with the date', async (_what, retryAfterMs, date) => {
+    ['366 days', 366 * 86_400_000],
+    ['more than a date can hold', 1e300],
+  ])('a model that fails and asks for a wait of %s fails the run, with the date', async (_what, retryAfterMs) => {
+    const date = () => new Date(Math.min(Date.now() + retryAfterMs, 8.64e15)).toISOString().split('T')[0]
+    const today = date()
     const model = recordedModel('test/m', [new TransientError('busy', { code: 'model_overloaded', retryAfterMs })])
     const { troupe, result, history } = await runOnce({ instructions: 'x', model })
     await using _ = troupe
@@ -51,9 +53,10 @@ describe('a model that fails', () => {
       status: 'failed',
       failure: { code: 'model_overloaded', attempt: 1, retryable: true },
     })
-    expect(result).toMatchObject({
-      failure: { message: expect.stringContaining(`busy – it asks to be called again at ${date}`) },
-    })
+    const message = result.status === 'failed' ? result.failure.message : ''
+    const [, told] = /^busy – it asks to be called again at ([-+\d]+)/.exec(message) ?? []
+    // The day may have ended meanwhile.
+    expect([today, date()]).toContain(told)
     expect(history.map(({ type }) => type)).toEqual(['user', 'failed'])
   })
 
