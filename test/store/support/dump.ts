@@ -147,7 +147,8 @@ async function dumpValue(redis: Redis, key: string, now: number, words: Words): 
       )
     case 'string': {
       const [value, ttl] = await Promise.all([redis.get(key), redis.pttl(key)])
-      return ttl < 0 ? text(value ?? '') : `${text(value ?? '')} | for ${Math.ceil(ttl / 10_000) * 10}s`
+      // To a minute, so that a slow machine says the same.
+      return ttl < 0 ? text(value ?? '') : `${text(value ?? '')} | for ${Math.ceil(ttl / 60_000) * 60}s`
     }
     default:
       return 'gone'
