@@ -123,6 +123,16 @@ export const ofNodesWithTheSameKindsOneIsRead: Check = async (place) => {
   expect(await place.redis.zcard(place.keys.run('unhosted'))).toBe(1)
 }
 
+/** Another program wrote over the line of one of two nodes that live. */
+export const aDamagedLineHidesNoKindsOfOthers: Check = async (place) => {
+  for (const id of ['one', 'two']) await place.node({ id, kinds: { default: ['elsewhere'] } }).sweep()
+  const [first] = await place.redis.hkeys(place.keys.nodes)
+  await place.redis.hset(place.keys.nodes, String(first), 'damaged')
+  await place.create({ kind: 'elsewhere' })
+  await place.node().sweep({ free: 5 })
+  expect(await place.redis.zcard(place.keys.run('unhosted'))).toBe(0)
+}
+
 /** Leaves the keys as another program could: the worker is there, and the register is not. */
 export const anUnknownRunQueueIsSeen: Check = async (place) => {
   const { id, root } = await place.create({ pool: 'gpu', kind: 'mover' })

@@ -113,6 +113,12 @@ export const runQueueMutants: readonly Mutant[] = [
     check: checks.ofNodesWithTheSameKindsOneIsRead,
   },
   {
+    guard: 'a node whose line cannot be read hides no kinds of others',
+    script: sweepScript,
+    takenOut: { condition: 'true' },
+    check: checks.aDamagedLineHidesNoKindsOfOthers,
+  },
+  {
     guard: 'a run queue that nobody knows is looked at for its own workers',
     script: lookScript,
     takenOut: 'line',

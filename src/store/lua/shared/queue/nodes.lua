@@ -51,9 +51,10 @@ local function kindsOfNodes(tag, nodes)
   local hosted, wasRead = {}, {}
   for index = 1, #nodes do
     local node = nodes[index]
-    local kinds = not wasRead[node.digest or node.id] and string.match(lineOf(tag, node.id), '^%d+ %d+ %S* (%S*)') or '' -- guard: of nodes with the same kinds one is read
-    wasRead[node.digest or node.id] = true
-    if not wasRead[kinds] then
+    local digest = node.digest or node.id
+    local kinds = not wasRead[digest] and string.match(lineOf(tag, node.id), '^%d+ %d+ %S* (%S*)') -- guard: of nodes with the same kinds one is read
+    if kinds then wasRead[digest] = true end -- guard: a node whose line cannot be read hides no kinds of others
+    if kinds and not wasRead[kinds] then
       wasRead[kinds] = true
       for kind in string.gmatch(kinds, '[^,]+') do hosted[kind] = true end
     end
