@@ -257,3 +257,14 @@ export const aPauseHoldsUpNoLastStep: Check = async (place) => {
   await place.sessions.cancel(id, 'enough')
   expect(await finished(place)).toBe('1 cancelled')
 }
+
+/** As a worker whose kind has become another sort: it waits without a failed attempt. */
+export const aRetryEndsWithItsRun: Check = async (place) => {
+  const { id, root } = await place.create()
+  await (await place.node().claim()).park('retry', { end: { wait: 'retry', retryMs: 60_000, next: null } })
+  expect(await place.redis.zcard(place.keys.timers)).toBe(1)
+  await place.sessions.cancel(id, 'enough')
+  await place.node().upkeep.finishCancelled()
+  expect((await place.record(root)).status).toBe('terminal')
+  expect(await place.redis.zcard(place.keys.timers)).toBe(0)
+}

@@ -154,4 +154,10 @@ export const cancelMutants: readonly Mutant[] = [
     takenOut: { value: 'false' },
     check: checks.aPauseHoldsUpNoLastStep,
   },
+  {
+    guard: 'a retry ends with its run',
+    script: finishScript,
+    takenOut: 'line',
+    check: checks.aRetryEndsWithItsRun,
+  },
 ]

@@ -239,7 +239,7 @@ end
 -- Returns how many mails left the lanes of signals and of results.
 local function writeRunLeftovers(tag, id, record, awaited, now)
   local base = workerKey(tag, id)
-  if (record.attempt or atStart.attempt) ~= '0' then redis.call('ZREM', tag .. ':timers', id .. ':retry') end
+  if record.wait == 'retry' then redis.call('ZREM', tag .. ':timers', id .. ':retry') end -- guard: a retry ends with its run
   local signals, results = 0, 0
   if (record.signalsOpen or atStart.signalsOpen) ~= '0' then
     local timers = redis.call('HKEYS', base .. ':timers')

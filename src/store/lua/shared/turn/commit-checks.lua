@@ -99,7 +99,7 @@ local function planTurn(tag, turn, batch)
     checkSort('zset', tag .. ':timers', openLettersKeyOf(tag))
   end
   if outcome and record.gates then checkGatesOf(tag, record) end
-  if #commit.timers > 0 or wait == 'retry' or (outcome and (hadSignals or (record.attempt or atStart.attempt) ~= '0')) then
+  if #commit.timers > 0 or wait == 'retry' or (outcome and (hadSignals or record.wait == 'retry')) then
     checkSort('zset', tag .. ':timers')
     checkSort('hash', recordKey .. ':timers')
   end
