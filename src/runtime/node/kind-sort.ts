@@ -16,7 +16,8 @@ export function forItsSort(behaviour: Behaviour, isAgent: boolean): Behaviour {
   return async (turn) => {
     const { assignment } = turn
     if (assignment.purpose === 'run' && beganOtherwise(assignment, isAgent)) await wait(turn, isAgent)
-    else await behaviour(turn)
+    // A turn that waits is over. If a cancel came first, it is not, and ends as any other that is cancelled.
+    if (turn.over === undefined) await behaviour(turn)
   }
 }
 

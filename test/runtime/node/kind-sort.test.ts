@@ -3,9 +3,12 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { defineWorker, type WorkerDefinition } from '../../../src/core/definition/define-worker.ts'
 import { say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
+import { handlerKind } from '../../../src/runtime/node/kind-maker.ts'
+import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
+import { assignmentByHand, HeldStore } from '../support/held-store.ts'
 
 const agent = (answer: string) =>
   defineWorker({ instructions: 'Answer.', model: scriptedModel('test/m', () => say(answer)) })
@@ -30,8 +33,8 @@ const changes: [string, WorkerDefinition, WorkerDefinition, unknown][] = [
   ['an agent that became a handler', agent('old'), counter, { text: 'old' }],
 ]
 
-test.each(changes)('%s keeps its messages until its kind is as before', async (_, before, after, value) => {
-  await using troupe = await TestTroupe.connect()
+/** Its worker waits on a node that hosts the kind as the other sort. */
+async function waitingFor(troupe: TestTroupe, before: WorkerDefinition, after: WorkerDefinition, retryMs: number) {
   const old = await troupe.startNode({ changes: before })
   const session = await troupe.create('changes', 'go', { keepOpen: true })
   const atRest = async () => ['parked', 'idle'].includes((await session.root.report()).status)
@@ -40,15 +43,38 @@ test.each(changes)('%s keeps its messages until its kind is as before', async (_
 
   const said: string[] = []
   const logger = pino({}, { write: (line: string) => void said.push(line) })
-  const other = await troupe.startNode({ changes: after }, { logger, policy: { retryBackoffMsMax: 50 } })
+  const node = await troupe.startNode({ changes: after }, { logger, policy: { retryBackoffMsMax: retryMs } })
   const [ask] = await session.asks()
   if (ask) await troupe.client.asks.answer(ask.id, 'yes')
   else await session.root.send('more')
   await waitUntil('it is left as it is', () => said.some((line) => line.includes('it waits for a node that hosts')))
-  await other.stop()
+  return { session, node, run: ask ? 1 : 2 }
+}
+
+test.each(changes)('%s keeps its messages until its kind is as before', async (_, before, after, value) => {
+  await using troupe = await TestTroupe.connect()
+  const { session, node, run } = await waitingFor(troupe, before, after, 50)
+  await node.stop()
 
   await troupe.startNode({ changes: before })
-  const run = ask ? 1 : 2
   expect(await session.result({ run, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value })
   await expectInvariants(troupe.redis, troupe.namespace)
+})
+
+test.each(changes)('%s ends with a cancel, and nothing of it waits any more', async (_, before, after) => {
+  await using troupe = await TestTroupe.connect()
+  const { session, run } = await waitingFor(troupe, before, after, 60_000)
+  await session.cancel('enough')
+  expect(await session.result({ run, signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'cancelled' })
+  await expectInvariants(troupe.redis, troupe.namespace)
+})
+
+test('a cancel that comes while such a turn is about to wait ends its run', async () => {
+  const store = new HeldStore()
+  const turn = new Turn(assignmentByHand({ stateJson: 'a 1 1' }), store.host())
+  void handlerKind('echo', counter).behaviour(turn)
+  await waitUntil('it is about to wait', () => store.commits.length === 1)
+  store.commits[0]?.answer({ kind: 'cancelled' })
+  await waitUntil('its run is about to end', () => store.commits.length === 2)
+  expect(store.commits[1]?.request).toMatchObject({ outcome: 'cancelled' })
 })
