@@ -42,10 +42,12 @@ async function openApp({
   routes: some = routes,
   tokens = null,
   page = null,
+  rate = 1_000,
 }: {
   routes?: readonly Route[]
   tokens?: Tokens | null
   page?: string | null
+  rate?: number
 }) {
   const { redisUrl, namespace } = api.troupe
   const server = new Server({ redisUrl, namespace, isReadOnly: false })
@@ -54,7 +56,7 @@ async function openApp({
     hosts: new KnownHosts('127.0.0.1', []),
     tokens,
     log: server.log,
-    rate: 1_000,
+    rate,
     page,
     routes: some,
   })
@@ -127,10 +129,10 @@ test('a caller that sends too many requests is told when to come back; others ar
 })
 
 test('requests without a token are limited by address, so that one stranger cannot make the server look dead', async () => {
-  await using opened = await openApp({})
+  await using opened = await openApp({ rate: 3 })
   const ask = (remoteAddress: string) =>
     opened.app.inject({ url: '/healthz', headers: { host: 'localhost' }, remoteAddress })
-  for (let number = 0; number < 1_000; number++) await ask('192.0.2.1')
+  for (let number = 0; number < 3; number++) expect((await ask('192.0.2.1')).statusCode).toBe(200)
   expect((await ask('192.0.2.1')).statusCode).toBe(429)
   expect((await ask('192.0.2.2')).statusCode).toBe(200)
 })

@@ -29,13 +29,13 @@ describe('a connection that is lost without a word', () => {
     await using scene = await watched()
     scene.proxy.forget()
     expect(await scene.redis.ping()).toBe('PONG')
-    expect(scene.proxy.opened).toBe(2)
+    expect(scene.proxy.opened).toBeGreaterThan(1)
   })
 
   test('a connection lost while it waits for no answer is opened again (SILENCE-2)', async () => {
     await using scene = await watched()
     scene.proxy.forget()
-    await waitUntil('it was opened again', () => scene.proxy.opened === 2)
+    await waitUntil('it was opened again', () => scene.proxy.opened > 1)
     expect(await scene.redis.ping()).toBe('PONG')
   })
 
@@ -51,7 +51,7 @@ describe('a connection that is lost without a word', () => {
       'it listens again',
       async () => (await other.redis.publish(channel, 'again')) > 1 && heard.length > 0,
     )
-    expect(scene.proxy.opened).toBe(2)
+    expect(scene.proxy.opened).toBeGreaterThan(1)
   })
 
   test('a connection lost while it blocks is opened again, and its answer comes (SILENCE-1)', async () => {
@@ -60,7 +60,7 @@ describe('a connection that is lost without a word', () => {
     const key = `silence:${newNamespace()}`
     const waiting = scene.redis.xread('BLOCK', 0, 'STREAMS', key, '0-0')
     scene.proxy.forget()
-    await waitUntil('it was opened again', () => scene.proxy.opened === 2)
+    await waitUntil('it was opened again', () => scene.proxy.opened > 1)
     await other.redis.xadd(key, '*', 'a', 'b')
     expect(await waiting).toHaveLength(1)
     await other.redis.del(key)

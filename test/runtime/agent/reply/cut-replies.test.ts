@@ -1,5 +1,5 @@
 /** A text that was cut off at its length is continued, and its pieces are one answer. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import { ConfigError } from '../../../../src/core/errors.ts'
 import { call, type ScriptedReply, say, together } from '../../../../src/models/local/scripted-model.ts'
@@ -61,14 +61,15 @@ test.each([-1, 1.5, 101, '3'])('%j is no number of pieces that an answer may be 
 
 test('a run that has lasted as long as it may makes no further model call [3.11]', async () => {
   const model = recordedModel('test/m', () => call('wait'))
-  const wait = tool('wait', () => new Promise((resolve) => setTimeout(() => resolve('waited'), 500)))
-  const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [wait], limits: { runMs: 450 } })
+  const { now } = Date
+  const wait = tool('wait', () => void vi.spyOn(Date, 'now').mockImplementation(() => now() + 60_000))
+  const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [wait], limits: { runMs: 60_000 } })
   await using _ = troupe
   expect(result).toMatchObject({
     status: 'failed',
     failure: {
       code: 'budget_exceeded',
-      message: expect.stringMatching(/may use 450 ms: .* Raise limits\.runMs of its kind\.$/),
+      message: expect.stringMatching(/may use 60000 ms: .* Raise limits\.runMs of its kind\.$/),
     },
   })
   expect(model.requests).toHaveLength(1)
