@@ -1,6 +1,6 @@
 /** The command line as a child process in a project of its own. Its environment holds only PATH and HOME. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -118,10 +118,12 @@ export class Project implements AsyncDisposable {
     return project
   }
 
+  /** Whoever watches the file sees all of the text at once. */
   async write(path: string, text: string): Promise<string> {
     const file = join(this.folder, path)
     await mkdir(dirname(file), { recursive: true })
-    await writeFile(file, text)
+    await writeFile(`${file}.tmp`, text)
+    await rename(`${file}.tmp`, file)
     return file
   }
 
