@@ -147,6 +147,8 @@ export const policy = {
   goodbyeMs: 3_000,
 
   retries: 3,
+  /** The same for a model call that its provider was too busy for at least once. */
+  busyRetries: 10,
   retryBackoffMs: 200,
   retryBackoffMsMax: 30_000,
   /** Like retryBackoffMs, for model calls: the overload of a provider lasts for seconds (decision 0017). */

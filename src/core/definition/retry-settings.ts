@@ -9,7 +9,7 @@ import { ConfigError } from '../errors.ts'
 import { type BackOff, backOffStrategies, policy } from '../policy.ts'
 
 export interface RetrySettings {
-  /** How often it is tried again after a failure that may pass. 0: never. Default 3. */
+  /** How often it is tried again after a failure that may pass. 0: never. Default 3; 10 for a model call that its provider was too busy for. */
   readonly most?: number
   /** How waits grow: `fixed` always waits `baseMs`, `linear` once, twice, three times as long, `exponential` doubles. Default: `exponential`. */
   readonly strategy?: BackOff['strategy']

@@ -37,7 +37,7 @@ export interface RunPosition {
   /** Failed attempts of what `retrying` begins with. */
   readonly attempt: number
   /**
-   * The message or call that waits for its retry: `<lane>:<position>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for
+   * The message or call that waits for its retry: `<lane>:<position>` of a message, or `model:`, `busy:` or `tool:` and the iteration of an agent; empty for
    * none. If another message waits as well, its failed attempts and its position follow.
    */
   readonly retrying: string

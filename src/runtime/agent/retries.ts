@@ -2,6 +2,8 @@
  * Duty: decide whether a failed model call or a failed tool is tried again, and after which wait. The wait is a durable timer, so that it
  * occupies no slot.
  * RETRY-1 The worker's record holds how often the same call has failed. Its origin, model or tool, decides where the run goes on.
+ * RETRY-2 A provider that is too busy has refused the call and taken nothing for it: such a call is tried more often, whatever else fails between.
+ * RETRY-3 A provider asks all runs that it refuses at one moment to come back at one moment. They come back at different ones, and not before it.
  */
 import { thrownFields } from '../../core/code-place.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
@@ -16,6 +18,9 @@ import type { Journal } from './journal.ts'
 /** The last moment that a Date can hold. */
 const lastMoment = 8_640_000_000_000_000
 
+/** What failed. `busy`: a call of a model whose provider was too busy for it, at least once. */
+type Trouble = 'model' | 'busy' | 'tool'
+
 export class Retries {
   readonly #definition: AgentDefinition
   readonly #journal: Journal
@@ -27,13 +32,19 @@ export class Retries {
 
   /** How many attempts have failed so far. */
   failed(origin: 'model' | 'tool'): number {
-    const { attempt, retrying } = this.#journal.position
-    return retrying === this.#key(origin) ? attempt : 0
+    const isSame = this.#isRetried(origin) || (origin === 'model' && this.#isRetried('busy'))
+    return isSame ? this.#journal.position.attempt : 0
   }
 
   /** How many attempts there may be. */
-  #most({ most }: RetrySettings = this.#settings): number {
-    return (most ?? this.#journal.turn.host.policy.retries) + 1
+  #most(trouble: Trouble, { most }: RetrySettings = this.#settings): number {
+    const { retries, busyRetries } = this.#journal.turn.host.policy
+    return (most ?? (trouble === 'busy' ? busyRetries : retries)) + 1
+  }
+
+  #troubleOf(error: RuntimeError, origin: 'model' | 'tool'): Trouble {
+    if (origin === 'tool') return 'tool'
+    return error.code === 'model_overloaded' || this.#isRetried('busy') ? 'busy' : 'model'
   }
 
   get #settings(): RetrySettings {
@@ -45,7 +56,7 @@ export class Retries {
   toolWaitMs({ retry }: Pick<Tool, 'retry'>, error: RuntimeError): number | null {
     const attempt = this.failed('tool') + 1
     const settings = { ...this.#settings, ...retry }
-    return attempt >= this.#most(settings) ? null : this.#waitMs(error, 'tool', attempt, settings)
+    return attempt >= this.#most('tool', settings) ? null : this.#waitMs(error, 'tool', attempt, settings)
   }
 
   /**
@@ -59,7 +70,8 @@ export class Retries {
   ): { readonly for: Wait; readonly retryMs: number } | null {
     const { machine, position } = this.#journal
     const attempt = this.failed(origin) + 1
-    const isLast = failed === null && attempt >= this.#most()
+    const trouble = this.#troubleOf(error, origin)
+    const isLast = failed === null && attempt >= this.#most(trouble)
     if (!error.retryable || isLast || this.tooLate(error, origin) !== null) return null
     const retryMs = failed?.retryMs ?? this.#waitMs(error, origin, attempt)
     const failure = toFailure(error, origin, attempt, Date.now())
@@ -67,12 +79,12 @@ export class Retries {
     const logged = origin === 'tool' ? {} : { error: failure.message, ...thrownFields(error) }
     const what =
       origin === 'model' ? 'a model call failed and will be made again' : 'tools failed and will be run again'
-    this.#journal.log.warn(what, { attempt, of: this.#most(), retryMs, code: failure.code, ...logged })
+    this.#journal.log.warn(what, { attempt, of: this.#most(trouble), retryMs, code: failure.code, ...logged })
     machine.apply(origin === 'model' ? 'replyFailed' : 'toolFailed')
     const entries = failed?.isRecorded ? [] : [this.#journal.entry('attemptFailed', { failure, retryMs })]
     this.#journal.add(entries, {
       failure,
-      position: { attempt, retrying: this.#key(origin) },
+      position: { attempt, retrying: this.#key(trouble) },
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
     })
     return { for: forRetry, retryMs }
@@ -104,12 +116,16 @@ export class Retries {
     const backOff = backOffOf(settings, { baseMs: origin === 'tool' ? retryBackoffMs : modelBackoffMs, capMs })
     if (origin === 'tool') return retryWaitMs(asked, attempt, Math.random(), backOff)
     const own = retryDelayMs(attempt, Math.random(), backOff)
-    // The provider's wait is only a minimum. If it is 0, or a date that has passed by this node's clock, all attempts would follow at once.
-    return asked === undefined ? own : Math.max(own, retryWaitMs(asked, attempt, 0))
+    // The own wait comes behind that of the provider (RETRY-3), which may be 0, or a date that has passed by this node's clock.
+    return asked === undefined ? own : retryWaitMs(Math.max(0, asked) + own, attempt, 0)
   }
 
-  #key(origin: 'model' | 'tool'): string {
+  #isRetried(trouble: Trouble): boolean {
+    return this.#journal.position.retrying === this.#key(trouble)
+  }
+
+  #key(trouble: Trouble): string {
     const { iterations } = this.#journal.container.run
-    return `${origin}:${origin === 'model' ? iterations + 1 : iterations}`
+    return `${trouble}:${trouble === 'tool' ? iterations : iterations + 1}`
   }
 }

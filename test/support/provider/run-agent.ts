@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { AgentWorker } from '../../../src/core/definition/agent/define-agent.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { defineTool, type Effect } from '../../../src/core/definition/tool/define-tool.ts'
+import type { Policy } from '../../../src/core/policy.ts'
 import { TestTroupe } from '../test-troupe.ts'
 
 /** A policy that retries without waits. */
@@ -14,8 +15,9 @@ export function tool(name: string, run: (input: unknown) => unknown, effect: Eff
 }
 
 /** Runs one agent once, in a session that stays open. Dispose of `troupe` when done. */
-export async function runOnce(worker: AgentWorker, input: unknown = 'go') {
-  const troupe = await TestTroupe.start({ workers: { agent: defineWorker(worker) }, policy: quick })
+export async function runOnce(worker: AgentWorker, input: unknown = 'go', policy: Partial<Policy> = {}) {
+  const workers = { agent: defineWorker(worker) }
+  const troupe = await TestTroupe.start({ workers, policy: { ...quick, ...policy } })
   const session = await troupe.create('agent', input, { keepOpen: true })
   const result = await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })
   return { troupe, session, result, history: await troupe.history(session.rootId) }

@@ -171,7 +171,7 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
   readonly rate?: RateSettings<Json>
   /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
   readonly pool?: string
-  /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
+  /** How often a model call or a tool is retried after a failure that may pass. Default 3; 10 for a model call that its provider was too busy for. */
   readonly retries?: number
   /** How often, and after which waits, model calls and tools are retried. A tool may say otherwise for itself. */
   readonly retry?: RetrySettings

@@ -98,6 +98,41 @@ test('a kind with both retries and retry.most is refused, because they say the s
   expect(() => defineWorker({ instructions: 'x', retries: 1, retry: { most: 2 } })).toThrow(/say the same/)
 })
 
+/** How many attempts of a model call fail before its run fails, if they fail with these codes in turn. */
+async function attemptsOf(...codes: readonly ('model_overloaded' | 'model_unavailable')[]) {
+  let calls = 0
+  const model = recordedModel('test/m', () => {
+    const code = codes[calls++ % codes.length] ?? 'model_overloaded'
+    return new TransientError(code, { code, retryAfterMs: 0 })
+  })
+  const { troupe, result } = await runOnce({ instructions: 'x', model }, 'go', { modelBackoffMs: 1 })
+  await using _ = troupe
+  return result.status === 'failed' ? result.failure.attempt : 0
+}
+
+test('a model whose provider is too busy is asked ten times more, and one that does not answer three times', async () => {
+  expect(await attemptsOf('model_overloaded')).toBe(11)
+  expect(await attemptsOf('model_unavailable')).toBe(4)
+})
+
+test('a model call that its provider was too busy for once is tried ten times more in all, whatever else fails', async () => {
+  expect(await attemptsOf('model_unavailable', 'model_overloaded')).toBe(11)
+})
+
+test('runs that a provider asks to come back at the same moment come back at different ones, and not before it', async () => {
+  const model = recordedModel(
+    'test/m',
+    () => new TransientError('busy', { code: 'model_overloaded', retryAfterMs: 40 }),
+  )
+  const { troupe, history } = await runOnce({ instructions: 'x', model, retry: { most: 4, baseMs: 20, capMs: 20 } })
+  await using _ = troupe
+  for (const wait of waitsIn(history)) {
+    expect(wait).toBeGreaterThanOrEqual(50)
+    expect(wait).toBeLessThanOrEqual(60)
+  }
+  expect(waitsIn(history)).toHaveLength(4)
+})
+
 test('a provider that asks for a longer wait than is left of the run fails it at once, and the sentence says until when', async () => {
   const model = recordedModel(
     'test/m',
