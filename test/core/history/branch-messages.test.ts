@@ -13,7 +13,7 @@ const failure = (code: string) => ({ code, message: 'x', origin: 'runtime', at: 
 
 /** What happens in a run between its input and its end. */
 const step = fc.constantFrom('call', 'two calls', 'nudge', 'steer')
-const end = fc.constantFrom('answer', 'tooLong', 'input_invalid', 'input_refused', 'tool_failed', 'retry', 'cancel')
+const end = fc.constantFrom('answer', 'tooLong', 'input_invalid', 'input_refused', 'tool_failed', 'retry', 'refusedRetry', 'cancel')
 const run = fc.record({
   pushed: fc.boolean(),
   changed: fc.boolean(),
@@ -72,7 +72,12 @@ class History {
     if (end === 'answer') this.reply(number, [], `answer ${number}`)
     else if (end === 'cancel') this.add('cancelled', number, {})
     else if (end === 'tooLong') this.add('failed', number, { failure: failure('context_overflow'), leftOut: true })
-    else if (end !== 'retry') this.add('failed', number, { failure: failure(end) })
+    else if (end === 'refusedRetry') {
+      this.add('failed', number, { failure: failure('model_refused'), leftOut: true })
+      this.add('retried', number, {})
+      this.add('user', number, { when: 'steer', content: text(`steered again ${number}`) })
+      this.reply(number, [], `answer ${number}`)
+    } else if (end !== 'retry') this.add('failed', number, { failure: failure(end) })
     else {
       const [again, kept] = [`again-${number}`, `kept-${number}`]
       this.reply(number, [again, kept])
@@ -83,7 +88,7 @@ class History {
       this.result(number, again, 'the second time')
       this.reply(number, [], `answer ${number}`)
     }
-    if (end === 'answer' || end === 'retry') this.add('completed', number, { value: 1 })
+    if (end === 'answer' || end === 'retry' || end === 'refusedRetry') this.add('completed', number, { value: 1 })
   }
 }
 

@@ -372,3 +372,11 @@ describe('calls and results', () => {
     })
   })
 })
+
+test('the bytes of a blob are read for a prompt, also where the blob took the place of what was said, and in a clone', () => {
+  const history = of(user('look'))
+  expect(history.namesBlobs).toBe(false)
+  const image = { type: 'image', mediaType: 'image/png', url: `blob:${'0'.repeat(32)}` } as const
+  history.replaceInput({ from: 0, to: 1, sender: undefined, context: undefined }, [image])
+  expect([history.namesBlobs, history.clone().namesBlobs]).toEqual([true, true])
+})
