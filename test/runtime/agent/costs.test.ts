@@ -3,8 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { ModelReply } from '../../../src/core/definition/model.ts'
 import { call, type ScriptedReply, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
-import { openModels } from '../../../src/models/model-source.ts'
-import { priceList } from '../../../src/models/prices.ts'
 import { rootKey, usageKey, workerKeys } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { withinOneHour } from '../../support/time/one-hour.ts'
@@ -106,41 +104,5 @@ describe('the cost of a session', () => {
     expect(findings).toMatchObject([{ invariant: 'key', what: expect.stringContaining('field cost') }])
     await troupe.redis.hset(workerKeys(troupe.tag, session.rootId).record, 'cost', '0 1')
     expect(await session.result({ run: 2 })).toMatchObject({ run: 2 })
-  })
-})
-
-describe('a price', () => {
-  const usage = { inputTokens: 1_000, outputTokens: 100, cacheReadTokens: 600 }
-
-  test('a price comes from the table of public prices, and is null for a model that it does not know', async () => {
-    const priceOf = priceList()
-    expect(await priceOf('openai/gpt-4o', { inputTokens: 1_000_000, outputTokens: 0 })).toBe(2_500_000)
-    expect(await priceOf('openai/no-such-model', usage)).toBeNull()
-    expect(await priceOf('nobody/nothing', usage)).toBeNull()
-    expect(await priceOf('offline/rules', usage)).toBe(0)
-  })
-
-  test('a price of your own comes first, knows the cache, and is rounded up', async () => {
-    const priceOf = priceList({
-      'openai/gpt-4o': { input: 2, output: 10, cacheRead: 0.5 },
-      'own/m': { input: 0.001, output: 0 },
-    })
-    // 400 × 2 + 600 × 0.5 + 100 × 10 millionths.
-    expect(await priceOf('openai/gpt-4o', usage)).toBe(2_100)
-    expect(await priceOf('own/m', { inputTokens: 1, outputTokens: 0 })).toBe(1)
-  })
-
-  test('a value that is no price is refused when the models are opened', () => {
-    const open = (price: unknown) => () => openModels({ env: {}, prices: { 'own/m': price as never } })
-    expect(open({ input: 3 })).toThrow(/price of "own\/m" is not valid: write dollars for a million tokens/)
-    expect(open({ input: -1, output: 2 })).toThrow(/not valid/)
-    expect(open(null)).toThrow(/not valid/)
-  })
-
-  test('a price that the user sets is in the replies of a model that the user wrote', async () => {
-    const own = { id: 'own/m', reply: () => Promise.resolve(costing(say('x'))) }
-    const model = openModels({ env: {}, prices: { 'own/m': { input: 100_000, output: 0 } } }).open(own)
-    const reply = await model.reply({} as never, {} as never)
-    expect(reply.usage.costMicroUsd).toBe(1_000_000)
   })
 })
