@@ -13,6 +13,8 @@ import {
   type Permissions,
 } from '../../../src/core/worker/permissions.ts'
 
+const ids = { one: '0199f3a2-5c1e-8b04-9d68-3e0f7a21c000', other: '0199f3a2-5c1e-8b04-9d68-3e0f7a21c001' } as const
+
 test.each<[Permissions, string]>([
   [{}, ''],
   [{ tools: [] }, 'tools'],
@@ -157,4 +159,18 @@ test.each<[string, Permissions, Permissions | null, Permissions]>([
 test('a list of no workers is written as a word, and who may send to all is within nobody else', () => {
   expect(encodePermissions({ send: [] })).toBe('send none')
   expect(isWithinSend(undefined, 'session')).toBe(false)
+})
+
+test.each<[Permissions['send'], Permissions['send'], boolean]>([
+  ['family', 'session', true],
+  ['session', 'family', false],
+  [[ids.one], [ids.one, ids.other], true],
+  [[ids.one, ids.other], [ids.one], false],
+  [[ids.one], 'session', false],
+  ['family', [ids.one], false],
+  ['none', [ids.one], true],
+  [[], 'none', true],
+  [[ids.one], undefined, true],
+])('whether who may send to %j may send to nobody beyond %j: %j', (send, outer, isWithin) => {
+  expect(isWithinSend(send, outer)).toBe(isWithin)
 })

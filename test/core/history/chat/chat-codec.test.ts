@@ -218,6 +218,7 @@ describe('a message of a newer version', () => {
   test('unknown words are read as the nearest known word', () => {
     expect(readChatMessage({ ...assistant, finishReason: 'bored' })).toEqual({ ...assistant, finishReason: 'other' })
     expect(readChatMessage({ ...result, status: 'postponed' })).toEqual({ ...result, status: 'unknown' })
+    expect(readChatMessage({ ...user, when: 'gently' })).toEqual({ ...user, when: 'steer' })
     const output = { type: 'video', value: 'AA==' }
     expect(readChatMessage({ ...result, output })).toEqual({ ...result, output: { type: 'json', value: output } })
   })

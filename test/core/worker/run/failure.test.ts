@@ -134,6 +134,17 @@ describe('toFailure', () => {
     })
   })
 
+  test('a failure holds no key that was in the message', () => {
+    expect(toFailure(new Error('refused with Bearer abcdef123456'), 'tool', 1, 0).message).toBe(
+      'refused with Bearer [redacted]',
+    )
+  })
+
+  test('a message is cut at a whole character', () => {
+    const { message } = toFailure(new Error(`${'x'.repeat(failureMessageCharsMax - 1)}😀`), 'tool', 1, 0)
+    expect(message).toBe(`${'x'.repeat(failureMessageCharsMax - 1)} … (2 more characters cut)`)
+  })
+
   test('a long message is cut, and says how much is missing', () => {
     const failure = toFailure(new Error('x'.repeat(failureMessageCharsMax + 5)), 'tool', 1, 0)
     expect(failure.message).toBe(`${'x'.repeat(failureMessageCharsMax)} … (5 more characters cut)`)
