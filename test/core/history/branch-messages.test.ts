@@ -13,7 +13,16 @@ const failure = (code: string) => ({ code, message: 'x', origin: 'runtime', at: 
 
 /** What happens in a run between its input and its end. */
 const step = fc.constantFrom('call', 'two calls', 'nudge', 'steer')
-const end = fc.constantFrom('answer', 'tooLong', 'input_invalid', 'input_refused', 'tool_failed', 'retry', 'refusedRetry', 'cancel')
+const end = fc.constantFrom(
+  'answer',
+  'tooLong',
+  'input_invalid',
+  'input_refused',
+  'tool_failed',
+  'retry',
+  'refusedRetry',
+  'cancel',
+)
 const run = fc.record({
   pushed: fc.boolean(),
   changed: fc.boolean(),

@@ -45,6 +45,16 @@ test.each<[string, object, string]>([
     },
     'model_refused',
   ],
+  [
+    'an empty account under status 429, in words alone',
+    { message: 'You exceeded your current quota, please check your plan and billing details.', statusCode: 429 },
+    'model_refused',
+  ],
+  [
+    'an empty account under status 500, in words alone',
+    { message: 'Insufficient balance', statusCode: 500 },
+    'model_refused',
+  ],
   ['a wrong request', { ...said('invalid_request_error'), statusCode: 400 }, 'model_refused'],
   ['a page that is not there', { message: 'Rate limits: see /docs', statusCode: 404 }, 'model_refused'],
 ])('an error %s is classed by its meaning', (_what, thrown, code) => {
@@ -81,6 +91,13 @@ test('an error says what to check where that is known', () => {
     toModelError({ message: 'No.', statusCode: 401 }, context).message,
   ])
     expect(message).not.toContain('–')
+})
+
+test('an error that names the target of a redirect names no password and no key in it', () => {
+  const location = 'https://me:opensesame@other.test/v1/correct-horse-battery'
+  const thrown = { message: 'No.', statusCode: 302, responseHeaders: { location } }
+  const { message } = toModelError(thrown, { ...context, secrets: ['correct-horse-battery'] })
+  expect(message).toContain('it redirects to https://other.test/v1/[redacted], which is not followed')
 })
 
 test('an error of troupe is found among the causes, and circular causes do not hang', () => {
