@@ -56,6 +56,11 @@ test.each<[string, object, string]>([
     'model_refused',
   ],
   ['a wrong request', { ...said('invalid_request_error'), statusCode: 400 }, 'model_refused'],
+  [
+    'a limit under status 429, whatever else is said',
+    { ...said('permission_error'), statusCode: 429 },
+    'model_overloaded',
+  ],
   ['a page that is not there', { message: 'Rate limits: see /docs', statusCode: 404 }, 'model_refused'],
 ])('an error %s is classed by its meaning', (_what, thrown, code) => {
   expect(toModelError(thrown, context)).toMatchObject({ code })
