@@ -30,7 +30,12 @@ export function cancelRun(run: HandlerRun, position: RunPosition, stateJson: str
   )
 }
 
-function cancelledStep(assignment: Assignment, position: RunPosition, said: Pick<CancelledEntry, 'onCancel'>): Step {
+/** The end of the run, with what its kind said of it. It leaves the state as it is. */
+export function cancelledStep(
+  assignment: Assignment,
+  position: RunPosition,
+  said: Pick<CancelledEntry, 'onCancel'>,
+): Step {
   const { run, attempt, pendingCalls } = position
   const at = Date.now()
   const error = new CancelledError(`worker ${assignment.name} was cancelled`)

@@ -1,24 +1,20 @@
 /**
  * Duty: keep a worker that began as a handler from an agent, and one that began as an agent from a handler, when a release has made its kind the other.
  * KIND-SORT-1 Nothing of such a worker is run, changed or dropped: neither would understand what the other has recorded. It waits for a node that hosts
- * its kind as before, and asks again now and then. A cancel still ends it.
+ * its kind as before, and asks again now and then. A cancel still ends it, without a last step of its kind.
  */
 import { ConflictError } from '../../core/errors.ts'
 import { isTally } from '../../core/history/run/agent-tally.ts'
 import type { Assignment } from '../../core/ports/ports.ts'
 import { toFailure } from '../../core/worker/run/failure.ts'
 import { forRetry } from '../../core/worker/wait.ts'
+import { cancelledStep } from '../handler/cancelled-run.ts'
 import type { Behaviour } from '../turn/behaviour.ts'
 import { emptyStep } from '../turn/step/step.ts'
 import type { Turn } from '../turn/turn.ts'
 
 export function forItsSort(behaviour: Behaviour, isAgent: boolean): Behaviour {
-  return async (turn) => {
-    const { assignment } = turn
-    if (assignment.purpose === 'run' && beganOtherwise(assignment, isAgent)) await wait(turn, isAgent)
-    // A turn that waits is over. If a cancel came first, it is not, and ends as any other that is cancelled.
-    if (turn.over === undefined) await behaviour(turn)
-  }
+  return (turn) => (beganOtherwise(turn.assignment, isAgent) ? waitForItsSort(turn, isAgent) : behaviour(turn))
 }
 
 /** An agent records its tally with its first step. What a handler records is JSON, or nothing. */
@@ -27,9 +23,11 @@ function beganOtherwise({ stateJson, open }: Assignment, isAgent: boolean): bool
   return isTally(stateJson) !== isAgent
 }
 
-function wait(turn: Turn, isAgent: boolean): Promise<void> {
+function waitForItsSort(turn: Turn, isAgent: boolean): Promise<void> {
   const { assignment, position, host } = turn
-  const { workerId, kind } = assignment
+  const { workerId, kind, purpose } = assignment
+  turn.whenCancelled((recorded) => cancelledStep(assignment, recorded, {}))
+  if (purpose === 'cancelled') return turn.cancel()
   const retryMs = host.policy.retryBackoffMsMax
   const [before, now] = isAgent ? ['a handler', 'an agent'] : ['an agent', 'a handler']
   const what = `worker ${workerId} began as ${before}, and its kind ${kind} is ${now} now: it waits for a node that hosts ${kind} as ${before}. Give the new one another name, or cancel the session.`

@@ -3,7 +3,8 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { defineWorker, type WorkerDefinition } from '../../../src/core/definition/define-worker.ts'
 import { say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
-import { handlerKind } from '../../../src/runtime/node/kind-maker.ts'
+import { openModels } from '../../../src/models/model-source.ts'
+import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
@@ -26,6 +27,8 @@ const asker = defineWorker({
     else self.reply(message.kind)
   },
 })
+
+const maker = new KindMaker(openModels({ env: {} }))
 
 const changes: [string, WorkerDefinition, WorkerDefinition, unknown][] = [
   ['a handler with a state that became an agent', counter, agent('new'), 2],
@@ -72,9 +75,25 @@ test.each(changes)('%s ends with a cancel, and nothing of it waits any more', as
 test('a cancel that comes while such a turn is about to wait ends its run', async () => {
   const store = new HeldStore()
   const turn = new Turn(assignmentByHand({ stateJson: 'a 1 1' }), store.host())
-  void handlerKind('echo', counter).behaviour(turn)
+  void maker.make('echo', counter).behaviour(turn)
   await waitUntil('it is about to wait', () => store.commits.length === 1)
   store.commits[0]?.answer({ kind: 'cancelled' })
   await waitUntil('its run is about to end', () => store.commits.length === 2)
   expect(store.commits[1]?.request).toMatchObject({ outcome: 'cancelled' })
 })
+
+test.each(['cancelled', 'poison'] as const)(
+  'an agent does not write over the state of a handler (%s)',
+  async (purpose) => {
+    const store = new HeldStore()
+    const turn = new Turn(assignmentByHand({ stateJson: '{"n":1}', purpose }), store.host())
+    void maker.make('echo', agent('new')).behaviour(turn)
+    await waitUntil('it is about to commit', () => store.commits.length === 1)
+    const { outcome, dead, stateJson } = store.commits[0]?.request ?? {}
+    expect([outcome, dead, stateJson]).toEqual([
+      purpose === 'cancelled' ? 'cancelled' : undefined,
+      undefined,
+      undefined,
+    ])
+  },
+)
