@@ -50,6 +50,21 @@ test('the actor of a client is in the events of what it raises, retries and puts
   ])
 })
 
+test('a session says who closed it first, in its events and in its report', async () => {
+  await using troupe = await TestTroupe.start({ workers: { waits } })
+  const { redisUrl, namespace } = troupe
+  await using alice = await connect({ redisUrl, namespace, actor: 'alice@desk' })
+  const session = await alice.sessions.create({ kind: 'waits', input: 1, keepOpen: true })
+  expect((await session.summary()).closed).toBeNull()
+  await session.close()
+  await troupe.client.sessions.get(session.id).close()
+  expect((await session.report()).session).toMatchObject({ closed: { by: 'alice@desk', at: expect.any(Number) } })
+  const told: unknown[] = []
+  for await (const { type, details } of session.events({ after: '0-0', follow: false }))
+    if (type === 'session.closeRequested') told.push(details)
+  expect(told).toEqual([{ by: 'alice@desk' }])
+})
+
 test('a session of a submitted job names its actor', async () => {
   await using troupe = await TestTroupe.start({ workers: { waits } })
   await using producer = new Producer(troupe)

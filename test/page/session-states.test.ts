@@ -26,6 +26,18 @@ test(
 )
 
 test(
+  'a conversation that was closed says who closed it',
+  inBrowser(async (page) => {
+    const session = await create('resting', { keepOpen: true })
+    await page.goto(rig.url(`sessions/${session}`))
+    await rig.api.post(`/v1/sessions/${session}/close`)
+    await page.getByText(/^Closed .* ago by /).waitFor()
+    const { closed } = (await rig.api.get(`/v1/sessions/${session}`)).body.session
+    expect(closed).toEqual({ by: expect.any(String), at: expect.any(Number) })
+  }),
+)
+
+test(
   'a session that has ended offers nothing that it refuses',
   inBrowser(async (page) => {
     const [done, failed] = [await create('ordering', { input: { what: 'tea', often: true } }), await create('failing')]

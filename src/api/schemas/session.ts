@@ -70,6 +70,10 @@ export const sessionReport = schemaOf<SessionReport>()(
     finishedAt: maybeTime,
     cancelReason: z.string().nullable(),
     paused: pauseNote.nullable(),
+    closed: z
+      .object({ by: z.string().optional(), at: time })
+      .nullable()
+      .describe('Who closed the conversation, and when.'),
     approval: sessionApproval,
     forkedFrom,
     cost,

@@ -68,6 +68,7 @@ export const lasting: ReadonlySet<EventType> = new Set<EventType>([
   'events.trimmed',
   'message.deadLettered',
   'message.redriven',
+  'session.closeRequested',
   'session.cancelRequested',
   'session.limited',
   'session.approvalChanged',

@@ -2,6 +2,7 @@
  * Duty: tell the workers of a session and the activity of each, from the events alone, for whoever shows a session as it runs.
  * ACTIVITY-1 It is for watching only. A follower that joins late knows fewer workers, and no decision depends on it.
  */
+import { isObject } from '../../core/check/is-object.ts'
 import type { RawEvent } from '../../core/event/event.ts'
 import {
   type Activity,
@@ -85,12 +86,10 @@ export class Roster {
       case 'worker.stateChanged':
         this.#changed(workerId, details.state)
         return
-      case 'worker.failed':
-        this.#change(workerId, activityOfFailure(codeOf(details.failure)))
-        return
       case 'run.completed':
       case 'worker.cancelled':
-        this.#change(workerId, activityAtEnd[type])
+      case 'worker.failed':
+        this.#change(workerId, type === 'worker.failed' ? activityOfFailed(details) : activityAtEnd[type])
         return
       case 'message.accepted':
       case 'session.retried':
@@ -112,6 +111,7 @@ export class Roster {
       case 'message.undelivered':
       case 'session.paused':
       case 'session.resumed':
+      case 'session.closeRequested':
       case 'session.cancelRequested':
       case 'worker.cancelRequested':
       case 'session.forked':
@@ -229,8 +229,8 @@ function isFineState(value: unknown): value is FineState {
   return (fineStates as readonly unknown[]).includes(value)
 }
 
-function codeOf(failure: unknown): unknown {
-  return typeof failure === 'object' && failure !== null && 'code' in failure ? failure.code : undefined
+function activityOfFailed({ failure }: RawEvent['details']): Activity {
+  return activityOfFailure(isObject(failure) ? failure.code : undefined)
 }
 
 /** Details of an event come from Redis: another program may have written them. */

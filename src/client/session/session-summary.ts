@@ -21,6 +21,8 @@ import type { SessionState } from './session-state.ts'
 
 export type { ForkOf, PauseNote, RunResultPlace, WorkerMode }
 
+export type CloseNote = Pick<PauseNote, 'by' | 'at'>
+
 export interface SessionFacts {
   readonly id: string
   readonly rootId: string
@@ -33,6 +35,8 @@ export interface SessionFacts {
   readonly cancelReason: string | null
   /** Who paused it, why and when (ms since 1970); null if it is not paused by itself. */
   readonly paused: PauseNote | null
+  /** Who closed it, and when (ms since 1970); null: nobody did. */
+  readonly closed: CloseNote | null
   /** Its policy for approvals, the tools that are trusted, and what happens if nobody answers. */
   readonly approval: SessionApproval
   /** The session that it is a copy of, and when it was copied (ms since 1970); null if it is none. */
@@ -64,12 +68,18 @@ export function factsOf(
     finishedAt: session.end?.at ?? null,
     cancelReason: session.cancelReasonJson === null ? null : textIn(session.cancelReasonJson),
     paused: session.pauseJson === null ? null : decodePauseNote(session.pauseJson),
+    closed: session.closeJson === null ? null : closeNote(session.closeJson),
     approval: session.approval,
     forkedFrom: forkOf(session),
     turnShare: session.turnShare,
     cost: session.cost,
     result: session.end?.result ?? earlier,
   }
+}
+
+function closeNote(json: string): CloseNote {
+  const { by, at } = decodePauseNote(json)
+  return { ...(by !== undefined && { by }), at }
 }
 
 function forkOf({ forkedFrom, copied }: SessionRecord): SessionFacts['forkedFrom'] {

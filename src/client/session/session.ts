@@ -367,7 +367,8 @@ export class Session<Result = unknown> {
 
   /** Ends a conversation once its worker has answered every message that waits. */
   async close(): Promise<void> {
-    const answer = await this.#context.submission.store(this.id, 'session').close(this.id)
+    const { submission } = this.#context
+    const answer = await submission.store(this.id, 'session').close(this.id, submission.by)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
   }
 }

@@ -76,6 +76,7 @@ export interface EventDetails {
   readonly 'session.approvalChanged': { readonly policy?: string; readonly tool?: string; readonly by?: string }
   readonly 'session.paused': PauseDetails
   readonly 'session.resumed': PauseDetails
+  readonly 'session.closeRequested': { readonly by?: string }
   readonly 'session.cancelRequested': { readonly reason: string; readonly by?: string }
   readonly 'session.cancelled': Nothing
   readonly 'worker.spawned': {

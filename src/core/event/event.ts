@@ -26,6 +26,7 @@ export const eventTypes = [
   'session.approvalChanged',
   'session.paused',
   'session.resumed',
+  'session.closeRequested',
   'session.cancelRequested',
   'session.cancelled',
   'worker.spawned',

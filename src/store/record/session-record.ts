@@ -26,6 +26,8 @@ const ownFields = {
   cancelReasonJson: optional('cancel', anyText, (text) => text),
   /** Who paused the session, why and when, as JSON; null while it is not paused. */
   pauseJson: optional('paused', anyText, (text) => text),
+  /** Who closed the conversation, and when, as JSON; null: nobody did. */
+  closeJson: optional('closed', anyText, (text) => text),
   end: optional('ended', /^(completed|failed|cancelled) \d+( \d+ \d+)?$/, decodeEnd),
   /** How many workers it has ever had. */
   workers: counter('workers', '1'),

@@ -201,7 +201,7 @@ export const dismissScript = defineScript({
 export const closeScript = defineScript({
   file: 'close.lua',
   keys: words('root events ends'),
-  args: words('sessionId'),
+  args: words('sessionId note event'),
 })
 
 export const limitScript = defineScript({

@@ -3,6 +3,7 @@
  * Expected refusals are values; the client turns them into errors that name the id.
  */
 import { InvariantError } from '../../core/errors.ts'
+import { encodeEvents } from '../../core/event/event-notes.ts'
 import { defaultPool, digestAsked, newId, rootIdOf, unhostedPool } from '../../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeAllowed, type Policy, type Spending } from '../../core/policy.ts'
 import type { Wakeup } from '../../core/ports/wake.ts'
@@ -324,11 +325,19 @@ export class SessionStore {
     return { kind: reply[0] as 'not_found' | 'moved' | 'ending' | 'no_letter' }
   }
 
-  async close(sessionId: string): Promise<{ kind: 'ok'; state: string } | { kind: 'not_found' }> {
+  async close(
+    sessionId: string,
+    { by }: Canceller = {},
+  ): Promise<{ kind: 'ok'; state: string } | { kind: 'not_found' }> {
+    const who = by === undefined ? {} : { by }
     const reply = await this.#caller.call(
       closeScript,
       { root: rootKey(this.#keys.tag, sessionId), events: this.#keys.events, ends: this.#keys.ends },
-      { sessionId },
+      {
+        sessionId,
+        note: JSON.stringify({ ...who, at: Date.now() }),
+        event: encodeEvents([['session.closeRequested', who]]),
+      },
       { deadlineMs: this.#deadlineMs },
     )
     return reply[0] === 'not_found' ? { kind: 'not_found' } : { kind: 'ok', state: String(reply[1]) }

@@ -139,6 +139,7 @@ function sessionPart(
   type:
     | 'session.paused'
     | 'session.resumed'
+    | 'session.closeRequested'
     | 'session.retried'
     | 'session.forked'
     | 'session.approvalChanged'
@@ -149,6 +150,8 @@ function sessionPart(
     case 'session.paused':
     case 'session.resumed':
       return `the session is ${type === 'session.paused' ? 'paused' : 'resumed'}${whoAndWhy(details)}`
+    case 'session.closeRequested':
+      return `the session is closed${whoAndWhy(details)}`
     case 'session.retried':
       return `run ${String(details.run)} goes on${whoAndWhy({ by: details.by })} at its failed step: ${stringOr(details.step)}`
     case 'session.forked':
@@ -248,6 +251,7 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return cancellingPart(type, details)
     case 'session.paused':
     case 'session.resumed':
+    case 'session.closeRequested':
     case 'session.retried':
     case 'session.forked':
     case 'session.approvalChanged':
@@ -274,8 +278,6 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'iteration.completed':
     case 'worker.stateChanged':
     case 'events.dropped':
-      // Another part shows the tools of a commit; tool events that are not stored belong to no commit.
-      return undefined
     case 'message.accepted':
     case 'message.consumed':
     case 'session.cancelled':
@@ -288,7 +290,7 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'worker.failed':
     case 'worker.interrupted':
     case 'worker.blocked':
-      // The last four are shown by #failurePart and nodePart.
+      // Other parts show the tools of a commit, failures and nodes. Tool events that are not stored belong to no commit.
       return undefined
   }
 }

@@ -306,7 +306,7 @@ describe('session.events', () => {
     await session.close()
     await waitUntil('it has ended', async () => (await session.report()).session.state === 'completed')
     answer = () => Promise.resolve(true)
-    expect(await missed).toEqual(['session.completed'])
+    expect(await missed).toEqual(['session.closeRequested', 'session.completed'])
   })
 
   test('reads no event to learn that a session does not exist', async () => {

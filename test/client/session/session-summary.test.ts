@@ -43,6 +43,7 @@ describe('a session', () => {
       cancelReason: 'enough',
       cost: null,
       paused: null,
+      closed: null,
       approval: defaultApproval,
       turnShare: { weight: 1, priority: 0 },
       forkedFrom: null,

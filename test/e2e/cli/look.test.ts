@@ -136,6 +136,8 @@ describe.concurrent('troupe session', () => {
     expect(objects).toEqual([{ type: 'closeRequested', sessionId: idle.sessionId, state: 'completed' }])
     const late = await cli.project.ask(['send', idle.workerId, 'x', '--json'])
     expect(late).toMatchObject({ code: 1, objects: [{ code: 'session_finished' }] })
+    const { text: shown } = await cli.both('session', 'show', idle.sessionId)
+    expect(shown).toMatch(/^closed +\d.* ago\)?/m)
     const busy = await cli.submit('waits', '--keep-open')
     const closed = await cli.both('session', 'close', busy.sessionId)
     expect(closed.text).toBe(`session ${busy.sessionId} ends once its waiting messages are answered\n`)

@@ -35,6 +35,7 @@ const session = {
   finishedAt: 1,
   cancelReason: null,
   paused: null,
+  closed: null,
   forkedFrom: null,
   limits: defaultSessionLimits,
   usage: { workers: 1, ...usage },

@@ -25,7 +25,12 @@ test.each([
   onTestFinished(() => endRedis(redis))
   const keys = partitionKeys(tagOf(newNamespace(), 0))
   const args = { root: `${keys.tag}:w:none`, events: keys.events, ends: keys.ends }
-  const answer = await new ScriptCaller(redis).call(closeScript, args, { sessionId: 'none' }, { deadlineMs: 20_000 })
+  const answer = await new ScriptCaller(redis).call(
+    closeScript,
+    args,
+    { sessionId: 'none', note: '{}', event: '[]' },
+    { deadlineMs: 20_000 },
+  )
   expect(answer[0]).toBe('not_found')
   const libraries = isOldRedis(await admin.info('server')) ? [] : await admin.function('LIST')
   expect(libraries.length > 0).toBe(isUsed && !isOldRedis(await admin.info('server')))

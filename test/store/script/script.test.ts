@@ -20,7 +20,7 @@ test('in a cluster, where partitions are at several servers, an error of a scrip
   const keys = { root: `${tag}:overwritten`, events, ends: `${tag}:ends` }
   const said = (isInCluster: boolean) =>
     new ScriptCaller(place.redis, false, undefined, isInCluster)
-      .call(closeScript, keys, { sessionId: 'none' }, { deadlineMs: 5_000 })
+      .call(closeScript, keys, { sessionId: 'none', note: '{}', event: '[]' }, { deadlineMs: 5_000 })
       .catch(({ message }: Error) => /\(.*?: /.exec(message)?.[0])
   expect([await said(false), await said(true)]).toEqual(['(close: ', '(close in partition 0: '])
 })

@@ -21,7 +21,7 @@ describe('close', () => {
       ends: ['<one> now'],
       's:<one>': { state: 'completed', finished: 'now' },
       'w:<one.root>': { mode: 'job' },
-      events: [['session.completed <one.root>']],
+      events: [['session.closeRequested <one.root>', 'session.completed <one.root>']],
     })
     expect(await place.post(session.root, 'late')).toEqual({ kind: 'session_finished', state: 'completed' })
   })

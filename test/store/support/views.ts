@@ -48,6 +48,7 @@ const hidden = new Set([
   'score',
   'turnUs',
   'turnShare',
+  'closed',
   ...ofSession,
 ])
 

@@ -44,7 +44,7 @@ export function addShowCommand(group: Command): void {
 
 /** A session without its workers. */
 export function sessionFacts({ session, workers }: Report, page: Page, tokens: TokenReport | null = null): string[] {
-  const { state, paused, approval, mode, createdAt, finishedAt, limits, result, failure, forkedFrom } = session
+  const { state, paused, closed, approval, mode, createdAt, finishedAt, limits, result, failure, forkedFrom } = session
   const root = workers.find(({ id }) => id === session.rootId)
   const now = Date.now()
   const waitsFor = root && waitText(root, now)
@@ -56,6 +56,7 @@ export function sessionFacts({ session, workers }: Report, page: Page, tokens: T
       ['kind', escapeLine(session.kind)],
       ['state', page.paint(stateStyle(state), state) + reason],
       ['paused', paused && escapeLine(pauseText(paused))],
+      ['closed', closed && escapeLine(whenAndWho(closed))],
       ['mode', mode],
       ['copy of', forkedFrom && forkText(forkedFrom)],
       ['waits for', finishedAt === null && waitsFor ? escapeLine(waitsFor) : null],
@@ -87,7 +88,11 @@ function reportLines(report: Report, tokens: TokenReport | null, verbose: boolea
 }
 
 function pauseText({ at, by, why }: NonNullable<Report['session']['paused']>): string {
-  return `since ${momentAndAge(at)}${by === undefined ? '' : `, by ${by}`}${why === undefined ? '' : `: ${why}`}`
+  return `since ${whenAndWho({ at, by })}${why === undefined ? '' : `: ${why}`}`
+}
+
+function whenAndWho({ at, by }: NonNullable<Report['session']['closed']>): string {
+  return `${momentAndAge(at)}${by === undefined ? '' : `, by ${by}`}`
 }
 
 function forkText({ sessionId, at, dryRun }: NonNullable<Report['session']['forkedFrom']>): string {

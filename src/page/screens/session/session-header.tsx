@@ -19,15 +19,14 @@ const stillMs = 3_000
 
 export function SessionHeader({ report }: { readonly report: Report }): ReactNode {
   const { session } = report
-  const { id, kind, name, state, mode, paused, createdAt, finishedAt, failure, holdups, forkedFrom, cancelReason } =
-    session
+  const { id, kind, name, state, mode, createdAt, finishedAt, failure, holdups, forkedFrom } = session
   return (
     <header className="session-head">
       <FileNotice id={id} />
       <div className="session-line">
         <SessionState
           state={state}
-          isPaused={paused !== null}
+          isPaused={session.paused !== null}
           rests={holdups[0]?.reason === 'message'}
           needsSomebody={needsSomebody(holdups)}
         />
@@ -65,14 +64,29 @@ export function SessionHeader({ report }: { readonly report: Report }): ReactNod
           )}
         </p>
       )}
+      <Stopped session={session} />
+      <Holdups report={report} />
+    </header>
+  )
+}
+
+/** What somebody did to stop it. */
+function Stopped({ session: { state, cancelReason, closed, paused } }: { readonly session: SessionReport }): ReactNode {
+  return (
+    <>
       {cancelReason !== null && (
         <p className="muted">
           Cancelled: <Text text={cancelReason} />
         </p>
       )}
+      {closed !== null && (
+        <p className="muted">
+          Closed <Age since={closed.at} /> ago
+          <By by={closed.by} />
+        </p>
+      )}
       {state === 'active' && paused !== null && <Paused paused={paused} />}
-      <Holdups report={report} />
-    </header>
+    </>
   )
 }
 
@@ -106,12 +120,7 @@ function Paused({ paused: { at, by, why } }: { readonly paused: NonNullable<Sess
     <p className="holdup" data-needs>
       <span>
         <strong>Paused</strong> <Age since={at} /> ago
-        {by !== undefined && (
-          <>
-            {' by '}
-            <Text text={by} isLine />
-          </>
-        )}
+        <By by={by} />
         {why !== undefined && (
           <>
             {': '}
@@ -121,6 +130,16 @@ function Paused({ paused: { at, by, why } }: { readonly paused: NonNullable<Sess
         . Nothing more begins in it until it is resumed, and what is sent waits.
       </span>
     </p>
+  )
+}
+
+function By({ by }: { readonly by: string | undefined }): ReactNode {
+  if (by === undefined) return null
+  return (
+    <>
+      {' by '}
+      <Text text={by} isLine />
+    </>
   )
 }
 

@@ -122,6 +122,16 @@ export const aClosedSessionHasEnded: Check = async (place) => {
   expect(await standing(place, id)).toBe('ended')
 }
 
+export const aSessionSaysWhoClosedItFirst: Check = async (place) => {
+  const { id, root } = await place.create({ mode: 'conversation' })
+  const closedBy = async (by: string) => {
+    await place.sessions.close(id, { by })
+    return JSON.parse((await place.redis.hget(place.workerKeys(root).record, 'closed')) ?? '{}').by
+  }
+  expect(await closedBy('ada')).toBe('ada')
+  expect(await closedBy('bob')).toBe('ada')
+}
+
 export const aRetriedSessionGoesOn: Check = async (place) => {
   const { id, fail, retry } = await failed(place)
   await fail()

@@ -35,6 +35,12 @@ const rows = [
 export const endMutants: readonly Mutant[] = [
   ...rows.map(([guard, script, check]) => ({ guard, script, takenOut: 'line' as const, check })),
   {
+    guard: 'a session says who closed it first',
+    script: closeScript,
+    takenOut: { condition: 'true' },
+    check: checks.aSessionSaysWhoClosedItFirst,
+  },
+  {
     guard: 'who waits for a run that a sweep ends is told of its end',
     script: finishScript,
     takenOut: { value: "session .. ' ' .. worker" },
