@@ -1,4 +1,4 @@
-/** The storm of people (F52) says that all went well only if its verdicts can fail. Each of them gets here what it must not let pass. */
+/** A storm (F52, F53) says that all went well only if its verdicts can fail. Each of them gets here what it must not let pass. */
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../src/client/session/session.ts'
@@ -6,6 +6,7 @@ import type { Entry } from '../../src/core/history/entry.ts'
 import { openCallFaults, resultFaults } from '../support/fault/call-results.ts'
 import { judgeOrder } from '../support/fault/follower/fleet-follower.ts'
 import { Follower } from '../support/fault/follower/follower.ts'
+import { paidFaults } from '../support/fault/paid-verdict.ts'
 import type { Request } from '../support/fault/people/endpoint-receiver.ts'
 import { requestFaults } from '../support/fault/people/endpoint-verdict.ts'
 import type { KnownEndpoint } from '../support/fault/people/people-endpoints.ts'
@@ -110,4 +111,57 @@ describe('a follower of all sessions', () => {
       expect(() => judgeOrder(0, stored, came)).toThrow(/in place of|twice/)
     },
   )
+})
+
+describe('what an agent counts', () => {
+  const reply = (inputTokens: number) => ({ type: 'assistant', usage: { inputTokens } }) as Entry
+  const cancelled = { type: 'cancelled' } as Entry
+  // Requests 1 and 3 were served, to process 7, and request 2 failed. Request 4 went to process 8, which died.
+  const requests = [1, 2, 3, 4].map((seq) => ({ seq, pid: seq < 4 ? 7 : 8 }))
+  const known = { served: new Set([1, 3]), gone: new Set([8]) }
+  const usage = { modelCalls: 2, failedModelCalls: 1, inputTokens: 4 }
+  const agent = { id: 'a', usage, entries: [reply(1), reply(3)], requests }
+
+  test('an agent that counts each reply, and each request that failed, has no fault', () => {
+    expect(paidFaults(agent, known)).toEqual([])
+    const brokenOff = { ...usage, modelCalls: 1, failedModelCalls: 2, inputTokens: 1 }
+    expect(paidFaults({ ...agent, usage: brokenOff, entries: [reply(1), cancelled] }, known)).toEqual([])
+  })
+
+  test.each<[string, Partial<typeof agent>, Partial<typeof known>, string]>([
+    [
+      'a reply twice',
+      { entries: [reply(1), reply(1)], usage: { ...usage, inputTokens: 2 } },
+      { gone: new Set([7, 8]) },
+      'a reply is recorded twice',
+    ],
+    ['a reply that nobody gave', {}, { served: new Set([1]) }, 'reply 3 is recorded, and was never served'],
+    [
+      'a reply too little',
+      { usage: { ...usage, modelCalls: 1, failedModelCalls: 2 } },
+      {},
+      '2 replies are recorded, 1 are counted',
+    ],
+    ['other tokens', { usage: { ...usage, inputTokens: 5 } }, {}, 'the replies have 4 input tokens, 5 are counted'],
+    [
+      'no reply that was served to a node that lives',
+      { entries: [reply(1)], usage: { modelCalls: 1, failedModelCalls: 2, inputTokens: 1 } },
+      {},
+      'served and not recorded by nodes that live: 3',
+    ],
+    [
+      'more requests than it made',
+      { usage: { ...usage, failedModelCalls: 3 } },
+      {},
+      'it made 4 requests, and 5 are counted',
+    ],
+    [
+      'not all requests',
+      { usage: { ...usage, failedModelCalls: 0 } },
+      {},
+      '2 of its requests are not counted, and 1 nodes died that had asked for it',
+    ],
+  ])('an agent that counts %s has a fault', (_, counted, facts, fault) => {
+    expect(paidFaults({ ...agent, ...counted }, { ...known, ...facts })).toEqual([`agent a: ${fault}`])
+  })
 })

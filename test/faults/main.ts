@@ -61,7 +61,7 @@ function readFlags(argv: readonly string[]): Flags | number {
     .option('--kills <n>', 'processes to kill in each storm; default 200', parseWhole(1))
     .option(
       '--minutes <n>',
-      'length of F45 and F50 to F52: without it one minute if they are named, else they are left out',
+      'length of F45 and F50 to F53: without it one minute if they are named, else they are left out',
       parseMinutes,
     )
     .option('--only <rows>', 'run only these, for example F01,F10', parseRows)

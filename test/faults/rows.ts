@@ -22,6 +22,7 @@ import { soakRow } from './rows/soak.ts'
 import { stormRow } from './rows/storm.ts'
 import { cancelStormRow } from './rows/work/cancels.ts'
 import { bombRow, herdRow, parkedRow, sweepStormRow } from './rows/work/crowds.ts'
+import { failingProviderRow } from './rows/work/failing-provider.ts'
 import { floodRow } from './rows/work/floods.ts'
 import { followerRow } from './rows/work/followers.ts'
 import { gateRow } from './rows/work/gates.ts'
@@ -77,6 +78,7 @@ const all: readonly Row[] = [
   clusterStormRow,
   flushStormRow,
   peopleRow,
+  failingProviderRow,
   ...namedTestRows,
 ]
 

@@ -1,7 +1,8 @@
 /**
  * A provider in a process of its own: the OpenAI chat protocol, by the script of delegation-script.ts. Nodes reach it under
  * `/<their process id>/v1`, so that it can kill the one that asks at a moment of the plan. Each reply has ids of its own, so that a reply that was
- * asked for twice can be told from the first. Argument: the file of the journal.
+ * asked for twice can be told from the first, also by the number of its input tokens. Arguments: the file of the journal; which part of all requests
+ * fails (0 to 1), by chance.
  */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
@@ -9,8 +10,10 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { inputOf, replyOf, type ScriptReply, stepOf } from '../support/provider/delegation-script.ts'
 import { type JournalLine, type WireMessage, wireText } from '../support/provider/provider-journal.ts'
+import { type Trouble, troubleFor } from '../support/provider/provider-trouble.ts'
 
 const journal = openSync(process.argv[2] as string, 'a')
+const failing = Number(process.argv[3] ?? 0)
 const killed = new Set<string>()
 let seq = 0
 
@@ -53,6 +56,7 @@ async function answer(pid: number, body: { messages: WireMessage[] }, keys: obje
   const [, kind = '', worker = ''] = /kind=(\S+) worker=(\S+)/.exec(wireText(messages[0] as WireMessage)) ?? []
   const step = stepOf(messages)
   write({ seq: number, at: Date.now(), pid, kind, worker, step, messages, keys: { ...keys } })
+  const trouble = troubleFor(failing)
   const { plan } = inputOf(messages)
   /** Kills the node that asks, once for each worker that the plan names. */
   const moment = async (when: string, ms = 0) => {
@@ -70,14 +74,28 @@ async function answer(pid: number, body: { messages: WireMessage[] }, keys: obje
   await pause((number * 7) % 30)
   const chunks = chunksOf(number, replyOf(kind, messages))
   const half = Math.ceil(chunks.length / 2)
+  if (trouble !== null) return fail(response, trouble, chunks.slice(0, half))
+  response.once('finish', () => process.send?.({ served: number }))
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const text of chunks.slice(0, half)) response.write(text)
   await pause(1)
   await moment('half')
   for (const text of chunks.slice(half)) response.write(text)
-  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+  const usage = { prompt_tokens: number, completion_tokens: 5, total_tokens: number + 5 }
   response.end(`data: ${JSON.stringify({ id: `c${number}`, choices: [], usage })}\n\ndata: [DONE]\n\n`)
   for (const ms of [0, 3, 8, 20]) await moment(`told+${ms}`, ms)
+}
+
+function fail(response: ServerResponse, trouble: Trouble, half: readonly string[]): void {
+  if (trouble === 'silent') return
+  if (trouble === 'gone') return void response.destroy()
+  if (trouble === 'cut') {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    return void response.write(half.join(''), () => response.destroy())
+  }
+  const { status, headers } = trouble
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.end(JSON.stringify({ error: { message: `status ${status}` } }))
 }
 
 const server = createServer((request, response) => {

@@ -8,7 +8,11 @@ import { type JournalLine, readJournal } from './provider-journal.ts'
 
 const program = new URL('../../programs/fake-provider.ts', import.meta.url)
 
-type News = { readonly port: number } | { readonly error: string } | { readonly killed: number }
+type News =
+  | { readonly port: number }
+  | { readonly error: string }
+  | { readonly killed: number }
+  | { readonly served: number }
 
 export class FakeProvider implements AsyncDisposable {
   readonly url: string
@@ -16,6 +20,8 @@ export class FakeProvider implements AsyncDisposable {
   readonly errors: string[] = []
   /** When the provider killed which process. */
   readonly kills = new Map<number, number>()
+  /** The requests that it answered with a whole reply. */
+  readonly served = new Set<number>()
   readonly #child: ChildProcess
   readonly #folder: string
 
@@ -26,13 +32,15 @@ export class FakeProvider implements AsyncDisposable {
     child.on('message', (news: News) => {
       if ('error' in news) this.errors.push(news.error)
       if ('killed' in news) this.kills.set(news.killed, Date.now())
+      if ('served' in news) this.served.add(news.served)
     })
   }
 
-  static async start(): Promise<FakeProvider> {
+  /** `failing`: which part of all requests it does not serve, by chance. */
+  static async start({ failing = 0 }: { readonly failing?: number } = {}): Promise<FakeProvider> {
     const folder = mkdtempSync(join(tmpdir(), 'troupe-provider-'))
     closeSync(openSync(join(folder, 'journal.ndjson'), 'a'))
-    const child = fork(program, [join(folder, 'journal.ndjson')], {
+    const child = fork(program, [join(folder, 'journal.ndjson'), String(failing)], {
       execArgv: ['--conditions=troupe-source'],
       env: { PATH: process.env.PATH, ...sharedEnv() },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -1,0 +1,48 @@
+/**
+ * What was paid for, as the provider knows it, is what an agent counts: each reply once, and each request that failed. A node that died takes with it the
+ * one request of each agent that it had not recorded yet.
+ */
+import type { Entry } from '../../../src/core/history/entry.ts'
+import type { UsageReport } from '../../../src/core/worker/run/usage.ts'
+
+export interface PaidAgent {
+  readonly id: string
+  readonly usage: Partial<UsageReport>
+  readonly entries: readonly Entry[]
+  readonly requests: readonly PaidRequest[]
+}
+
+/** A request has as many input tokens as its number says, so that its reply is known by them. */
+export interface PaidRequest {
+  readonly seq: number
+  /** The process that asked. */
+  readonly pid: number
+}
+
+/** `served`: the requests that were answered with a whole reply. `gone`: the processes that died, or lost a lease. */
+export function paidFaults(
+  { id, usage, entries, requests }: PaidAgent,
+  { served, gone }: { readonly served: ReadonlySet<number>; readonly gone: ReadonlySet<number> },
+): string[] {
+  const faults: string[] = []
+  const say = (what: string) => faults.push(`agent ${id}: ${what}`)
+  const { modelCalls = 0, failedModelCalls = 0, inputTokens = 0 } = usage
+  const recorded = entries.flatMap((entry) => (entry.type === 'assistant' ? (entry.usage?.inputTokens ?? 0) : []))
+  const known = new Set(recorded)
+  if (known.size < recorded.length) say('a reply is recorded twice')
+  for (const seq of known) if (!served.has(seq)) say(`reply ${seq} is recorded, and was never served`)
+  if (modelCalls !== recorded.length) say(`${recorded.length} replies are recorded, ${modelCalls} are counted`)
+  const tokens = recorded.reduce((sum, count) => sum + count, 0)
+  if (inputTokens !== tokens) say(`the replies have ${tokens} input tokens, ${inputTokens} are counted`)
+  // A cancel breaks off a request, and counts it as failed.
+  const cancels = entries.filter(({ type }) => type === 'cancelled').length
+  const dropped = requests.filter(({ seq, pid }) => served.has(seq) && !known.has(seq) && !gone.has(pid))
+  if (dropped.length > cancels)
+    say(`served and not recorded by nodes that live: ${dropped.map(({ seq }) => seq).join(', ')}`)
+  const counted = modelCalls + failedModelCalls
+  if (counted > requests.length) say(`it made ${requests.length} requests, and ${counted} are counted`)
+  const deaths = new Set(requests.map(({ pid }) => pid).filter((pid) => gone.has(pid))).size
+  const lost = requests.length - counted
+  if (lost > deaths) say(`${lost} of its requests are not counted, and ${deaths} nodes died that had asked for it`)
+  return faults
+}
