@@ -234,8 +234,8 @@ export class Session<Result = unknown> {
   // Returns undefined if the record does not tell of this result any more: then the caller looks again.
   async #readResult(run: number | null, status: RunResult['status'], position: number): Promise<RunResult | undefined> {
     const { store, hub } = this.#context
-    const place = { sessionId: this.id, run, status, position }
-    const result = await readStoredResult(store, place, () => this.#hasResultAt(run, position))
+    const recorded = { sessionId: this.id, run, status, position }
+    const result = await readStoredResult(store, recorded, () => this.#hasResultAt(run, position))
     if (result === undefined) hub.forget(this.id)
     return result
   }

@@ -17,9 +17,10 @@ export async function readEnd(store: InspectStore, sessionId: string): Promise<R
   const session = await endedSession(store, sessionId)
   if (session === null) return null
   const { kind, name, cost, retries } = session
-  const { status, at, result: place } = session.end
-  const isStillTold = async () => (await endedSession(store, sessionId))?.end.result?.position === place?.position
-  const result = place === null ? null : await readStoredResult(store, { sessionId, ...place }, isStillTold)
+  const { status, at, result: recorded } = session.end
+  const isStillRecorded = async () =>
+    (await endedSession(store, sessionId))?.end.result?.position === recorded?.position
+  const result = recorded === null ? null : await readStoredResult(store, { sessionId, ...recorded }, isStillRecorded)
   if (result === undefined) return null
   const notice: SessionNotice = {
     type: `session.${status}`,
@@ -28,7 +29,7 @@ export async function readEnd(store: InspectStore, sessionId: string): Promise<R
       sessionId,
       name,
       kind,
-      run: place?.run ?? null,
+      run: recorded?.run ?? null,
       ...(result?.status === 'completed' && { value: result.value }),
       ...(result?.status === 'failed' && { failure: result.failure }),
       ...(cost !== null && { costMicroUsd: cost.costMicroUsd }),

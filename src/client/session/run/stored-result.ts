@@ -13,13 +13,13 @@ export interface StoredResult {
 }
 
 /**
- * Undefined if its record does not tell of this result any more (`isStillTold`): then the caller looks again. During a fail-over the server that is read may
- * be behind the one that told of the end, or may lose what it has just told; and a session may be pruned meanwhile.
+ * Undefined if the record of its session does not name this result any more (`isStillRecorded`): then the caller looks again. During a fail-over the server
+ * that is read may be behind the one that told of the end, or may have lost that end since; and a session may be pruned meanwhile.
  */
 export async function readStoredResult(
   store: InspectStore,
   { sessionId, run, status, position }: StoredResult,
-  isStillTold: () => Promise<boolean>,
+  isStillRecorded: () => Promise<boolean>,
 ): Promise<RunResult | undefined> {
   const rootId = rootIdOf(sessionId)
   const read = async () => {
@@ -28,7 +28,7 @@ export async function readStoredResult(
   }
   const found = resultIn(await read(), status, run)
   if (found !== null) return found
-  if (!(await isStillTold())) return undefined
+  if (!(await isStillRecorded())) return undefined
   // It may have come just before its record was read.
   const entry = await read()
   const result = resultIn(entry, status, run)
