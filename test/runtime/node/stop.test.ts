@@ -168,6 +168,7 @@ test('a node to which Redis gives no further connections does not start, and say
     {
       redisUrl: proxy.url,
       // A busy machine, too, answers in this time what the node asked before.
+      deadlineMs: 3_000,
       policy: { leaseMs: 3_000 },
       // Its first connection is open by now, and the node goes on to open the others.
       aroundTurns(turns) {
