@@ -1,5 +1,6 @@
 /** The command line as a child process in a project of its own. Its environment holds only PATH and HOME. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -122,8 +123,9 @@ export class Project implements AsyncDisposable {
   async write(path: string, text: string): Promise<string> {
     const file = join(this.folder, path)
     await mkdir(dirname(file), { recursive: true })
-    await writeFile(`${file}.tmp`, text)
-    await rename(`${file}.tmp`, file)
+    const whole = `${file}.${randomUUID()}.tmp`
+    await writeFile(whole, text)
+    await rename(whole, file)
     return file
   }
 
