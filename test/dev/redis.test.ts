@@ -11,6 +11,7 @@ import { type DevRedis, findOrStartRedis, type RedisWish } from '../../src/dev/r
 import { askRedis } from '../../src/dev/redis-question.ts'
 import { RedisUnavailableError } from '../../src/dev/redis-unavailable.ts'
 import { findLocalServer } from '../../src/dev/server-program.ts'
+import { ownPort } from '../support/redis/own-port.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 import { addressOf, answer, setting } from './support/asked-redis.ts'
 
@@ -35,6 +36,12 @@ afterEach(async () => {
   owners.clear()
   await rm(root, { recursive: true, force: true, maxRetries: 20 })
 })
+
+/** Has the server of this folder take a port that nobody else gets while no server listens there, as happens to those that the system gives out. */
+async function giveOwnPort(dir: string): Promise<void> {
+  await mkdir(dir)
+  await writeFile(join(dir, 'address.json'), JSON.stringify({ port: await ownPort(), password: 'x'.repeat(24) }))
+}
 
 describe('the search for a Redis', () => {
   test('a configured Redis is used as it is, and its password is not shown', async () => {
@@ -192,6 +199,7 @@ describe.skipIf(!server)('a throw-away Redis', () => {
 describe.skipIf(!server)('a development Redis', () => {
   test('a development Redis keeps its data, its port and its password from one start to the next', async () => {
     const dir = join(root, 'redis')
+    await giveOwnPort(dir)
     const first = await findOrStartRedis({ mode: 'development', path, dir })
     expect(await answer(first.url, 'SET greeting hello')).toBe('OK')
     expect(await setting(first.url, 'appendonly')).toBe('yes')
@@ -296,6 +304,7 @@ describe.skipIf(!server)('a development Redis', () => {
 
   test('a server that survived its guard is ended before the next one starts on its data', async () => {
     const dir = join(root, 'redis')
+    await giveOwnPort(dir)
     const first = await findOrStartRedis({ mode: 'development', path, dir })
     await first.stop()
     const { port, password } = addressOf(first.url)
