@@ -1,4 +1,5 @@
 /** More changes by hand that audit must find: within histories, records and dead letters. */
+import type { Scene } from './audit-scenes.ts'
 import { type Hand, removeAt, type Seed } from './audit-seeds.ts'
 
 /** Changes one entry of a history. */
@@ -13,6 +14,26 @@ async function doubleEntry({ redis, of }: Hand, worker: string, at: number, behi
 }
 
 const id = '0199aaaa-bbbb-8ccc-8ddd-eeeeffff0000'
+
+const received = (run: number, message: object) =>
+  JSON.stringify({ type: 'received', v: 1, at: 1, run, epoch: 1, message: { id, from: null, ...message } })
+const timer = received(1, { kind: 'timer' })
+const input = received(2, { kind: 'input', id: 'inbox-1', at: 1, value: 1 })
+
+/** Fields of records that contradict the history, or each other. */
+const inRecords: readonly (readonly [
+  what: string,
+  scene: Scene,
+  fields: Readonly<Record<string, string>>,
+  invariant: string,
+  words: RegExp,
+])[] = [
+  ['a count of steps', 'backlog', { steps: '2' }, 'I4', /has 2 steps by its record, 0 by its history/],
+  ['a count of signals', 'backlog', { signalsOpen: '3' }, 'I4', /3 signals are open by its record, 1 by its history/],
+  ['a failed run that is shown as idle', 'broken', { runState: 'Idle' }, 'I11', /failed, and it is shown as Idle/],
+  ['a worker that is parked without a run', 'done', { status: 'parked' }, 'I9', /it is parked and no run is open/],
+  ['a worker at no gate', 'done', { status: 'parked', wait: 'gate' }, 'I18', /at a gate, and its record names none/],
+]
 
 export const rareSeeds: readonly Seed[] = [
   {
@@ -267,5 +288,50 @@ export const rareSeeds: readonly Seed[] = [
     invariant: 'I4',
     names: 'root',
     words: /the entry at position 2 of its history cannot be read/,
+  },
+  ...inRecords.map(
+    ([what, scene, fields, invariant, words]): Seed => ({
+      what,
+      scene,
+      tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, fields),
+      invariant,
+      names: 'root',
+      words,
+    }),
+  ),
+  {
+    what: 'a timer in a history, doubled',
+    scene: 'backlog',
+    tamper: ({ redis, of, cast }) => redis.rpush(of(cast.root).log, timer, timer),
+    invariant: 'I2',
+    names: 'root',
+    words: /timer \S+ was received twice/,
+  },
+  {
+    what: 'an input of a run that is not open',
+    scene: 'done',
+    tamper: ({ redis, of, cast }) => redis.rpush(of(cast.root).log, input),
+    invariant: 'I4',
+    names: 'root',
+    words: /run 2 is in its history, is not open and has no end/,
+  },
+  {
+    what: 'the last failure, which is another one',
+    scene: 'broken',
+    tamper: ({ redis, of, cast }) => redis.set(of(cast.root).failure, '{"code":"run_failed","message":"another"}'),
+    invariant: 'I11',
+    names: 'root',
+    words: /its last run failed with another failure than its last one/,
+  },
+  {
+    what: 'a run queue of a pool that nobody registered',
+    scene: 'queued',
+    async tamper({ redis, of, keys, cast }) {
+      await redis.hset(of(cast.root).record, 'pool', 'lost')
+      await redis.zadd(keys.run('lost'), 1, cast.root)
+    },
+    invariant: 'I7',
+    names: 'root',
+    words: /in the run queue of pool lost, which is not registered/,
   },
 ]
