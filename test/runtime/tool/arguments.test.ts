@@ -27,6 +27,17 @@ test('the tool gets the value that the schema returned, without unknown properti
   expect(check(person, { name: 'Ada', more: 1 })).toEqual(accepted({ name: 'Ada', age: 1 }))
 })
 
+test.each([
+  ['no schema', undefined],
+  ['a schema of any JSON', z.json()],
+  ['a loose schema', z.looseObject({})],
+])('what a tool with %s does to its input does not change the recorded call (ARGUMENTS-3)', (_, schema) => {
+  const input = { list: [1] }
+  const fit = check(schema, input) as { readonly value: { readonly list: number[] } }
+  fit.value.list.push(2)
+  expect(input).toEqual({ list: [1] })
+})
+
 test('the model reads which property of its arguments is wrong, and why', () => {
   expect(check(person, { age: 'x' })).toEqual(
     refused('name: expected string, received undefined', 'age: expected number, received string'),

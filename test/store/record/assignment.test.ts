@@ -1,9 +1,11 @@
 /** An assignment as the scripts give it: positions in the lane of results are counted from the first that the worker ever had. */
 import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'
+import { defaultSpending } from '../../../src/core/policy.ts'
 import type { Assignment } from '../../../src/core/ports/ports.ts'
+import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import { encodeInput, encodeResult } from '../../../src/core/worker/message/message.ts'
-import { decodeAssignment } from '../../../src/store/record/assignment.ts'
+import { decodeAssignment, decodeSpendings, readApproval } from '../../../src/store/record/assignment.ts'
 
 const child = { id: newId(0), name: 'child', kind: 'child' }
 const result = (call: number) => encodeResult(child, call, { status: 'completed', valueJson: '1' })
@@ -84,4 +86,18 @@ describe('an assignment', () => {
       [1, ''],
     ])
   })
+})
+
+test.each<[spent: string | null, allowed: string | null, used: object | null, limits: object]>([
+  [null, null, null, defaultSpending],
+  ['3 40 5', '6 70 8', { modelCalls: 3, tokens: 40, toolCalls: 5 }, { modelCalls: 6, tokens: 70, toolCalls: 8 }],
+  // As an older version wrote it.
+  ['3 40', null, { modelCalls: 3, tokens: 40, toolCalls: 0 }, defaultSpending],
+  ['much', 'no end', null, defaultSpending],
+])('of a session that has spent %j and may spend %j an agent knows %j and %j', (spent, allowed, used, limits) => {
+  expect(decodeSpendings(spent, allowed)).toEqual({ spent: used, allowed: limits })
+})
+
+test('what another program wrote in place of the approvals of a session trusts no tool', () => {
+  expect([readApproval(null), readApproval('anything goes')]).toEqual([defaultApproval, defaultApproval])
 })
