@@ -18,7 +18,7 @@ import type { Permissions } from '../../core/worker/permissions.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
 import { ClaimNonces } from '../slot/nonces.ts'
 import { type RunQueue, Slots } from '../slot/slots.ts'
-import { SuspectGate } from '../slot/suspects.ts'
+import { Suspects } from '../slot/suspects.ts'
 import { TurnTimes } from '../slot/turn-times.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { TurnHost } from '../turn/turn-host.ts'
@@ -52,7 +52,7 @@ export class RuntimeNode {
   readonly #o: NodeOptions
   readonly #telemetry: Telemetry
   readonly #slots: Slots
-  readonly #suspects: SuspectGate
+  readonly #suspects: Suspects
   readonly #slotHost: SlotHost
   readonly #partitions: Partition[] = []
   /** How many partitions it works in, counted from the first. */
@@ -66,7 +66,7 @@ export class RuntimeNode {
 
   constructor(options: NodeOptions) {
     this.id = options.id
-    this.#suspects = new SuspectGate(options.policy.overrunMs)
+    this.#suspects = new Suspects(options.policy.overrunMs)
     this.#o = options
     this.#telemetry = options.telemetry ?? noTelemetry
     this.#logOf = { log: options.log, live: options.live, nodeId: options.id, telemetry: this.#telemetry }

@@ -24,7 +24,7 @@ import { runUserCode } from '../user-code/user-code.ts'
 import { type ChildOffer, childrenOf, InlineChildren, offerOf } from './inline-children.ts'
 import { warnOfSuspect } from './quarantine.ts'
 import type { RunQueue, Slots } from './slots.ts'
-import type { SuspectGate } from './suspects.ts'
+import type { Suspects } from './suspects.ts'
 
 /** What a slot needs of its node. */
 export interface SlotHost {
@@ -34,7 +34,7 @@ export interface SlotHost {
   readonly log: WorkerLog
   readonly kinds: ReadonlyMap<string, Kind>
   readonly slots: Slots
-  readonly suspects: SuspectGate
+  readonly suspects: Suspects
   isDraining(): boolean
   turnHost(partition: Partition, wakeup: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost
 }

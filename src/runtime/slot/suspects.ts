@@ -5,7 +5,7 @@
  * SUSPECT-2 No slot has it while a behaviour goes on although its turn is over (an overrun): it may block or end the node as well. An
  *    overrun counts for a limited time, else one that never ends would keep suspects from running for ever.
  */
-export class SuspectGate {
+export class Suspects {
   readonly #overrunMs: number
   #holder: number | null = null
   #overruns = 0

@@ -12,7 +12,7 @@ import { policy } from '../../core/policy.ts'
 import { callContext } from './call-context.ts'
 import { FactCollector, type Facts } from './fact-collector.ts'
 import { type KeptOutput, toKeptOutput, toOutput } from './output.ts'
-import { ProgressGate } from './progress-gate.ts'
+import { ThrottledProgress } from './throttled-progress.ts'
 
 /** The parts of a call's context. The signal is that of the run; the executor adds the time limit. */
 export interface ToolCallParts extends Omit<ToolContext, 'workspace' | 'progress' | 'setFact'> {
@@ -57,7 +57,7 @@ export class ToolAttempt {
   readonly #tool: Tool
   readonly #context: ToolContext
   readonly #collector: FactCollector
-  readonly #progress: ProgressGate
+  readonly #progress: ThrottledProgress
   readonly #parts: Pick<ToolCallParts, 'outputBytesMax' | 'keeps'>
   #closed = false
 
@@ -74,7 +74,7 @@ export class ToolAttempt {
     this.#parts = parts
     this.#collector = new FactCollector(tool.name)
     const publish = (value: unknown) => parts.onProgress(toOutput(value, policy.progressBytesMax).value)
-    this.#progress = new ProgressGate(publish, policy.deltaEveryMs)
+    this.#progress = new ThrottledProgress(publish, policy.deltaEveryMs)
     this.#context = callContext({
       ...plain,
       signal,

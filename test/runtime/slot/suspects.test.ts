@@ -2,7 +2,7 @@
 import { pino } from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import { SuspectGate } from '../../../src/runtime/slot/suspects.ts'
+import { Suspects } from '../../../src/runtime/slot/suspects.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
@@ -12,50 +12,50 @@ import { WatchedTimers } from '../../support/time/watched-timers.ts'
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
 test('one slot at a time may run a suspect (SUSPECT-1)', () => {
-  const gate = new SuspectGate(60_000)
-  expect([gate.ask(1), gate.ask(2), gate.ask(1)]).toEqual([true, false, true])
-  gate.release(2)
-  expect(gate.ask(2)).toBe(false)
-  gate.release(1)
-  expect(gate.ask(2)).toBe(true)
+  const suspects = new Suspects(60_000)
+  expect([suspects.ask(1), suspects.ask(2), suspects.ask(1)]).toEqual([true, false, true])
+  suspects.release(2)
+  expect(suspects.ask(2)).toBe(false)
+  suspects.release(1)
+  expect(suspects.ask(2)).toBe(true)
 })
 
 test('no slot may run a suspect while a behaviour goes on after the end of its turn (SUSPECT-2)', async () => {
-  const gate = new SuspectGate(60_000)
+  const suspects = new Suspects(60_000)
   const [one, two] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  expect(gate.ask(1)).toBe(true)
-  gate.noteOverrun(one.promise)
-  gate.noteOverrun(two.promise)
-  expect([gate.ask(1), gate.ask(2)]).toEqual([false, false])
+  expect(suspects.ask(1)).toBe(true)
+  suspects.noteOverrun(one.promise)
+  suspects.noteOverrun(two.promise)
+  expect([suspects.ask(1), suspects.ask(2)]).toEqual([false, false])
   one.resolve()
   await one.promise
-  expect(gate.ask(1)).toBe(false)
+  expect(suspects.ask(1)).toBe(false)
   two.resolve()
-  await waitUntil('both have ended', () => gate.ask(1))
+  await waitUntil('both have ended', () => suspects.ask(1))
 })
 
 test('a behaviour that never ends blocks suspects for a limited time (SUSPECT-2)', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
-  const gate = new SuspectGate(60_000)
+  const suspects = new Suspects(60_000)
   using timers = new WatchedTimers(60_000)
-  gate.noteOverrun(new Promise(() => {}))
-  gate.noteOverrun(Promise.resolve())
+  suspects.noteOverrun(new Promise(() => {}))
+  suspects.noteOverrun(Promise.resolve())
   await vi.advanceTimersByTimeAsync(59_999)
-  expect([gate.ask(1), timers.counts]).toEqual([false, { begun: 2, left: 1 }])
+  expect([suspects.ask(1), timers.counts]).toEqual([false, { begun: 2, left: 1 }])
   await vi.advanceTimersByTimeAsync(1)
-  expect(gate.ask(1)).toBe(true)
+  expect(suspects.ask(1)).toBe(true)
 })
 
 test('no slot may run a suspect while a cancelled behaviour goes on, unless that is about to return (SUSPECT-2)', async () => {
-  const gate = new SuspectGate(60_000)
-  await gate.noteOverrunIfDeaf(Promise.resolve().then(() => {}))
-  expect(gate.ask(1)).toBe(true)
+  const suspects = new Suspects(60_000)
+  await suspects.noteOverrunIfDeaf(Promise.resolve().then(() => {}))
+  expect(suspects.ask(1)).toBe(true)
   const deaf = Promise.withResolvers<void>()
-  await gate.noteOverrunIfDeaf(deaf.promise)
-  expect(gate.ask(1)).toBe(false)
+  await suspects.noteOverrunIfDeaf(deaf.promise)
+  expect(suspects.ask(1)).toBe(false)
   deaf.resolve()
-  await waitUntil('it has ended', () => gate.ask(1))
+  await waitUntil('it has ended', () => suspects.ask(1))
 })
 
 /** An idle worker that the next claim takes for a suspect. */

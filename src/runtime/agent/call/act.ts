@@ -58,13 +58,13 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
   }
   const { checked } = iteration
   agentTurn.iteration = null
-  const gate = await passApprovals(
+  const approvals = await passApprovals(
     agentTurn,
     tools,
     checked.filter(({ call }) => open.has(call.toolCallId)),
   )
-  if (gate.kind !== 'pass') return gate.kind === 'pause' ? gate.pause : null
-  const { calls } = gate
+  if (approvals.kind !== 'pass') return approvals.kind === 'pause' ? approvals.pause : null
+  const { calls } = approvals
   const delegated = new DelegatedCalls(agentTurn.kind.definition, journal, async () => agentTurn.folder())
   // Children of a call that was interrupted may have ended since: they make room for others.
   if (pending.delegated.size === 0) delegated.collectResults(inbox)

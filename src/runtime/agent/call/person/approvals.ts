@@ -10,6 +10,7 @@
 import type { ApprovalContext } from '../../../../core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../../core/errors.ts'
 import type { ToolCallBlock } from '../../../../core/history/chat/chat-message.ts'
+import type { AskNote } from '../../../../core/history/entry.ts'
 import type { CallApproval } from '../../../../core/history/run/call-approvals.ts'
 import { asDecided } from '../../../../core/history/run/call-decision.ts'
 import { askId } from '../../../../core/ids.ts'
@@ -17,6 +18,7 @@ import type { AskOrder } from '../../../../core/ports/ports.ts'
 import { type ApprovalDetails, approvalBody } from '../../../../core/worker/ask/approval-ask.ts'
 import { approvalHash } from '../../../../core/worker/ask/approval-hash.ts'
 import { encodeAnswer, encodeAskBody } from '../../../../core/worker/ask/ask.ts'
+import type { SessionApproval } from '../../../../core/worker/ask/session-approval.ts'
 import type { RunMachine } from '../../../../core/worker/run/lifecycle.ts'
 import { forSignal } from '../../../../core/worker/wait.ts'
 import { readArguments } from '../../../tool/arguments.ts'
@@ -27,7 +29,7 @@ import type { AgentTools } from '../agent-tools.ts'
 import { changedText, deniedText, neededText, siblingText } from './approval-words.ts'
 
 /** pass: these calls may run. pause: the turn ends. done: what follows is recorded. */
-export type Gate =
+export type ApprovalsEnd =
   | { readonly kind: 'pass'; readonly calls: readonly CheckedCall[] }
   | { readonly kind: 'pause'; readonly pause: Pause }
   | { readonly kind: 'done' }
@@ -38,14 +40,14 @@ type Standing =
   | { readonly kind: 'ask'; readonly why: string; readonly eachTime: boolean; readonly again?: string }
   | { readonly kind: 'denied'; readonly text: string; readonly failsRun: boolean }
 
-interface Standings {
+interface StandingCall {
   readonly one: CheckedCall
   readonly approval: CallApproval | undefined
   readonly standing: Standing
 }
 
-const done: Gate = { kind: 'done' }
-const waitForDecisions: Gate = { kind: 'pause', pause: { for: forSignal } }
+const done: ApprovalsEnd = { kind: 'done' }
+const waitForDecisions: ApprovalsEnd = { kind: 'pause', pause: { for: forSignal } }
 
 /** The call with the arguments that a person wrote, if they approved it so. */
 export function asApproved(call: ToolCallBlock, approval: CallApproval | undefined): ToolCallBlock {
@@ -97,14 +99,14 @@ export async function passApprovals(
   agentTurn: AgentTurn,
   tools: AgentTools,
   calls: readonly CheckedCall[],
-): Promise<Gate> {
+): Promise<ApprovalsEnd> {
   const { container, machine } = agentTurn.journal
   const { approvals, started } = container.pending
   if (approvals.size === 0 && calls.every(runsFreely)) return pass(machine, calls)
   const approvalOf = ({ call }: CheckedCall) => approvals.get(call.toolCallId)
   const all = calls
     .filter(({ call }) => !started.has(call.toolCallId))
-    .map((one): Standings => {
+    .map((one): StandingCall => {
       const approval = approvalOf(one)
       return { one, approval, standing: standingOf(agentTurn, tools, one, approval) }
     })
@@ -130,7 +132,7 @@ export async function passApprovals(
 }
 
 /** A call that needed an approval may need none any more, before anybody was asked. */
-function pass(machine: RunMachine, calls: readonly CheckedCall[]): Gate {
+function pass(machine: RunMachine, calls: readonly CheckedCall[]): ApprovalsEnd {
   if (machine.state === 'AwaitingToolApproval') machine.apply('approved')
   return { kind: 'pass', calls }
 }
@@ -190,53 +192,18 @@ function isAsApproved(
   )
 }
 
-function openAsks(agentTurn: AgentTurn, tools: AgentTools, asks: readonly Standings[]): void {
-  const { journal, turn } = agentTurn
-  const { workerId } = turn.assignment
-  const { whenNobodyAnswers, approvalMs } = turn.session.approval
-  const { run, pending } = journal.container
-  const written = new Map(
-    pending.calls.map((call) => [call.toolCallId, asDecided(call, pending.decided.get(call.toolCallId))]),
-  )
-  const opened = asks.map(({ one, approval, standing }) => {
+function openAsks(agentTurn: AgentTurn, tools: AgentTools, asks: readonly StandingCall[]): void {
+  const { journal } = agentTurn
+  const { calls, decided } = journal.container.pending
+  const written = new Map(calls.map((call) => [call.toolCallId, asDecided(call, decided.get(call.toolCallId))]))
+  const opened = asks.map((asked) => {
     // The call as the model wrote it and code of the kind decided, even if a person has changed it.
-    const call = tools.plain(written.get(one.call.toolCallId) ?? one.call)
-    const { toolCallId, toolName: tool } = call
-    const read = readArguments(call)
-    const args = read.ok ? read.value : (call.inputText ?? null)
-    const schemaHash = tools.schemaHash(call)
-    const hash = approvalHash({ tool, schemaHash, workerId, toolCallId, arguments: args })
-    const { why, eachTime, again } = standing as Standing & { kind: 'ask' }
-    const details = {
-      tool,
-      toolCallId,
-      arguments: args,
-      schemaHash,
-      hash,
-      why,
-      ...(eachTime && { eachTime }),
-      ...(again !== undefined && { again }),
-    }
-    const body = approvalBody(details as ApprovalDetails, tools.inputSchema(call))
-    const id = askId(workerId, journal.position.run, `${toolCallId}:approval:${run.retries}`, (approval?.asks ?? 0) + 1)
-    const answer = encodeAnswer(JSON.stringify(whenNobodyAnswers), { status: 'expired', by: null, reason: null })
-    const order: AskOrder = {
-      id,
-      sort: 'approval',
-      body: encodeAskBody(body),
-      ...(approvalMs !== null && { expiry: { ms: approvalMs, answer } }),
-    }
-    const note = {
-      id,
-      sort: 'approval' as const,
-      question: body.question,
-      ...(approvalMs !== null && { expiresMs: approvalMs }),
-    }
-    return { order, note, entry: journal.entry('asked', { toolCallId, asks: [note] }) }
+    const call = tools.plain(written.get(asked.one.call.toolCallId) ?? asked.one.call)
+    return { call, ...askAbout(agentTurn, tools, call, asked) }
   })
   toApproval(agentTurn)
   journal.add(
-    opened.map(({ entry }) => entry),
+    opened.map(({ call: { toolCallId }, note }) => journal.entry('asked', { toolCallId, asks: [note] })),
     {
       asks: opened.map(({ order }) => order),
       position: { signalsOpen: journal.position.signalsOpen + opened.length },
@@ -245,8 +212,39 @@ function openAsks(agentTurn: AgentTurn, tools: AgentTools, asks: readonly Standi
   )
 }
 
+function askAbout(
+  { journal, turn }: AgentTurn,
+  tools: AgentTools,
+  call: ToolCallBlock,
+  { approval, standing }: StandingCall,
+): { readonly order: AskOrder; readonly note: AskNote } {
+  const { workerId } = turn.assignment
+  const { approvalMs } = turn.session.approval
+  const { toolCallId, toolName: tool } = call
+  const read = readArguments(call)
+  const args = read.ok ? read.value : (call.inputText ?? null)
+  const schemaHash = tools.schemaHash(call)
+  const hash = approvalHash({ tool, schemaHash, workerId, toolCallId, arguments: args })
+  const { why, eachTime, again } = standing as Standing & { kind: 'ask' }
+  const shown = { tool, toolCallId, arguments: args, schemaHash, hash, why }
+  const details = { ...shown, ...(eachTime && { eachTime }), ...(again !== undefined && { again }) }
+  const body = approvalBody(details as ApprovalDetails, tools.inputSchema(call))
+  const retries = journal.container.run.retries
+  const id = askId(workerId, journal.position.run, `${toolCallId}:approval:${retries}`, (approval?.asks ?? 0) + 1)
+  const expiry = approvalMs === null ? undefined : { ms: approvalMs, answer: expiredAnswer(turn.session.approval) }
+  return {
+    order: { id, sort: 'approval', body: encodeAskBody(body), ...(expiry && { expiry }) },
+    note: { id, sort: 'approval', question: body.question, ...(expiry && { expiresMs: expiry.ms }) },
+  }
+}
+
+/** What the worker receives if nobody answers in time: CallApprovals reads from the value whether its run fails. */
+function expiredAnswer({ whenNobodyAnswers }: SessionApproval): string {
+  return encodeAnswer(JSON.stringify(whenNobodyAnswers), { status: 'expired', by: null, reason: null })
+}
+
 /** Records that these calls did not run. */
-async function refuse(agentTurn: AgentTurn, refused: readonly Standings[]): Promise<Gate> {
+async function refuse(agentTurn: AgentTurn, refused: readonly StandingCall[]): Promise<ApprovalsEnd> {
   const { journal, turn } = agentTurn
   const { position, container, machine } = journal
   const results = refused.map(({ one, approval, standing }, index) => {
@@ -285,7 +283,7 @@ async function refuse(agentTurn: AgentTurn, refused: readonly Standings[]): Prom
 }
 
 /** Records that these asks need no answer any more. Returns false if one of them was answered in the meantime. */
-async function release({ journal, turn }: AgentTurn, released: readonly Standings[]): Promise<boolean> {
+async function release({ journal, turn }: AgentTurn, released: readonly StandingCall[]): Promise<boolean> {
   const withdrawn = released.flatMap(({ one, approval }) =>
     approval?.askId == null ? [] : [{ toolCallId: one.call.toolCallId, ask: approval.askId }],
   )
@@ -300,7 +298,7 @@ async function release({ journal, turn }: AgentTurn, released: readonly Standing
   return declined === null
 }
 
-function failRun({ journal, end, who }: AgentTurn, { toolName, toolCallId }: ToolCallBlock): Gate {
+function failRun({ journal, end, who }: AgentTurn, { toolName, toolCallId }: ToolCallBlock): ApprovalsEnd {
   journal.machine.apply('toolRefused')
   const error = new TerminalError(
     `call ${toolCallId} of tool "${toolName}" of ${who} needs the approval of a person, and nobody gave it. It was not run. Create sessions with whenNobodyAnswers: 'wait', allow the tool by a rule of the kind, or set the session's approval to 'auto'.`,

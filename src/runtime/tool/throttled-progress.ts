@@ -4,7 +4,7 @@
  */
 import { performance } from 'node:perf_hooks'
 
-export class ProgressGate {
+export class ThrottledProgress {
   readonly #publish: (value: unknown) => void
   readonly #everyMs: number
   #publishedAt = Number.NEGATIVE_INFINITY
