@@ -69,41 +69,21 @@ export interface RunSoFar {
   readonly answer: AnswerMessage | null
 }
 
-export interface MutableRun {
+/** The same, as the container counts it; and what only the container knows. */
+export interface MutableRun extends Counted<Omit<RunSoFar, 'cut' | 'facts' | 'children'>> {
   number: number
-  inputText: string | undefined
-  failedText: string | undefined
   /** The parsed input, once somebody has read it. Parsed JSON may take many times the memory of its text. */
   input: Json | undefined
   /** The last message of a user that somebody pushed before the run. It is no input of a run that has one of its own. */
   pushed: UserMessage | null
-  iterations: number
-  blanks: number
-  cut: string[]
-  steers: number
   /** An input has steered it since its last reply. */
   isSteered: boolean
-  misfits: number
-  interruptions: number
-  brokenReplies: number
-  failing: ReadonlyMap<string, number>
-  startedAt: number | null
-  tokens: number
-  toolCalls: number
+  cut: string[]
   facts: Record<string, Json>
   children: ChildFacts[]
-  sameErrors: number
-  errors: string
-  failure: Failure | null
-  retriedAfter: ErrorCode | null
-  retries: number
-  resultsSeen: number
-  held: number
-  processed: number
-  suspensions: number
-  openAsk: string | null
-  answer: AnswerMessage | null
 }
+
+type Counted<Run> = { -readonly [Name in keyof Run]: Run[Name] }
 
 export function noteReply(run: MutableRun, message: AssistantMessage): void {
   run.iterations++
