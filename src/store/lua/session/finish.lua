@@ -32,7 +32,7 @@ checkTexts(header, 'sessionId', 'seed')
 checkNumbers(header, 'batch', 'wakeupMs')
 checkLast(entry)
 local sessionId, batch = header.sessionId, header.batch
-local endingKey = endingKeyOf(tag, sessionId)
+local root, endingKey = rootOf(sessionId), endingKeyOf(tag, sessionId)
 checkSort('hash', rootKey, sessionKey(tag, sessionId) .. ':results', sessionKey(tag, sessionId) .. ':reasons')
 checkSort('list', workersKey)
 checkSort('set', cancelledKey, cancellingKey, endingKey)
@@ -83,7 +83,65 @@ local function readCancelled(id, recordKey)
   end
   return record, cancelled
 end
-local root = rootOf(sessionId)
+local function isAwaiting(record)
+  return (record.pendingCalls or atStart.pendingCalls) ~= ''
+end
+
+-- Ends the run of a cancelled worker: in its history, and for its session if the worker is the root. `waiting`, `gone`: as `readLeft` answers; `answer`:
+-- the texts that answer its open calls. Returns what the record is to say of it.
+local function endRun(id, record, cancelled, dropped, waiting, gone, answer)
+  local recordKey, run = workerKey(tag, id), record.run or atStart.run
+  for index = answer.from, answer.to do redis.call('RPUSH', recordKey .. ':log', texts[index]) end
+  local last = digits(redis.call('RPUSH', recordKey .. ':log', entryWith(entry, dropped)) - 1)
+  -- It counts as a commit that no turn made: a turn that sends its last commit again, or another one, is answered as before.
+  local commit = (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)
+  local changes = { 'run', digits(tonumber(run) + 1), 'commit', commit, 'calls', atStart.calls }
+  writeEvents(eventsKey, { subjectOf(sessionId, id), '[["worker.cancelled"]]' })
+  if dropped then
+    redis.call('LTRIM', recordKey .. laneKeys.inbox, digits(gone), '-1')
+    redis.call('HINCRBY', recordKey, 'inbox', gone)
+  end
+  local endsSession = id == root and cancelled == 'own' and record.mode ~= 'conversation' and waiting == 0 -- guard: a job whose run is cancelled while nobody runs it ends
+  if endsSession then
+    changes[#changes + 1] = 'ended'
+    changes[#changes + 1] = 'cancelled ' .. digits(now) .. ' ' .. run .. ' ' .. last
+    writeEnd(tag, sessionId, now, record.notify, hasEndpoints(tag)) -- guard: a job whose run was cancelled while nobody ran it has ended
+    writeEvents(eventsKey, { sessionId, '[["session.cancelled",' .. last .. ']]' })
+  elseif id == root then
+    redis.call('HSET', sessionKey(tag, sessionId) .. ':results', run, 'cancelled ' .. last)
+  end
+  return changes
+end
+
+local woke = newWakes()
+
+-- Ends a cancelled worker that no node runs, with all that its run leaves. `dropped`, `report`: as `readCancelled` answers.
+local function endWorker(id, record, cancelled, dropped, report, answer)
+  local recordKey, pool = workerKey(tag, id), record.pool or atStart.pool
+  local signalsGone, resultsGone = writeRunLeftovers(tag, id, record, isAwaiting(record), now)
+  -- If a worker cannot be taken from its run queue, it stays there, and claims pass it over.
+  leaveQueue(tag, pool, record.kind, id)
+  if paused then redis.pcall('ZREM', heldKey, id) end -- guard: a cancel ends workers that a pause holds
+  local waiting, gone = 0, 0
+  if cancelled == 'own' then waiting, gone = readLeft(recordKey, record, dropped and 1 or 0) end
+  local status = cancelled == 'whole' and 'terminal' or waiting > 0 and 'queued' or 'idle' -- guard: a worker whose run was cancelled goes on with its mail
+  local changes = { 'status', status, 'wait', atStart.wait, 'open', atStart.open,
+    'runState', atStart.runState, 'token', atStart.token,
+    'signals', digits(tonumber(record.signals or atStart.signals) + signalsGone), 'results', digits(tonumber(record.results or atStart.results) + resultsGone),
+    'pendingCalls', atStart.pendingCalls, 'signalsOpen', atStart.signalsOpen, 'attempt', atStart.attempt }
+  if record.steps then changes[#changes + 1], changes[#changes + 2] = 'steps', atStart.steps end
+  if record.isolated then changes[#changes + 1], changes[#changes + 2] = 'isolated', atStart.isolated end -- guard: isolated starts of a run that a finish ends are not held against the next one
+  if record.lastWords then redis.call('HDEL', recordKey, 'lastWords') end -- guard: last words go with a run that a finish ends
+  if record.steered then changes[#changes + 1], changes[#changes + 2] = 'steered', atStart.steered end
+  if record.atOnce then changes[#changes + 1], changes[#changes + 2] = 'atOnce', atStart.atOnce end -- guard: no child of the next run waits for those of a cancelled one
+  if record.gates then changes[#changes + 1], changes[#changes + 2] = 'gates', (writeLeft(tag, id, record, now)) end
+  local ofRun = isInRun(record) and endRun(id, record, cancelled, dropped, waiting, gone, answer) or {}
+  for index = 1, #ofRun do changes[#changes + 1] = ofRun[index] end
+  redis.call('HSET', recordKey, unpack(changes))
+  if report then writeMail(tag, report, now, woke) end -- guard: the parent of a worker that was cancelled while nobody ran it gets a result
+  if status == 'queued' then writeWokenRecord(tag, { id = id, session = sessionId, pool = pool, root = id == root and record }, now, woke) end
+end
+
 -- Another program may have written over the position: then all of them are looked at.
 local from = endFrom and (tonumber(endFrom) or 0)
 local ids, reached = {}, false
@@ -97,7 +155,7 @@ else
   ids = redis.call('SRANDMEMBER', endingKey, batch)
 end
 
-local left, parents, agents, woke = {}, false, {}, newWakes()
+local left, parents, agents = {}, false, {}
 -- How many workers this call has looked at, and how many timers and asks it drops. One worker may have more than `signalsMost`.
 local looked, signals, signalsMost = #ids, 0, 500
 for index = 1, #ids do
@@ -127,52 +185,9 @@ for index = 1, #ids do
     local open = tonumber(record.signalsOpen or atStart.signalsOpen) or 0
     if signals > 0 and signals + open > signalsMost then looked = index - 1 break end -- guard: a finish drops no more timers and asks than a script may
     signals = signals + open
-    local isAwaiting = (record.pendingCalls or atStart.pendingCalls) ~= ''
     -- Where all are looked at, children stand behind their parents.
-    parents = parents or (isAwaiting and not from)
-    local signalsGone, resultsGone = writeRunLeftovers(tag, id, record, isAwaiting, now)
-    -- If a worker cannot be taken from its run queue, it stays there, and claims pass it over.
-    leaveQueue(tag, record.pool or atStart.pool, record.kind, id)
-    if paused then redis.pcall('ZREM', heldKey, id) end -- guard: a cancel ends workers that a pause holds
-    local waiting, gone = 0, 0
-    if cancelled == 'own' then waiting, gone = readLeft(recordKey, record, dropped and 1 or 0) end
-    local status = cancelled == 'whole' and 'terminal' or waiting > 0 and 'queued' or 'idle' -- guard: a worker whose run was cancelled goes on with its mail
-    local changes = { 'status', status, 'wait', atStart.wait, 'open', atStart.open,
-      'runState', atStart.runState, 'token', atStart.token,
-      'signals', digits(tonumber(record.signals or atStart.signals) + signalsGone), 'results', digits(tonumber(record.results or atStart.results) + resultsGone),
-      'pendingCalls', atStart.pendingCalls, 'signalsOpen', atStart.signalsOpen, 'attempt', atStart.attempt }
-    if record.steps then changes[#changes + 1], changes[#changes + 2] = 'steps', atStart.steps end
-    if record.isolated then changes[#changes + 1], changes[#changes + 2] = 'isolated', atStart.isolated end -- guard: isolated starts of a run that a finish ends are not held against the next one
-    if record.lastWords then redis.call('HDEL', recordKey, 'lastWords') end -- guard: last words go with a run that a finish ends
-    if record.steered then changes[#changes + 1], changes[#changes + 2] = 'steered', atStart.steered end
-    if record.atOnce then changes[#changes + 1], changes[#changes + 2] = 'atOnce', atStart.atOnce end -- guard: no child of the next run waits for those of a cancelled one
-    if record.gates then changes[#changes + 1], changes[#changes + 2] = 'gates', (writeLeft(tag, id, record, now)) end
-    if isInRun(record) then
-      for index = answer.from, answer.to do redis.call('RPUSH', recordKey .. ':log', texts[index]) end
-      local last = digits(redis.call('RPUSH', recordKey .. ':log', entryWith(entry, dropped)) - 1)
-      local run = record.run or atStart.run
-      -- It counts as a commit that no turn made: a turn that sends its last commit again, or another one, is answered as before.
-      local commit = (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)
-      local more = { 'run', digits(tonumber(run) + 1), 'commit', commit, 'calls', atStart.calls }
-      for index = 1, #more do changes[#changes + 1] = more[index] end
-      writeEvents(eventsKey, { subjectOf(sessionId, id), '[["worker.cancelled"]]' })
-      if dropped then
-        redis.call('LTRIM', recordKey .. laneKeys.inbox, digits(gone), '-1')
-        redis.call('HINCRBY', recordKey, 'inbox', gone)
-      end
-      local endsSession = id == root and cancelled == 'own' and record.mode ~= 'conversation' and waiting == 0 -- guard: a job whose run is cancelled while nobody runs it ends
-      if endsSession then
-        changes[#changes + 1] = 'ended'
-        changes[#changes + 1] = 'cancelled ' .. digits(now) .. ' ' .. run .. ' ' .. last
-        writeEnd(tag, sessionId, now, record.notify, hasEndpoints(tag)) -- guard: a job whose run was cancelled while nobody ran it has ended
-        writeEvents(eventsKey, { sessionId, '[["session.cancelled",' .. last .. ']]' })
-      elseif id == root then
-        redis.call('HSET', sessionKey(tag, sessionId) .. ':results', run, 'cancelled ' .. last)
-      end
-    end
-    redis.call('HSET', recordKey, unpack(changes))
-    if report then writeMail(tag, report, now, woke) end -- guard: the parent of a worker that was cancelled while nobody ran it gets a result
-    if status == 'queued' then writeWokenRecord(tag, { id = id, session = sessionId, pool = record.pool or atStart.pool, root = id == root and record }, now, woke) end
+    parents = parents or (isAwaiting(record) and not from)
+    endWorker(id, record, cancelled, dropped, report, answer)
   end
   -- The queues are written now, because a parent that got a result here may be ended next, and then leaves its run queue.
   writeQueues(tag, woke)

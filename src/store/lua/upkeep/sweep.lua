@@ -94,8 +94,8 @@ local function kindOf(record)
 end
 
 -- Where to look at one batch of a run queue that no claim shortens: elsewhere each time, so that what stays does not hide the others.
-local function windowOf(line)
-  return now % (math.max(0, redis.call('ZCARD', line) - batch) + 1)
+local function windowOf(queueKey)
+  return now % (math.max(0, redis.call('ZCARD', queueKey) - batch) + 1)
 end
 
 -- Pools, kinds with queues of their own, and workers in them that may have to go elsewhere: there may be any number, so one sweep looks at some.
@@ -153,28 +153,26 @@ local function bringListenersNear(since)
   for index = 1, #ahead do redis.call('ZADD', since, digits(now), ahead[index]) end -- guard: an endpoint gets notices after the clock was set back
 end
 
--- Heal: leases that ended, scores ahead of the clock, nodes not seen for long.
-local healed, woke, damaged, lost, nodes = 0, newWakes(), {}, {}, nil
+local healed, woke, damaged, nodes = 0, newWakes(), {}, nil
 local meta = redis.call('HMGET', metaKey, 'sweptAt', 'paused', 'kinds', 'moving')
 local last, paused, kindsVersion, moving = tonumber(meta[1] or '0') or 0, meta[2], meta[3] or '', meta[4]
 local setBack, moved, hasMore = 0, 0, false
-local isHealer = now - last >= everyMs / 2 or last > now or isLeaving or moving -- guard: one of simultaneous sweeps heals
-if isHealer then
-  local expired = redis.call('ZRANGEBYSCORE', leasesKey, '-inf', digits(now), 'LIMIT', 0, batch)
-  -- After a full batch there may be more: the next sweep is not skipped. While timers move, the time of the sweep that noticed it stays, so that
-  -- another step back is seen.
-  hasMore = #expired == batch
-  if not moving then redis.call('HSET', metaKey, 'sweptAt', digits(hasMore and now - everyMs or now)) end -- guard: a step back of the clock while timers move is seen afterwards
-  -- Clocks are corrected by smaller steps all the time.
+
+-- Moves timers nearer when the clock was set back. Clocks are corrected by smaller steps all the time.
+local function followClock()
   if not moving and last - now > setBackLeast then -- guard: timers move when the clock was set back
     moving = movingFrom(last - now, last)
     bringListenersNear(tag .. ':endpoints:since')
     redis.call('HSET', metaKey, 'setBack', digits(now) .. ' ' .. digits(last - now))
   end
-  if moving then
-    setBack, moved = moveOn(tag, metaKey, moving)
-    hasMore = hasMore or setBack == 0
-  end
+  if not moving then return end
+  setBack, moved = moveOn(tag, metaKey, moving)
+  hasMore = hasMore or setBack == 0
+end
+
+-- Takes away the leases that ended, and queues the workers that ran under them.
+local function heal(expired)
+  local lost = {}
   for index = 1, #expired do
     local id = expired[index]
     local record = workerKey(tag, id)
@@ -198,6 +196,9 @@ if isHealer then
     end
   end
   if #lost > 0 then writeEvents(eventsKey, lost) end
+end
+
+local function trimEvents()
   -- Before 7.0 a stream cannot say itself that it lost entries.
   local trimmed = redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(header.eventsKept))
   -- To measure the stream takes a millisecond, so it is measured only now and then. What is too much is cut from its older end.
@@ -207,11 +208,13 @@ if isHealer then
     trimmed = trimmed + redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(kept)) -- guard: events are bounded by bytes
   end
   if trimmed > 0 then redis.call('HSET', metaKey, 'trimmed', '1') end
-  bringNear(leasesKey, leaseMs) -- guard: scores that a clock left far ahead come near: leases
+end
 
-  -- Pools of this node are counted even when it was the last to host them.
-  local totals = {}
-  for index = 1, #names do totals[names[index]] = 0 end
+-- Forgets nodes that were not seen for long. Returns how many slots the others have in each pool. Pools of this node are counted even when it was the last
+-- to host them.
+local function countSlots()
+  local slots = {}
+  for index = 1, #names do slots[names[index]] = 0 end
   nodes = readNodes(tag)
   for index = 1, #nodes do
     local other = nodes[index]
@@ -224,54 +227,79 @@ if isHealer then
     end
     -- A node unseen for a lease has no slots to count on, long before it is forgotten.
     for name in string.gmatch(other.pools, '[^,]+') do
-      totals[name] = (totals[name] or 0) + ((now - other.seen <= leaseMs) and other.slots or 0)
+      slots[name] = (slots[name] or 0) + ((now - other.seen <= leaseMs) and other.slots or 0)
     end
   end
-  -- Nobody sweeps pools without a node; and clients go on putting wake-ups there.
+  return slots
+end
+
+-- Looks at a pool that has so many slots. Nobody sweeps pools without a node; and clients go on putting wake-ups there.
+local function lookAtPool(name, slots)
+  if slots == 0 and pcall(checkSort, 'zset', tag .. ':run:' .. name) then -- guard: a sweep looks at pools without a node
+    local left = someIn(tag .. ':run:' .. name, windowOf(tag .. ':run:' .. name))
+    for index = 1, #left do writeMoved(name, left[index], kindOf(workerKey(tag, left[index]))) end
+    local kinds = fromElsewhere(queuedKinds(tag, name), looksLeft)
+    for index = 1, #kinds do
+      local some = looks(1) > 0 and movedTo(name, kinds[index]) and someIn(kindQueueKey(tag, name, kinds[index]), 0) or {}
+      for number = 1, #some do writeMoved(name, some[number], kinds[index]) end -- guard: a sweep looks at queues of kinds in pools without a node
+    end
+  end
+  redis.call('SET', tag .. ':slots:' .. name, slots)
+  -- If keys of other pools are damaged, their own sweeps report that.
+  if pcall(checkSort, 'zset', tag .. ':wakeups:' .. name, tag .. ':busy:' .. name) then
+    redis.call('ZREMRANGEBYSCORE', tag .. ':wakeups:' .. name, '-inf', digits(now))
+    redis.call('ZREMRANGEBYSCORE', tag .. ':busy:' .. name, '-inf', digits(now))
+    bringNear(tag .. ':wakeups:' .. name, wakeupMs) -- guard: scores that a clock left far ahead come near: wakeups
+    bringNear(tag .. ':busy:' .. name, leaseMs) -- guard: scores that a clock left far ahead come near: busy
+  end
+end
+
+local function lookAtPools(slots)
   local known, isDone = redis.call('SRANDMEMBER', poolsKey, 100), {} -- guard: a sweep looks at no more pools than a script may
   known[#known + 1] = 'default'
   for index = 1, #names do known[#known + 1] = names[index] end
-  local function lookAt(name)
-    if (totals[name] or 0) == 0 and pcall(checkSort, 'zset', tag .. ':run:' .. name) then -- guard: a sweep looks at pools without a node
-      local left = someIn(tag .. ':run:' .. name, windowOf(tag .. ':run:' .. name))
-      for index = 1, #left do writeMoved(name, left[index], kindOf(workerKey(tag, left[index]))) end
-      local kinds = fromElsewhere(queuedKinds(tag, name), looksLeft)
-      for index = 1, #kinds do
-        local some = looks(1) > 0 and movedTo(name, kinds[index]) and someIn(kindQueueKey(tag, name, kinds[index]), 0) or {}
-        for number = 1, #some do writeMoved(name, some[number], kinds[index]) end -- guard: a sweep looks at queues of kinds in pools without a node
-      end
-    end
-    redis.call('SET', tag .. ':slots:' .. name, totals[name] or 0)
-    -- If keys of other pools are damaged, their own sweeps report that.
-    if pcall(checkSort, 'zset', tag .. ':wakeups:' .. name, tag .. ':busy:' .. name) then
-      redis.call('ZREMRANGEBYSCORE', tag .. ':wakeups:' .. name, '-inf', digits(now))
-      redis.call('ZREMRANGEBYSCORE', tag .. ':busy:' .. name, '-inf', digits(now))
-      bringNear(tag .. ':wakeups:' .. name, wakeupMs) -- guard: scores that a clock left far ahead come near: wakeups
-      bringNear(tag .. ':busy:' .. name, leaseMs) -- guard: scores that a clock left far ahead come near: busy
-    end
+  for index = 1, #known do
+    local name = known[index]
+    if not isDone[name] then lookAtPool(name, slots[name] or 0) end
     isDone[name] = true
   end
-  for index = 1, #known do if not isDone[known[index]] then lookAt(known[index]) end end
+end
+
+local isHealer = now - last >= everyMs / 2 or last > now or isLeaving or moving -- guard: one of simultaneous sweeps heals
+if isHealer then
+  local expired = redis.call('ZRANGEBYSCORE', leasesKey, '-inf', digits(now), 'LIMIT', 0, batch)
+  -- After a full batch there may be more: the next sweep is not skipped. While timers move, the time of the sweep that noticed it stays, so that
+  -- another step back is seen.
+  hasMore = #expired == batch
+  if not moving then redis.call('HSET', metaKey, 'sweptAt', digits(hasMore and now - everyMs or now)) end -- guard: a step back of the clock while timers move is seen afterwards
+  followClock()
+  heal(expired)
+  trimEvents()
+  bringNear(leasesKey, leaseMs) -- guard: scores that a clock left far ahead come near: leases
+  lookAtPools(countSlots())
 end
 if isLeaving then return { healed, {}, {}, 0, 0, '0', setBack, moved, kindsVersion, isHealer and 1 or 0, 0 } end
 
--- Workers of kinds nobody hosted when they were created: this node takes those it hosts.
-local first, tookSome = windowOf(tag .. ':run:unhosted'), false
-local homeless = redis.call('ZRANGE', tag .. ':run:unhosted', first, first + batch - 1)
-for index = 1, #homeless do
-  local record = workerKey(tag, homeless[index])
-  local kind, isDamaged = kindOf(record)
-  if isDamaged then damaged[#damaged + 1] = homeless[index] end
-  for number = 1, #pools do
-    if kind and string.find(pools[number].kinds, ' ' .. kind .. ' ', 1, true) then
-      redis.call('ZREM', tag .. ':run:unhosted', homeless[index])
-      redis.call('HSET', record, 'pool', pools[number].name)
-      redis.call('ZADD', tag .. ':run:' .. pools[number].name, digits(nextPlace(tag, pools[number].name)), homeless[index])
-      tookSome = true
+-- Takes in workers of kinds that nobody hosted when they were created, if this node hosts them. Returns how many are left, if it took in some.
+local function takeUnhosted()
+  local first, tookSome = windowOf(tag .. ':run:unhosted'), false
+  local unhosted = redis.call('ZRANGE', tag .. ':run:unhosted', first, first + batch - 1)
+  for index = 1, #unhosted do
+    local record = workerKey(tag, unhosted[index])
+    local kind, isDamaged = kindOf(record)
+    if isDamaged then damaged[#damaged + 1] = unhosted[index] end
+    for number = 1, #pools do
+      if kind and string.find(pools[number].kinds, ' ' .. kind .. ' ', 1, true) then
+        redis.call('ZREM', tag .. ':run:unhosted', unhosted[index])
+        redis.call('HSET', record, 'pool', pools[number].name)
+        redis.call('ZADD', tag .. ':run:' .. pools[number].name, digits(nextPlace(tag, pools[number].name)), unhosted[index])
+        tookSome = true
+      end
     end
   end
+  return tookSome and redis.call('ZCARD', tag .. ':run:unhosted') or 0
 end
-local left = tookSome and redis.call('ZCARD', tag .. ':run:unhosted') or 0
+local left = takeUnhosted()
 if paused then return { healed, {}, damaged, left, wasGone and 1 or 0, '1', setBack, moved, kindsVersion, isHealer and 1 or 0, hasMore and 1 or 0 } end -- guard: nodes learn that all sessions are paused
 
 -- Is the kind hosted by a live node?
@@ -329,9 +357,55 @@ local function hostedIn(pool)
 end
 local function hasKind(hosted, kind) return hosted[kind] end
 
--- Wake-ups for this node's free slots, by the wake-up rule, counting only workers that it can run. Workers that no live node can run leave the run
--- queue: claims look only so far, and would never get past them.
 local added = {}
+
+-- How many workers of these queues this node can run, and how many of them are late. It looks at the queues only until there are `most`. Workers that no
+-- live node can run leave them: claims look only so far, and would never get past them.
+local function countFit(pool, hosted, queues, most)
+  -- It looks as far as claims do, and no further than there are slots for.
+  local farthest = lookMost -- guard: a sweep looks as far into a run queue as claims do
+  local fit, late, at, some, number = 0, 0, 1, redis.call('ZRANGE', queues[1], 0, farthest - 1), 0
+  while fit < most and at <= #queues do
+    number = number + 1
+    local id = some[number]
+    local kind, isDamaged = nil, false
+    if id then kind, isDamaged = kindOf(workerKey(tag, id)) end
+    if not id then
+      -- Nearly all workers of the other queues are of kinds of this node: it reads no more of them than it needs.
+      at, number = at + 1, 0
+      some = queues[at] and redis.call('ZRANGE', queues[at], 0, most - fit - 1) or {}
+    elseif isDamaged then
+      writeDamaged(tag, pool, { { id = id, key = queues[at] } })
+    elseif kind and hosted[kind] then -- guard: a sweep sends wake-ups for workers that its node can run
+      fit = fit + 1
+      -- The wake-ups that are out may belong to nodes that host other kinds. If these nodes are never without work, they pass this worker over for ever.
+      if isLate(id) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker that was queued for longer than a wake-up lasts
+    elseif kind and not writeMoved(pool, id, kind) and not isHosted(kind) then
+      writeUnhosted(pool, id, kind)
+    end
+  end
+  return fit, late
+end
+
+-- Adds wake-ups for this node's free slots in a pool, by the wake-up rule, counting only workers that it can run.
+local function addWakeups(pool)
+  local hosted = hostedIn(pool)
+  healKindQueues(pool.name, hosted)
+  local queues = queuesOf(tag, pool.name, hasKind, hosted)
+  -- If this node has no free slot and a worker of this queue is late, one of its slots in another pool comes here next.
+  if pool.free == 0 and not hasLate(queues) then return end
+  local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool.name, digits(now), '+inf')
+  local fit, late = countFit(pool.name, hosted, queues, pool.free > 0 and math.min(pool.free + out, batch) or 1)
+  local passedOver = late -- guard: a sweep sends a wake-up for workers that awake slots pass over
+  local whenFull = late -- guard: a sweep tells a full node of a queue in which a worker is late
+  for number = 1, pool.free > 0 and math.min(math.max(fit - out, passedOver), pool.free) or whenFull do
+    local wakeup = 's' .. header.seed .. '-' .. pool.name .. '-' .. number
+    -- Without a free slot the wake-up may wait for long: it does not count as out, so that others can be put.
+    if pool.free > 0 then redis.call('ZADD', tag .. ':wakeups:' .. pool.name, digits(now + wakeupMs), wakeup) end -- guard: a wake-up for a full node does not count as out
+    added[#added + 1] = pool.name .. ' ' .. wakeup
+  end
+end
+
 looksLeft = 2 * batch
 for index = 1, #pools do
   local pool = pools[index]
@@ -340,43 +414,6 @@ for index = 1, #pools do
   elseif pool.workersPerWake == 1 then
     redis.call('DEL', tag .. ':per-wake:' .. pool.name)
   end
-  -- If this node has no free slot and a worker of this queue is late, one of its slots in another pool comes here next.
-  local hosted = hostedIn(pool)
-  healKindQueues(pool.name, hosted)
-  local queues = queuesOf(tag, pool.name, hasKind, hosted)
-  if pool.free > 0 or hasLate(queues) then
-    local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool.name, digits(now), '+inf')
-    -- It looks as far as claims do, and no further than there are slots for.
-    local farthest = lookMost -- guard: a sweep looks as far into a run queue as claims do
-    local fit, late, most = 0, 0, pool.free > 0 and math.min(pool.free + out, batch) or 1
-    local at, some, number = 1, redis.call('ZRANGE', queues[1], 0, farthest - 1), 0
-    while fit < most and at <= #queues do
-      number = number + 1
-      local id = some[number]
-      local kind, isDamaged = nil, false
-      if id then kind, isDamaged = kindOf(workerKey(tag, id)) end
-      if not id then
-        -- Nearly all workers of the other queues are of kinds of this node: it reads no more of them than it needs.
-        at, number = at + 1, 0
-        some = queues[at] and redis.call('ZRANGE', queues[at], 0, most - fit - 1) or {}
-      elseif isDamaged then
-        writeDamaged(tag, pool.name, { { id = id, key = queues[at] } })
-      elseif kind and hosted[kind] then -- guard: a sweep sends wake-ups for workers that its node can run
-        fit = fit + 1
-        -- The wake-ups that are out may belong to nodes that host other kinds. If these nodes are never without work, they pass this worker over for ever.
-        if isLate(id) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker that was queued for longer than a wake-up lasts
-      elseif kind and not writeMoved(pool.name, id, kind) and not isHosted(kind) then
-        writeUnhosted(pool.name, id, kind)
-      end
-    end
-    local passedOver = late -- guard: a sweep sends a wake-up for workers that awake slots pass over
-    local whenFull = late -- guard: a sweep tells a full node of a queue in which a worker is late
-    for number = 1, pool.free > 0 and math.min(math.max(fit - out, passedOver), pool.free) or whenFull do
-      local wakeup = 's' .. header.seed .. '-' .. pool.name .. '-' .. number
-      -- Without a free slot the wake-up may wait for long: it does not count as out, so that others can be put.
-      if pool.free > 0 then redis.call('ZADD', tag .. ':wakeups:' .. pool.name, digits(now + wakeupMs), wakeup) end -- guard: a wake-up for a full node does not count as out
-      added[#added + 1] = pool.name .. ' ' .. wakeup
-    end
-  end
+  addWakeups(pool)
 end
 return { healed, added, damaged, left, wasGone and 1 or 0, '0', setBack, moved, kindsVersion, isHealer and 1 or 0, hasMore and 1 or 0 }
