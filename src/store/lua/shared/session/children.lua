@@ -88,7 +88,7 @@ local noneBorn = {}
 
 -- What a step would write of other workers and for all of its session: its children, in `mails` its mail, and in `spent` what the session has
 -- spent then. Reads and checks all of it. Returns as well what is refused, or nil. A worker that has neither parent nor children needs none of this.
-local function planOthers(tag, own, commit, waitsForOne)
+local function planOthers(tag, own, commit, awaitsResults)
   local record, refused = own.record, nil
   local others = { born = noneBorn, mails = noneBorn, out = noneBorn, root = false, spent = false }
   local reports = commit.outcome and commit.result and record.parent and own.run == '1' and record.parentRun ~= '-'
@@ -104,7 +104,7 @@ local function planOthers(tag, own, commit, waitsForOne)
   -- A root that has become an agent may have had children before: their calls are counted.
   local isAlone = not (own.spent or record.parent or record.calls or #others.born > 0) -- guard: the spending of a lone agent counts for its session once it has children | the spending of a root counts for its session when it becomes an agent after it had children
   others.spent = commit.state and not isAlone and spentWith(own.rootKey, commit.state, record, own.spent)
-  if #commit.resultsConsumed > 0 or own.pendingCount > 0 or waitsForOne then checkResults(workerKey(tag, own.id), record, commit.resultsConsumed) end
+  if #commit.resultsConsumed > 0 or own.pendingCount > 0 or awaitsResults then checkResults(workerKey(tag, own.id), record, commit.resultsConsumed) end
   if commit.outcome and own.pendingCount > 0 then
     checkSort('set', sessionKey(tag, own.session) .. ':cancelled', tag .. ':cancelling', endingKeyOf(tag, own.session))
     checkCount(own.rootKey, 'cancelCount', own.cancelCount)

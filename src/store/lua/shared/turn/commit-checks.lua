@@ -64,14 +64,14 @@ local function planOthersIfAny(tag, turn)
   local pendingCount = commit.pendingCount or 0
   turn.others = noOthers
   local changesOthers = turn.spentBefore or record.parent or record.calls or #commit.spawns > 0 or #commit.sends > 0 or pendingCount > 0 or -- guard: a root that becomes an agent counts with its children
-    #commit.resultsConsumed > 0 or turn.waitsForOne
+    #commit.resultsConsumed > 0 or turn.awaitsResults
   if not changesOthers then return nil end
   turn.own = { id = commit.worker, record = record, session = turn.session, rootKey = turn.rootKey, run = turn.run, depth = tonumber(record.depth or atStart.depth),
     pendingCount = pendingCount, cancelCount = turn.cancelCount, spent = turn.spentBefore, inline = false }
   turn.own.inline = not commit.outcome and commit.inline -- guard: no slot runs a child that is cancelled at once
   if turn.paused then turn.own.inline = false end -- guard: no slot runs a child of a paused session
   local refused
-  turn.others, refused = planOthers(tag, turn.own, commit, turn.waitsForOne)
+  turn.others, refused = planOthers(tag, turn.own, commit, turn.awaitsResults)
   return refused
 end
 
@@ -85,7 +85,7 @@ end
 -- Checks all that would be written, without writing. Returns the answer if something is refused.
 local function planTurn(tag, turn, batch)
   local commit, record, recordKey, outcome, wait = turn.commit, turn.record, turn.recordKey, turn.commit.outcome, turn.commit.wait
-  turn.waitsForOne = wait and waitsForResults(wait)
+  turn.awaitsResults = wait and waitsForResults(wait)
   local refused = planOthersIfAny(tag, turn)
   if refused then return { 'refused', refused } end
   local hadSignals, consumed = (record.signalsOpen or atStart.signalsOpen) ~= '0', commit.inputsConsumed or 0

@@ -83,7 +83,7 @@ local function goesOnAtOnce(turn)
   end
   again = redis.call('EXISTS', recordKey .. laneKeys.signals) == 1 -- guard: end-of-turn test of the signals lane
   if not again then again = hasUnseen(turn.steered, commit.steersSeen or 0) end -- guard: end-of-turn test of inputs that steer a run
-  if not again and turn.waitsForOne then return endsByResults(turn, wait) end
+  if not again and turn.awaitsResults then return endsByResults(turn, wait) end
   return again, wait
 end
 

@@ -60,12 +60,31 @@ local function writeInputsTaken(turn, consumed)
   change(turn, 'steered', turn.steered)
 end
 
+-- Takes results out of their lane. They are consumed in call order, which need not be the order they came in: those in the middle are emptied, and go
+-- when all before them have gone.
+local function writeResultsTaken(turn)
+  local commit, laneKey, ahead, middle = turn.commit, turn.recordKey .. laneKeys.results, 0, {}
+  for index = 1, #commit.resultsConsumed do middle[commit.resultsConsumed[index] - turn.results] = true end
+  while middle[ahead] do
+    middle[ahead] = nil
+    ahead = ahead + 1
+  end
+  for index in pairs(middle) do redis.call('LSET', laneKey, index, '') end
+  if #commit.largeTaken > 0 then redis.call('HDEL', largeKeyOf(turn.recordKey), unpack(commit.largeTaken)) end -- guard: a large result is removed when it was received
+  if ahead == 0 then return end
+  redis.call('LTRIM', laneKey, digits(ahead), '-1')
+  turn.results = turn.results + ahead
+  while redis.call('LINDEX', laneKey, '0') == '' do
+    redis.call('LPOP', laneKey)
+    turn.results = turn.results + 1
+  end
+end
+
 -- Takes the mail that was received out of its lanes, by LTRIM: LPOP would give the script a copy of each. An input that is put aside goes to the dead
 -- letters, with the evidence.
 local function writeTaken(tag, turn, batch)
   local commit, recordKey, inboxKey = turn.commit, turn.recordKey, turn.inboxKey
   local inputsConsumed, signalsConsumed = commit.inputsConsumed or 0, commit.signalsConsumed or 0
-  local resultsConsumed, results = commit.resultsConsumed, turn.results
   if signalsConsumed > 0 then redis.call('LTRIM', recordKey .. laneKeys.signals, digits(signalsConsumed), '-1') end
   if commit.dead then
     -- If no input is put aside, the letter holds only the evidence: the starts worked on a recorded step, not on a message.
@@ -75,27 +94,7 @@ local function writeTaken(tag, turn, batch)
     if hasEndpoints(tag) then writeNotice(tag, commit.worker .. ':notify:' .. id, timeOf(batch)) end -- guard: endpoints get a dead letter
   end
   if turn.record.steered then writeInputsTaken(turn, inputsConsumed) elseif inputsConsumed > 0 then redis.call('LTRIM', inboxKey, digits(inputsConsumed), '-1') end
-  if #resultsConsumed > 0 then
-    -- Results are consumed in call order, which need not be the order they came in: those in the middle are emptied, and go when
-    -- all before them have gone.
-    local ahead, middle = 0, {}
-    for index = 1, #resultsConsumed do middle[resultsConsumed[index] - results] = true end
-    while middle[ahead] do
-      middle[ahead] = nil
-      ahead = ahead + 1
-    end
-    for index in pairs(middle) do redis.call('LSET', recordKey .. laneKeys.results, index, '') end
-    if #commit.largeTaken > 0 then redis.call('HDEL', largeKeyOf(recordKey), unpack(commit.largeTaken)) end -- guard: a large result is removed when it was received
-    if ahead > 0 then
-      redis.call('LTRIM', recordKey .. laneKeys.results, digits(ahead), '-1')
-      results = results + ahead
-      while redis.call('LINDEX', recordKey .. laneKeys.results, '0') == '' do
-        redis.call('LPOP', recordKey .. laneKeys.results)
-        results = results + 1
-      end
-    end
-  end
-  turn.results = results
+  if #commit.resultsConsumed > 0 then writeResultsTaken(turn) end
 end
 
 -- How many starts without a commit stay counted? None, unless the turn was released and recorded nothing: nobody knows more of its worker than before.
