@@ -106,7 +106,7 @@ function deliveryRules({ picture, fold, say }: Seen, seen: ReadonlyMap<string, S
     if (recipient === undefined) continue
     const came = arrivals(recipient, picture.id)
     if (came === null || came === sent) continue
-    const what = `it sent ${sent} messages to ${to}, where ${came} have come`
+    const what = `it sent ${sent} messages to ${to}, of which ${came} arrived there`
     say(came < sent ? 'I1' : 'I2', 'sent', what, [picture.id, to])
   }
 }

@@ -111,9 +111,8 @@ export interface Sent {
    */
   readonly again: boolean
   /**
-   * True if the run in progress receives it: it was sent to steer or interrupt a run, and one was in progress. False: it begins a run when the
-   * messages before it have been received; or, if it was sent to steer or interrupt, it joins the run that has yet to begin with the first message
-   * that waits.
+   * True: the message was sent to steer or interrupt a run, and the run in progress receives it. False: it begins a run of its own when those before
+   * it have ended. If it was sent to steer or interrupt while no run was in progress, the next run receives it with the message that begins it.
    */
   readonly steers: boolean
   /** Says that its key was used before, and whether for another message; null otherwise. */

@@ -169,8 +169,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Sends a delivery once more. A delivery that has ended gets all its attempts anew, one that waits for its next attempt keeps those that are left;
-   * one that is being sent is left as it is.
+   * Sends a delivery once more. If it has ended, it gets all its attempts anew; if it waits for its next attempt, it keeps those that are left. One that
+   * is being sent is left as it is.
    */
   async redeliver(id: string, state: DeliveryState): Promise<void> {
     if (state === 'waiting' || state === 'sending') return

@@ -159,7 +159,7 @@ export class MemoryWorker implements TurnStore {
   }
 
   readInputs(): never {
-    throw new Error('a worker in memory is not steered.')
+    throw new Error('a worker in memory receives one message at a time, and none steers it: test this with testTroupe.')
   }
 
   cancelReason(): never {

@@ -289,7 +289,7 @@ function askNotFound(id: string, where = ''): NotFoundError {
   // The ids of asks look like those of workers.
   const why = isWorkerId(id)
     ? 'check the id and the namespace; `troupe ask list` shows those that are open. Its session may have been pruned.'
-    : `that is the id of a session, whose asks are told by: troupe ask list --session ${id}`
+    : `that is the id of a session; its asks: troupe ask list --session ${id}`
   return new NotFoundError('ask_not_found', `ask ${id} is not known${where}: ${why}`)
 }
 

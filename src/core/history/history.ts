@@ -115,7 +115,7 @@ export class ConversationHistory {
       const result = byId.get(toolCallId)
       if (result === undefined || !byId.delete(toolCallId))
         throw new InputError(
-          `message ${message.id}: call ${toolCallId} of tool "${toolName}" has no result; a turn is added with the results of all its calls.`,
+          `message ${message.id}: call ${toolCallId} of tool "${toolName}" has no result: pass the results of all its calls.`,
         )
       return result
     })

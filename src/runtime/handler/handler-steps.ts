@@ -110,7 +110,7 @@ export class HandlerSteps {
       if (known.size >= steps) return known
       if (entries.length < size)
         throw new InvariantError(
-          `worker ${assignment.workerId} has recorded ${steps} steps in run ${run}, and its history holds ${known.size}.`,
+          `worker ${assignment.workerId} has recorded ${steps} steps in run ${run}, but only ${known.size} of them are in its history: troupe audit names what was overwritten.`,
         )
     }
   }

@@ -65,7 +65,7 @@ async function openWhole(root: string, names: readonly string[], wanted: Wanted)
   try {
     const [opened, there, real] = await Promise.all([found.stat(), stat(path), realpath(path)])
     if (opened.ino === there.ino && opened.dev === there.dev && real === path) return found
-    throw Object.assign(new Error('it was exchanged while it was opened'), { code: 'ELOOP' })
+    throw Object.assign(new Error('it was replaced while it was opened'), { code: 'ELOOP' })
   } catch (error) {
     await found.close()
     throw error

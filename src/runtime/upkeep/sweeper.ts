@@ -211,7 +211,8 @@ export class Sweeper {
       if (swept.wasGone) await this.#registerAgain()
       if (swept.setBack !== null) this.#tellOfClock(swept.setBack)
       for (const wakeup of swept.wakeups) this.#host.answer(wakeup)
-      const what = 'the record of a worker cannot be read; the worker waits until it is put back, and the others go on'
+      const what =
+        'the record of a worker cannot be read: the worker waits until its record is restored, and the others go on'
       for (const worker of swept.damaged) this.#tellOf(damaged, worker, what, { worker })
       // Stops when the number does not fall: claims put workers with a damaged key back as fast as a sweep takes them in.
       const takesMore = swept.left > 0 && swept.left < leftBefore
@@ -276,7 +277,7 @@ export class Sweeper {
     if (this.#untold.size >= untoldMost) this.#untold.clear()
     this.#untold.set(error, now)
     const what =
-      'what happened could not be told outside (notify, or an endpoint of webhooks); it is tried again. More that fails for this reason is not logged for a minute'
+      'a notice could not be sent to where notify says, or to a webhook endpoint; it is tried again. Others that fail for the same reason are not logged for a minute'
     this.#host.log.warn(what, { worker, error })
   }
 
@@ -364,7 +365,7 @@ export class Sweeper {
     const { partition } = this.#store
     try {
       await this.runOnce()
-      if (this.#failing) this.#host.log.info('the store answers again', { partition })
+      if (this.#failing) this.#host.log.info('Redis answers again: sweeps go on', { partition })
       this.#failing = false
     } catch (error) {
       if (!this.#failing)

@@ -1,6 +1,6 @@
 /**
- * Duty: read what the audit compares of runs whose gates are in the first partition: that they stand there, and how their own partition says that they
- * stand. It never writes.
+ * Duty: read the runs that wait or are in progress at gates of the first partition, there and in their own partition, so that the audit can compare the
+ * two. It never writes.
  */
 import { decodeGates, guestIn } from '../../core/worker/gates.ts'
 import { readEntry } from '../history/read-entries.ts'

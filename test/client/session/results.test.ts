@@ -328,7 +328,7 @@ describe('a result over which somebody wrote', () => {
     expect((await session.report()).workers).toMatchObject([{ status: 'idle', historyLength: 2 }])
   })
 
-  test('a result that was pruned just now is not reported as overwritten: its session is not known', async () => {
+  test('a result that is pruned while it is read is reported as one of an unknown session, not as overwritten', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo')
     await session.result({ run: 1 })

@@ -59,7 +59,7 @@ export const seeds: readonly Seed[] = [
     tamper: ({ redis, of, cast }) => redis.del(of(cast.first).inbox),
     invariant: 'I1',
     names: 'root',
-    words: /sent 2 messages to \S+, where 1 have come/,
+    words: /sent 2 messages to \S+, of which 1 arrived there/,
   },
   {
     what: 'a mail that one worker sent to another, doubled',
@@ -68,7 +68,7 @@ export const seeds: readonly Seed[] = [
       redis.rpush(of(cast.first).inbox, (await redis.lindex(of(cast.first).inbox, 0)) ?? ''),
     invariant: 'I2',
     names: 'root',
-    words: /sent 2 messages to \S+, where 3 have come/,
+    words: /sent 2 messages to \S+, of which 3 arrived there/,
   },
   {
     what: "a child's result",

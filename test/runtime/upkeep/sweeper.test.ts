@@ -234,7 +234,7 @@ test('sweeps that fail, and the first that succeeds, name their partition, once 
   mayFail = false
   await waitUntil('that is told, too', () => told.length === 2)
   await sweeper.stop()
-  expect(told).toEqual([failed, ['the store answers again', { partition: 5 }]])
+  expect(told).toEqual([failed, ['Redis answers again: sweeps go on', { partition: 5 }]])
 })
 
 describe('a sweep that has finished a batch of cancels', () => {

@@ -174,7 +174,7 @@ describe('the run of a child', () => {
     ])
   })
 
-  test('the run of a child wakes a parent that waits for so many results with the last of them', async () => {
+  test('a parent that waits for several results is woken by the run of the child that reports last', async () => {
     await using scene = await parentWithChildren(() => 'results:2')
     const { place, children } = scene
     expect(await place.changed(() => children.second.complete({ result: result(children.second) }))).not.toHaveProperty(

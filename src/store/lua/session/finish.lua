@@ -163,7 +163,7 @@ for index = 1, #ids do
   local recordKey = workerKey(tag, id)
   local fine, record, cancelled, dropped, report = pcall(readCancelled, id, recordKey)
   if not fine then
-    -- Damaged: the cancel is not finished before it is mended, and goes on with the others.
+    -- The worker is damaged: the cancel cannot be finished until it is mended, and goes on with the others.
     if not damageOf(record) then error(record, 0) end
     record, cancelled, left[id] = {}, nil, true
   end
@@ -193,7 +193,8 @@ for index = 1, #ids do
   writeQueues(tag, woke)
 end
 local wakeups = next(woke.pools) and writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) or ''
--- Where it looks at all workers, the next call goes on with the first one that this one did not look at: in front of the list stands the root.
+-- If it looks at all workers, the next call begins with the first one that this call has not looked at. The root stands in front of the list and has no
+-- position in it.
 if from and #answered == 0 and looked < #ids then reached = digits(from + looked - (from == 0 and 1 or 0)) end
 local ended = 0
 for index = 1, looked do

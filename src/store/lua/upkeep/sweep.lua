@@ -400,7 +400,7 @@ local function addWakeups(pool)
   local whenFull = late -- guard: a sweep tells a full node of a queue in which a worker is late
   for number = 1, pool.free > 0 and math.min(math.max(fit - out, passedOver), pool.free) or whenFull do
     local wakeup = 's' .. header.seed .. '-' .. pool.name .. '-' .. number
-    -- Without a free slot the wake-up may wait for long: it does not count as out, so that others can be put.
+    -- Without a free slot the wake-up may wait for long: it does not count as out, so that others can be added.
     if pool.free > 0 then redis.call('ZADD', tag .. ':wakeups:' .. pool.name, digits(now + wakeupMs), wakeup) end -- guard: a wake-up for a full node does not count as out
     added[#added + 1] = pool.name .. ' ' .. wakeup
   end

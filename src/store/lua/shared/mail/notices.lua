@@ -2,7 +2,7 @@
 timers, due at once, until a node says that it has told it. `<root>:notify` goes where the session says. The others go to the endpoints
 of the namespace: `<root>:notify:end`, `<worker>:notify:<ask>` and `<worker>:notify:<dead letter>`. ]]
 
--- Is any endpoint told of this partition? If there is none, this is all that it costs.
+-- Is any endpoint told of this partition? Where there is none, endpoints cost a script no more than this question.
 local function hasEndpoints(tag)
   return redis.call('EXISTS', tag .. ':endpoints:since') == 1
 end

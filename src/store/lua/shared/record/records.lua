@@ -21,7 +21,7 @@ end
 
 -- Numbers as whole digits, in texts and answers: the default conversion would write a time in milliseconds as 1.7e+12. Commands take
 -- numbers as they are: Redis writes all of their digits.
--- Small ones, which most are, are kept as they were written, and so is the last one: a script writes its time many times.
+-- Their texts are kept: those of small numbers, since most are small, and that of the last number, since a script writes its time many times.
 local written, lastNumber, lastText = {}, 0, '0'
 local function digits(number)
   local text = written[number]

@@ -1,8 +1,8 @@
 --[[ waits – the half of the grammar of waits that scripts need; core/worker/wait.ts has all of it, and a test compares the two.
 A wait is any | signals | retry | start | gate | result:<child> | results:<count>. ]]
 
--- Must results, which a worker waits for, ever have come in this number? Nil for another wait. A number that cannot be read is taken as one that
--- every result reaches: it must not stop whoever brings mail, and the claim checks the whole record.
+-- How many results must ever have come to end this wait; nil for a wait that counts none. A number that cannot be read counts as 0, so that any result
+-- ends the wait: it must not stop whoever brings mail, and the claim checks the whole record.
 local function countAwaited(wait)
   return string.sub(wait, 1, 8) == 'results:' and (tonumber(string.sub(wait, 9)) or 0) or nil -- guard: a commit is whole even if a wait is damaged
 end

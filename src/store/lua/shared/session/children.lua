@@ -201,7 +201,7 @@ local function writeChildren(tag, own, others, now, woke)
   return assigned
 end
 
--- The children that the slot took with this step, when it was recorded: those that it still holds.
+-- Of the children that the slot took when this step was recorded, those that it still holds.
 local function readInline(tag, commit)
   local assigned = {}
   for index = 1, #commit.spawns do

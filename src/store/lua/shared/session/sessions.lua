@@ -1,5 +1,5 @@
 --[[ sessions – new ones: their roots, first messages and places in the run queue; and T:ends, which has each session: one that has ended by the time
-of its end, one that goes on by the time of its creation, and before all that have ended. So whoever looks for some of them meets none of the others. ]]
+of its end, one that goes on by the time of its creation, and before all that have ended. So whoever looks for sessions that have ended reads none that goes on, and the other way round. ]]
 
 local beforeEnds = 4e15
 local function endsKeyOf(tag)
@@ -55,8 +55,8 @@ local function behindOf(tag, known)
   return known.behind
 end
 
--- What a session that is asked for is answered without being created: its key is known, or it is there already, from a call that was sent
--- before; or, as { first, word }, the same is asked for twice in this call. nil: it is new. `known` collects sessions and keys of this call;
+-- The answer to an order whose session was created before, by its key or by its id, from a call that was sent before; or, as { first, word }, whose
+-- session is also that of an order before it in this call. nil: the session is new. `known` collects sessions and keys of this call;
 -- `some` of them have keys in Redis.
 local function answerBefore(tag, order, known)
   if order.key then

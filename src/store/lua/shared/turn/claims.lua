@@ -209,8 +209,8 @@ local function mayFit(tag, claim, id)
   return field.err or startsOf({ token = field[1] or nil, commit = field[2] or nil }) < claim.node.suspectAfter
 end
 
--- A claim that met suspects takes its last look further behind, at another place each time, if the queue is longer than it may look. Returns how much
--- further. Suspects stay in their queue while another one runs, and hundreds of them must not hide the work behind them.
+-- If the queue is longer than a claim may look, a claim that met suspects looks last at some workers further behind, at others each time. Returns how
+-- much further. Suspects stay in their queue while another one runs, and hundreds of them must not hide the work behind them.
 local function lookBehind(queueKey)
   local count = redis.call('ZCARD', queueKey)
   return count > lookMost and redis.call('TIME')[2] % (count - nearMost) or 0 -- guard: suspects hide no work behind them

@@ -6,7 +6,7 @@ local noOthers = { born = none, mails = none, out = none }
 -- Where the parts stand that most answers of a commit do not have. The header of commit.lua lists all parts.
 local answerAt = { assigned = 7, paused = 8, approval = 9, steered = 10, opens = 11 }
 
--- Adds such a part to an answer. Those before it that are not there become false, since Redis ends an answer at the first one that is missing.
+-- Adds such a part to an answer. Parts before it that are missing become false: Redis would end the answer at the first of them.
 local function addPart(answer, name, value)
   for index = answerAt.assigned, answerAt[name] - 1 do answer[index] = answer[index] or false end
   answer[answerAt[name]] = value
