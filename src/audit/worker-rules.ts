@@ -12,7 +12,7 @@ import {
   resultChildOf,
 } from '../core/worker/message/message.ts'
 import type { Failure } from '../core/worker/run/failure.ts'
-import { encodeWait, endsWait, type Wait } from '../core/worker/wait.ts'
+import { encodeWait, endsWait, isForScript, type Wait } from '../core/worker/wait.ts'
 import type { SessionPicture, WorkerPicture } from '../store/audit/audit-picture.ts'
 import { takenOf } from '../store/record/worker-record.ts'
 import { idText, type Say } from './finding.ts'
@@ -69,8 +69,8 @@ function placeRules({ picture, say }: Seen): void {
   const holds = /^\d+:./.test(token)
   if (status === 'running' && !holds) say('I7', 'no-token', 'it is running and has no token: nobody can write for it')
   if (status !== 'running' && holds) say('I7', 'token', `it is ${status} and has a token: ${token}`)
-  const begins = wait.kind === 'retry' || wait.kind === 'start' || wait.kind === 'gate'
-  if (status === 'parked' && !isOpen(picture) && !begins) say('I9', 'parked', 'it is parked and no run is open')
+  if (status === 'parked' && !isOpen(picture) && !isForScript(wait))
+    say('I9', 'parked', 'it is parked and no run is open')
   if (status === 'idle' && isOpen(picture)) say('I9', 'idle', 'it is idle and a run is open')
 }
 

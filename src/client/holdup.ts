@@ -10,7 +10,7 @@ import { policy } from '../core/policy.ts'
 import { holdupsMost } from '../core/worker/holdups-most.ts'
 import type { Failure } from '../core/worker/run/failure.ts'
 import type { WorkerState } from '../core/worker/run/run-state.ts'
-import { waitText } from '../core/worker/wait.ts'
+import { isForScript, type WaitForScript, waitText } from '../core/worker/wait.ts'
 import type { OpenAsk } from '../store/person/open-asks.ts'
 import type { WorkerMode, WorkerRecord } from '../store/record/worker-record.ts'
 import { answerCommand } from './person/answer-command.ts'
@@ -183,16 +183,8 @@ function parkedCause({ id, record, open, times, gate }: ReadableRow): Cause {
     gate,
     callOf: (child) => callOf(record, child),
   })
-  if (record.wait.kind === 'start') return { reason: 'start', waitsFor, command: null }
-  if (record.wait.kind === 'gate')
-    return {
-      reason: 'gate',
-      waitsFor,
-      command: null,
-      ...(record.queuedAt === null ? {} : { since: record.queuedAt }),
-    }
   const until = times.dueAt
-  if (record.wait.kind === 'retry') return { reason: 'retry', waitsFor, until, command: `troupe worker history ${id}` }
+  if (isForScript(record.wait)) return scriptCause(record.wait, { id, record, waitsFor, until })
   if (ask !== undefined) {
     const command = open.asks > 1 ? `troupe ask list --session ${record.sessionId}` : answerCommand(ask.id, ask.kind)
     return { reason: ask.kind, waitsFor, since: ask.askedAt, until, command }
@@ -202,6 +194,23 @@ function parkedCause({ id, record, open, times, gate }: ReadableRow): Cause {
   if (record.wait.kind === 'any' && open.timers === 0)
     return { reason: 'message', waitsFor, command: `troupe send ${id} <text>` }
   return { reason: 'timer', waitsFor, until, command: null }
+}
+
+/** The cause of a wait that only a script ends. */
+function scriptCause(
+  { kind: reason }: WaitForScript,
+  { id, record, ...known }: Pick<ReadableRow, 'id' | 'record'> & Required<Pick<Cause, 'waitsFor' | 'until'>>,
+): Cause {
+  switch (reason) {
+    case 'retry':
+      return { reason, ...known, command: `troupe worker history ${id}` }
+    case 'start':
+      return { reason, waitsFor: known.waitsFor, command: null }
+    case 'gate': {
+      const since = record.queuedAt === null ? {} : { since: record.queuedAt }
+      return { reason, waitsFor: known.waitsFor, command: null, ...since }
+    }
+  }
 }
 
 /** Only the run of a root can go on after it failed: a child has told its parent. */

@@ -1,7 +1,8 @@
 /**
  * Duty: define the waits of a resting worker: the form of a wait in the record, the messages that end it, and its words for people.
  * Owns: all of this, together with lua/shared/record/waits.lua, the half that scripts need. Does not own: when a worker rests (the behaviours).
- * WAIT-1 Whoever adds a sort of wait adds it here and in waits.lua, and nowhere else. A test compares the two over a table of cases.
+ * WAIT-1 What follows from the sort of a wait is asked here and in waits.lua. Whoever adds a sort adds it there, and in client/holdup.ts, for people; the
+ *        compiler names the places. A test compares this file with waits.lua over a table of cases.
  * WAIT-2 A signal ends every wait except those for a retry, for a start and at a gate.
  */
 import { preview } from '../check/preview.ts'
@@ -68,6 +69,23 @@ export function decodeWait(text: string): Wait | null {
   return sort === 'results' && /^\d+$/.test(what) ? forResults(Number(what)) : null
 }
 
+/** A wait that only a script ends, when its time has come: no message does. */
+export type WaitForScript = Extract<Wait, { readonly kind: 'retry' | 'start' | 'gate' }>
+
+export function isForScript(wait: Wait): wait is WaitForScript {
+  return scriptWaits[wait.kind]
+}
+
+const scriptWaits: Readonly<Record<Wait['kind'], boolean>> = {
+  any: false,
+  signal: false,
+  retry: true,
+  start: true,
+  gate: true,
+  result: false,
+  results: false,
+}
+
 /** A message that has arrived. */
 export interface Arrival {
   readonly lane: Lane
@@ -79,13 +97,10 @@ export interface Arrival {
 
 /** True if this message ends the wait. */
 export function endsWait(wait: Wait, { lane, child, count }: Arrival): boolean {
+  if (isForScript(wait)) return false
   switch (wait.kind) {
     case 'any':
       return true
-    case 'retry':
-    case 'start':
-    case 'gate':
-      return false
     case 'signal':
       return lane === 'signals'
     case 'result':

@@ -12,6 +12,7 @@ import {
   forRetry,
   forSignal,
   forStart,
+  isForScript,
   type Wait,
 } from '../../../src/core/worker/wait.ts'
 import { openRedis } from '../../../src/store/redis/redis.ts'
@@ -57,6 +58,14 @@ test('a message ends a wait in Lua exactly if it ends it in TypeScript', async (
   const said = await runLua<boolean>(redis, ['record/waits'], call, cases)
   expect(said).toEqual(cases.map(({ wait, ...arrival }) => endsWait(wait, arrival)))
   expect(new Set(said)).toEqual(new Set([true, false]))
+  redis.disconnect()
+})
+
+test('the waits that no message ends are the same in Lua and in TypeScript', async () => {
+  const redis = openRedis(inject('redisUrl'))
+  const all: readonly Wait[] = Object.values(waits).flat()
+  const said = await runLua(redis, ['record/waits'], 'scriptWaits[case] or false', all.map(encodeWait))
+  expect(said).toEqual(all.map(isForScript))
   redis.disconnect()
 })
 

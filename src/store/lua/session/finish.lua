@@ -62,7 +62,7 @@ local function readLeft(recordKey, record, gone)
   return length - gone, gone
 end
 local function isInRun(record)
-  return record.open == '1' or record.status == 'queued' or record.wait == 'retry' or record.wait == 'start' or record.wait == 'gate' -- guard: a child that waits to start is cancelled with a result for its parent | a run that waits at a gate is cancelled with a result for its parent
+  return record.open == '1' or record.status == 'queued' or scriptWaits[record.wait] -- guard: a child that waits to start is cancelled with a result for its parent | a run that waits at a gate is cancelled with a result for its parent
 end
 -- A worker of this session and whether it is cancelled, the message that its run takes with it, and the result for its parent. An error if something of it
 -- cannot be read or written.

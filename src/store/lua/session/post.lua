@@ -35,7 +35,7 @@ if header.idemMs == 0 then error('the header should have a number idemMs above 0
 plan.notices = tag .. ':cancel-notices'
 local position, wakeups = writeInput(tag, plan, event, header.seed, header.wakeupMs)
 local pool = wakeups == '' and plan.status == 'idle' and plan.pool or ''
-local mustWait = plan.wait == 'gate' or plan.wait == 'start' -- guard: a run that waits at a gate or for a sibling is not in progress
+local mustWait = waitsToBegin(plan.wait) -- guard: a run that waits at a gate or for a sibling is not in progress
 local steers = plan.when and (plan.open == '1' or not (mustWait or plan.status == 'queued')) and '!' or '' -- guard: a run that has not begun is not in progress
 local answer = position .. steers .. ' ' .. wakeups
 if pool ~= '' or asked ~= '' then answer = answer .. ' ' .. pool end

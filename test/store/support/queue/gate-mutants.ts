@@ -200,7 +200,7 @@ export const gateMutants: readonly Mutant[] = [
   {
     guard: 'a run that waits at a gate is cancelled with a result for its parent',
     script: finishScript,
-    takenOut: { operandAfter: 4 },
+    takenOut: { operandAfter: 2 },
     check: checks.aChildThatWaitsReportsItsCancel,
   },
 ]

@@ -56,7 +56,7 @@ export const startMutants: readonly Mutant[] = [
   {
     guard: 'a child that waits to start is cancelled with a result for its parent',
     script: finishScript,
-    takenOut: { operandAfter: 3 },
+    takenOut: { operandAfter: 2 },
     check: checks.aChildCancelledWhileItWaitsReports,
   },
   {

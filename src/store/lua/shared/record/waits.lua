@@ -16,9 +16,17 @@ local function waitsForResults(wait)
   return countAwaited(wait) ~= nil or childAwaited(wait) ~= nil
 end
 
+-- The waits that no mail ends: a script does, when its time has come.
+local scriptWaits = { retry = true, start = true, gate = true }
+
+-- Does the wait keep a run from its beginning?
+local function waitsToBegin(wait)
+  return wait == 'start' or wait == 'gate'
+end
+
 -- Does this mail end the wait? `count`: how many mails of its lane have ever come, this one included.
 local function endsWait(wait, lane, text, count)
-  if wait == 'retry' or wait == 'start' or wait == 'gate' then return false end -- guard: a retry waits
+  if scriptWaits[wait] then return false end -- guard: a retry waits
   if lane == 'signals' or wait == 'any' then return true end
   if lane ~= 'results' then return false end
   local child, most = childAwaited(wait), countAwaited(wait)
