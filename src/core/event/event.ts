@@ -14,65 +14,67 @@ const neverStored = [
   'text.delta',
   'reasoning.delta',
   'tool.progress',
-] as const
+] as const satisfies readonly EventType[]
 
-export const eventTypes = [
-  'session.created',
-  'session.completed',
-  'session.failed',
-  'session.retried',
-  'session.forked',
-  'session.limited',
-  'session.approvalChanged',
-  'session.paused',
-  'session.resumed',
-  'session.closeRequested',
-  'session.cancelRequested',
-  'session.cancelled',
-  'worker.spawned',
-  'worker.failed',
-  'worker.cancelRequested',
-  'worker.cancelled',
-  'ask.opened',
-  'ask.answered',
-  'ask.expired',
-  'message.accepted',
-  'message.consumed',
-  'message.deadLettered',
-  'message.redriven',
-  'message.undelivered',
+export type EventType = keyof EventDetails
+
+/** All others. The compiler compares the list with `EventDetails`, which has what each type says. */
+const listed: Readonly<Record<Exclude<EventType, (typeof neverStored)[number]>, true>> = {
+  'session.created': true,
+  'session.completed': true,
+  'session.failed': true,
+  'session.retried': true,
+  'session.forked': true,
+  'session.limited': true,
+  'session.approvalChanged': true,
+  'session.paused': true,
+  'session.resumed': true,
+  'session.closeRequested': true,
+  'session.cancelRequested': true,
+  'session.cancelled': true,
+  'worker.spawned': true,
+  'worker.failed': true,
+  'worker.cancelRequested': true,
+  'worker.cancelled': true,
+  'ask.opened': true,
+  'ask.answered': true,
+  'ask.expired': true,
+  'message.accepted': true,
+  'message.consumed': true,
+  'message.deadLettered': true,
+  'message.redriven': true,
+  'message.undelivered': true,
   // Reserved: nothing writes it.
-  'turn.parked',
-  'turn.retried',
-  'worker.interrupted',
-  'worker.blocked',
-  'run.started',
-  'run.completed',
-  'run.warned',
-  'step.recorded',
-  'model.replied',
-  'model.blanked',
-  'context.compacted',
-  'compaction.failed',
-  'context.cleared',
-  'context.changed',
-  'worker.configured',
-  'tool.started',
-  'tool.succeeded',
-  'tool.failed',
-  'tool.unknown',
+  'turn.parked': true,
+  'turn.retried': true,
+  'worker.interrupted': true,
+  'worker.blocked': true,
+  'run.started': true,
+  'run.completed': true,
+  'run.warned': true,
+  'step.recorded': true,
+  'model.replied': true,
+  'model.blanked': true,
+  'context.compacted': true,
+  'compaction.failed': true,
+  'context.cleared': true,
+  'context.changed': true,
+  'worker.configured': true,
+  'tool.started': true,
+  'tool.succeeded': true,
+  'tool.failed': true,
+  'tool.unknown': true,
   // Not stored: it tells a follower that some events it asked for have been deleted.
-  'events.trimmed',
+  'events.trimmed': true,
   // Not stored: it tells a follower that it was too slow for some transient events.
-  'events.dropped',
-  ...neverStored,
-] as const
+  'events.dropped': true,
+}
+
+export const eventTypes: readonly EventType[] = [...(Object.keys(listed) as (keyof typeof listed)[]), ...neverStored]
 
 /** `tool.started` is transient unless the effect of its tool is `once`, and `run.warned` if it tells of what happens after the last commit of its turn. */
 export const transientTypes = [...neverStored, 'tool.started', 'run.warned'] as const
 export type TransientType = (typeof transientTypes)[number]
-
-export type EventType = (typeof eventTypes)[number]
 
 /** The types whose events may have no details. */
 type BareType = {
