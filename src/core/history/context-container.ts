@@ -28,6 +28,7 @@ import {
   isGiven,
   type OrderedEntry,
   type RetriedEntry,
+  type StepEntry,
 } from './entry.ts'
 import { type ConversationHistory, NotedHistory } from './history.ts'
 import { ContextSize } from './prompt/context-size.ts'
@@ -272,7 +273,7 @@ export class ContextContainer {
     this.size.restart(this.history.prompt())
   }
 
-  #say(entry: unknown): void {
+  #say(entry: ChatMessage | StepEntry): void {
     const message = readChatMessage(entry)
     if (message === null) {
       this.#passedOver++
@@ -290,14 +291,13 @@ export class ContextContainer {
     if (comesFirst)
       this.#inputAt = { from, to: this.history.openBlocks, sender: message.from, context: message.context }
     this.size.add(message)
+    if (message.type === 'user') this.#isRunOpen = true
     if (message.type === 'user' && message.nudge) {
-      this.#isRunOpen = true
       if (message.about === 'output') this.#run.misfits++
       if (message.ended) this.#begunBackground().told(message.ended)
     } else if (message.type === 'user') {
-      this.#isRunOpen = true
       if (isPushed) this.#run.pushed = message
-      else this.#noteInput(message, isGiven(entry as Entry))
+      else this.#noteInput(message, isGiven(entry))
       for (const [name, value] of Object.entries(message.facts ?? {})) this.#passedFacts[name] = value
     } else if (message.type === 'assistant' && isPushed) this.#run.pushed = null
     else if (message.type === 'assistant') this.#replied(message)

@@ -100,7 +100,7 @@ function entryText(entry: Entry): string {
       return chatLine(entry)
     default:
       // A newer version of troupe wrote this entry.
-      return JSON.stringify(entry)
+      return JSON.stringify(entry satisfies never)
   }
 }
 
