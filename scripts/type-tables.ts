@@ -74,7 +74,7 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     ['src/client/session/session-events.ts', 'EventsQuery'],
     ['src/client/session/run/retry.ts', 'RetryQuery'],
     ['src/client/session/fork.ts', 'ForkSession'],
-    ['src/client/person/pause.ts', 'PauseOptions'],
+    ['src/client/who-and-why.ts', 'PauseOptions'],
     ['src/client/queries.ts', 'SessionsQuery'],
     ['src/client/queries.ts', 'WorkersQuery'],
     ['src/client/queries.ts', 'HistoryQuery'],

@@ -46,7 +46,6 @@ export type { Stranded, StrandedReason } from './client/health/stranded.ts'
 export type { Holdup, HoldupReason } from './client/holdup.ts'
 export type { Approval, Approvals, ApprovalsQuery, Decide, Decided } from './client/person/approvals.ts'
 export type { Answered, AnsweredAndTrusted, AnswerOptions, Ask, Asks } from './client/person/asks.ts'
-export type { PauseOptions } from './client/person/pause.ts'
 export type {
   AsksQuery,
   AuditQuery,
@@ -107,6 +106,7 @@ export type {
   WebhookWithSecret,
 } from './client/webhook/webhook.ts'
 export type { Webhooks } from './client/webhook/webhooks.ts'
+export type { PauseOptions } from './client/who-and-why.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { MetricsAddress, StartNodeOptions, TroupeNode, WebhookSettings } from './compose.ts'
 export type { BlobRef, KeptBlob } from './core/blob.ts'

@@ -13,6 +13,7 @@ import {
   onlyConfigReadsTheEnvironment,
   pageRunsInBrowsers,
   type Rule,
+  roomsPointOneWay,
   smallFiles,
   smallFunctions,
   smallRooms,
@@ -196,6 +197,20 @@ const claims: readonly Claim[] = [
     fine: {
       'src/core/x.ts': '/** The form: core/y.ts. Written by scripts/z.ts, as in `tools/fetch.ts:8:9`. */\n',
       'src/core/y.ts': '',
+    },
+  },
+  {
+    claim: 'screens and the frame of the page import its parts, and what people do imports the fleet, not the reverse',
+    rule: roomsPointOneWay,
+    broken: {
+      'src/client/fleet/a.ts': "import { b } from '../person/b.ts'\n",
+      'src/page/parts/text/c.tsx': "import { d } from '../../app/d.ts'\n",
+      'src/page/parts/list/e.ts': "import type { F } from '../../screens/f.tsx'\n",
+    },
+    blamed: ['src/client/fleet/a.ts', 'src/page/parts/text/c.tsx', 'src/page/parts/list/e.ts'],
+    fine: {
+      'src/client/person/x.ts': "import { y } from '../fleet/y.ts'\n",
+      'src/page/app/z.tsx': "import { w } from '../parts/text/w.tsx'\n",
     },
   },
   {

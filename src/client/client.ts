@@ -30,7 +30,6 @@ import { type FleetEvent, FleetEvents, type FleetQuery, fleetRules } from './eve
 import { NodeHandle } from './fleet/node-handle.ts'
 import { hostsByKind, nodeSummaries, takesWork } from './fleet/node-summaries.ts'
 import { Partitions } from './fleet/partition-list.ts'
-import { asksOf, lettersOf, readersOf } from './fleet/partition-stores.ts'
 import { PartitionLook, type Purpose, partitionsOf } from './fleet/partitions.ts'
 import { Pools } from './fleet/pools.ts'
 import { type Health, readHealth } from './health/health.ts'
@@ -38,9 +37,10 @@ import { lookForHoldups } from './health/held-up.ts'
 import { type NamespaceFacts, namespaceFacts } from './health/namespace-facts.ts'
 import { lookAtNewest } from './health/stranded.ts'
 import { DeadLetters } from './letter/dead-letters.ts'
+import { asksOf, lettersOf, readersOf } from './partition-stores.ts'
 import { Approvals } from './person/approvals.ts'
 import { Asks } from './person/asks.ts'
-import { type PauseOptions, pauseAll, resumeAll } from './person/pause.ts'
+import { pauseAll, resumeAll } from './person/pause.ts'
 import {
   type AuditQuery,
   auditRules,
@@ -64,6 +64,7 @@ import { Submission } from './submission/submission.ts'
 import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven } from './summaries.ts'
 import { readUsage, type UsageQuery, type UsageRow, usageRules } from './usage.ts'
 import { Webhooks } from './webhook/webhooks.ts'
+import type { PauseOptions } from './who-and-why.ts'
 import { Worker } from './worker.ts'
 
 export interface InternalConnectOptions extends ConnectOptions {

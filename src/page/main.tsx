@@ -3,9 +3,9 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { createRoot } from 'react-dom/client'
 import { queries } from './api/queries.ts'
-import { listenToKeys } from './app/keys.ts'
 import { router } from './app/router.tsx'
 import { applyTheme } from './app/theme.ts'
+import { listenToKeys } from './keys.ts'
 
 applyTheme()
 listenToKeys()

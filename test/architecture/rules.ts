@@ -103,6 +103,18 @@ export const layers: Rule = (files) =>
     return `${from} may not import ${to} (${target})`
   })
 
+/** Rooms of one part that may not import some of the others. */
+const oneWay: readonly (readonly [from: string, to: RegExp])[] = [
+  ['src/client/fleet/', /^src\/client\/person\//],
+  ['src/page/parts/', /^src\/page\/(app|screens)\//],
+]
+
+export const roomsPointOneWay: Rule = (files) =>
+  eachImport(files, ({ path }, { file: target }) => {
+    if (target === null || !oneWay.some(([from, to]) => path.startsWith(from) && to.test(target))) return null
+    return `may not import ${target}: imports of these two rooms go the other way`
+  })
+
 /** Folder in src/, or file directly in it. */
 function partOf(path: string): string
 function partOf(path: string): string | null {

@@ -15,6 +15,9 @@ import { safe } from '../terminal/output.ts'
 /** After this time most workers of a hosted kind have begun, so that most sessions need no check. */
 const lookAfterMs = 3_000
 
+/** Seldom, because each look reads all records of the session. */
+const recordsEveryMs = 30_000
+
 /** The number of workers that wait for a turn, by kind. */
 type Waiting = ReadonlyMap<string, number>
 
@@ -67,6 +70,11 @@ export class UnhostedNotice implements Disposable {
     clearTimeout(this.#timer)
     this.#timer = undefined
   }
+}
+
+/** For somebody who waits for this session, according to its records. */
+export function noticeFor(session: Session, troupe: Troupe, tell: (line: string) => void): UnhostedNotice {
+  return new UnhostedNotice(troupe, () => queuedIn(session), tell, recordsEveryMs)
 }
 
 /** According to the events of the session. `but`: this kind is left out, because other code reports it. */

@@ -5,22 +5,12 @@
  * PAUSE-2 A session that somebody resumes while another one waits for the end of its turns stays resumed.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { checkOptions, type Rules } from '../../core/check/check-options.ts'
-import { preview } from '../../core/check/preview.ts'
-import { ConflictError, InputError, TransientError } from '../../core/errors.ts'
+import { ConflictError, TransientError } from '../../core/errors.ts'
 import { encodeEvents } from '../../core/event/event-notes.ts'
 import { policy } from '../../core/policy.ts'
 import { sessionNotFound } from '../../core/worker/refusal.ts'
 import type { Submission } from '../submission/submission.ts'
-
-export interface PauseOptions {
-  /** Who pauses or resumes, for people. Default: the actor of the client. */
-  readonly by?: string | undefined
-}
-
-const pauseRules: Rules<PauseOptions> = {
-  by: { expects: `a text of at most ${policy.reasonBytesMax} bytes`, fits: isShort },
-}
+import { type PauseOptions, whoAndWhy } from '../who-and-why.ts'
 
 /** How long it waits before it asks again how many turns may still begin something: at first, and at most. */
 const askMs = 5
@@ -111,24 +101,4 @@ function donePartly(error: unknown): unknown {
       cause: error,
     },
   )
-}
-
-/** Checks what somebody says of themselves and of their reason. `call`: the name of the call, for the error. */
-export function whoAndWhy(
-  call: string,
-  submission: Submission,
-  why: string | undefined,
-  options: PauseOptions,
-): { why?: string; by?: string } {
-  if (why !== undefined && !isShort(why))
-    throw new InputError(
-      `reason of ${call} must be a text of at most ${policy.reasonBytesMax} bytes, not ${preview(why)}.`,
-    )
-  checkOptions(call, options, pauseRules, InputError)
-  const { by = submission.by.by } = options
-  return { ...(why === undefined ? {} : { why }), ...(by === undefined ? {} : { by }) }
-}
-
-function isShort(value: unknown): boolean {
-  return typeof value === 'string' && Buffer.byteLength(value) <= policy.reasonBytesMax
 }

@@ -1,7 +1,7 @@
 /** Duty: the list of the keys that work now. */
 import type { ReactNode } from 'react'
+import { useKeyGroups } from '../keys.ts'
 import { Dialog } from '../parts/dialog/dialog.tsx'
-import { useKeyGroups } from './keys.ts'
 
 export function Help({ onClose }: { readonly onClose: () => void }): ReactNode {
   return (

@@ -4,15 +4,12 @@ import type { SessionSummary } from '../../../client/report.ts'
 import { ConflictError, TransientError } from '../../../core/errors.ts'
 import { endWith, exitCodes } from '../../exit-code.ts'
 import { withTroupe } from '../../host/connection.ts'
-import { queuedIn, UnhostedNotice } from '../../host/unhosted-notice.ts'
+import { noticeFor } from '../../host/unhosted-notice.ts'
 import { addRawOption, type ConnectionFlags, type RawFlag, wholeNumber } from '../../options.ts'
 import { commandEndMsMax, Interrupt } from '../../terminal/interrupt.ts'
 import { tell } from '../../terminal/output.ts'
 import { printResult, tellRetry } from '../talk/print-result.ts'
 import { addCommand, eitherId } from '../verb.ts'
-
-/** Seldom, because each check reads all records of the session. */
-const checkEveryMs = 30_000
 
 interface ResultFlags extends ConnectionFlags, RawFlag {
   readonly run?: number
@@ -42,7 +39,7 @@ async function result(text: string, flags: ResultFlags): Promise<void> {
   using interrupt = new Interrupt(() => {}, commandEndMsMax)
   await withTroupe(flags, 'look', async (troupe) => {
     const session = troupe.sessions.get(await eitherId(troupe, text, 'session'))
-    using _notice = flags.wait ? new UnhostedNotice(troupe, () => queuedIn(session), tell, checkEveryMs) : undefined
+    using _notice = flags.wait ? noticeFor(session, troupe, tell) : undefined
     const run = flags.wait ? flags.run : endedRun(await session.summary(), flags.run)
     try {
       const found = await session.result({ signal: interrupt.signal, run })

@@ -3,7 +3,7 @@
  * PAGE-NOTES-1 They lie over nothing that is pressed or written next: not over the composer, nor over what can be done with picked rows.
  */
 import { type ReactNode, useLayoutEffect, useRef } from 'react'
-import { useNow } from '../../app/clock.ts'
+import { useNow } from '../../clock.ts'
 import { newStore, useStore } from '../../store.ts'
 import { Text } from '../text/text.tsx'
 

@@ -4,7 +4,7 @@
  */
 import { type ReactNode, useState } from 'react'
 import { escapeLine } from '../../../words/text/escape.ts'
-import type { Key } from '../../app/keys.ts'
+import type { Key } from '../../keys.ts'
 import type { Column } from './table.tsx'
 
 export interface Picked<Row> {

@@ -1,5 +1,5 @@
 /** Duty: choose a row of a list by keyboard: `j` and `k` move, Enter opens. */
-import { type Key, useKeys } from '../../app/keys.ts'
+import { type Key, useKeys } from '../../keys.ts'
 import { useChosen } from './chosen.ts'
 
 /** Returns the number of the chosen row; -1 while none is. `more`: further keys, for the chosen row. */

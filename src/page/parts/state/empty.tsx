@@ -2,9 +2,9 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { lacksText } from '../../../words/away-text.ts'
-import { useTitle } from '../../app/title.tsx'
 import { Command } from '../text/command.tsx'
 import { Text } from '../text/text.tsx'
+import { useTitle } from '../text/title.tsx'
 
 interface EmptyProps {
   readonly children: ReactNode

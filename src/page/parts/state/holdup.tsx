@@ -4,7 +4,7 @@ import type { Holdup } from '../../../client/holdup.ts'
 import type { WorkerReport } from '../../../client/report.ts'
 import { waitingText } from '../../../words/holdup-text.ts'
 import { nameAndKind } from '../../../words/worker-name.ts'
-import { useNow } from '../../app/clock.ts'
+import { useNow } from '../../clock.ts'
 import { Command } from '../text/command.tsx'
 import { Text } from '../text/text.tsx'
 

@@ -1,7 +1,7 @@
 /** Duty: moments and durations, as ages that grow. */
 import type { ReactNode } from 'react'
 import { formatDuration, formatMoment, formatTime } from '../../../words/duration.ts'
-import { useNow } from '../../app/clock.ts'
+import { useNow } from '../../clock.ts'
 
 /** `3m 12s`, since a moment. */
 export function Age({ since }: { readonly since: number | null }): ReactNode {

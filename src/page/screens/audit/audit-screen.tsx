@@ -5,12 +5,12 @@ import type { MessageCounts } from '../../../audit/counts.ts'
 import { count } from '../../../words/amounts.ts'
 import { change } from '../../api/http.ts'
 import { type AuditView, queries, useAudit } from '../../api/queries.ts'
-import { useKeys } from '../../app/keys.ts'
-import { useTitle } from '../../app/title.tsx'
+import { useKeys } from '../../keys.ts'
 import { sayError } from '../../parts/dialog/notes.tsx'
 import { Empty, Waiting } from '../../parts/state/empty.tsx'
 import { Text } from '../../parts/text/text.tsx'
 import { Age } from '../../parts/text/time.tsx'
+import { useTitle } from '../../parts/text/title.tsx'
 
 async function begin(): Promise<void> {
   try {

@@ -4,7 +4,7 @@ import type { UsageRow } from '../../../client/usage.ts'
 import { costText, tokensText } from '../../../words/amounts.ts'
 import { formatTime } from '../../../words/duration.ts'
 import { useUsage } from '../../api/queries.ts'
-import { useNow } from '../../app/clock.ts'
+import { useNow } from '../../clock.ts'
 
 const msOfHour = 3_600_000
 const shownHours = 24

@@ -2,10 +2,10 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { useKinds } from '../../api/queries.ts'
-import { useTitle } from '../../app/title.tsx'
 import { useRowKeys } from '../../parts/list/rows.ts'
 import { Empty, Waiting } from '../../parts/state/empty.tsx'
 import { Line, Text } from '../../parts/text/text.tsx'
+import { useTitle } from '../../parts/text/title.tsx'
 import { NoNode } from './no-node.tsx'
 import { Playground } from './playground.tsx'
 

@@ -4,7 +4,7 @@ import { TransientError } from '../../../../core/errors.ts'
 import { endWith, exitCodes } from '../../../exit-code.ts'
 import { configOf, withTroupe } from '../../../host/connection.ts'
 import { isRemoteLog } from '../../../host/local-node.ts'
-import { queuedIn, UnhostedNotice } from '../../../host/unhosted-notice.ts'
+import { noticeFor } from '../../../host/unhosted-notice.ts'
 import { addRawOption, type ConnectionFlags, type RawFlag } from '../../../options.ts'
 import { commandEndMsMax, Interrupt } from '../../../terminal/interrupt.ts'
 import { readerLeft } from '../../../terminal/output.ts'
@@ -13,9 +13,6 @@ import { Follower, watchRuns } from '../../talk/follow.ts'
 import { printResult, tellRetry } from '../../talk/print-result.ts'
 import { addCommand, eitherId } from '../../verb.ts'
 import { FollowedHistories } from './followed-histories.ts'
-
-/** Seldom, because each check reads all records of the session. */
-const checkEveryMs = 30_000
 
 interface FollowFlags extends ConnectionFlags, RawFlag {
   readonly history?: boolean
@@ -48,12 +45,7 @@ async function follow(text: string, flags: FollowFlags): Promise<void> {
     const histories = flags.history ? new FollowedHistories(troupe, session.id, plain, flags.json === true) : undefined
     const view = histories?.view ?? plain
     view.watch(session.rootId)
-    using _notice = new UnhostedNotice(
-      troupe,
-      () => queuedIn(session),
-      (line) => view.tell(line),
-      checkEveryMs,
-    )
+    using _notice = noticeFor(session, troupe, (line) => view.tell(line))
     await using follower = new Follower(
       session,
       view,

@@ -7,7 +7,7 @@ import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useStat
 import type { WorkerReport } from '../../../../client/report.ts'
 import { tokensText } from '../../../../words/amounts.ts'
 import { escapeLine } from '../../../../words/text/escape.ts'
-import { useKeys } from '../../../app/keys.ts'
+import { useKeys } from '../../../keys.ts'
 import { WorkerState } from '../../../parts/state/state.tsx'
 import { Line } from '../../../parts/text/text.tsx'
 import { type TreeRow, treeRows } from './tree-rows.ts'

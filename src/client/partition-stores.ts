@@ -1,14 +1,14 @@
 /** Duty: what a client reads and writes in each partition, in lists by partition that grow with them. */
-import { AuditStore } from '../../store/audit/audit-store.ts'
-import { InspectStore } from '../../store/audit/inspect-store.ts'
-import { AskStore } from '../../store/person/ask-store.ts'
-import { LetterStore } from '../../store/person/letter-store.ts'
-import type { Places } from '../../store/places.ts'
-import { PoolStore } from '../../store/pool-store.ts'
-import { guardedReads } from '../../store/redis/guarded.ts'
-import type { SessionStore } from '../../store/session/session-store.ts'
-import type { DeadLettersPlace } from '../letter/dead-letters.ts'
-import type { AsksPlace } from '../person/asks.ts'
+import { AuditStore } from '../store/audit/audit-store.ts'
+import { InspectStore } from '../store/audit/inspect-store.ts'
+import { AskStore } from '../store/person/ask-store.ts'
+import { LetterStore } from '../store/person/letter-store.ts'
+import type { Places } from '../store/places.ts'
+import { PoolStore } from '../store/pool-store.ts'
+import { guardedReads } from '../store/redis/guarded.ts'
+import type { SessionStore } from '../store/session/session-store.ts'
+import type { DeadLettersPlace } from './letter/dead-letters.ts'
+import type { AsksPlace } from './person/asks.ts'
 
 /** What only reads. */
 export interface Readers {

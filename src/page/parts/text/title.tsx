@@ -1,7 +1,7 @@
 /** Duty: the title in the bar, which each screen sets for itself. */
 import { type ReactNode, useEffect } from 'react'
-import { Line } from '../parts/text/text.tsx'
-import { newStore, useStore } from '../store.ts'
+import { newStore, useStore } from '../../store.ts'
+import { Line } from './text.tsx'
 
 const title = newStore('')
 

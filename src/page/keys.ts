@@ -4,7 +4,7 @@
  *             was shown last. Enter and the space bar stay with the button, link, box or fold that has the focus.
  */
 import { useLayoutEffect, useRef } from 'react'
-import { newStore, useStore } from '../store.ts'
+import { newStore, useStore } from './store.ts'
 
 export interface Key {
   /** The key as `KeyboardEvent.key`; two keys after each other with a blank: `g s`. */
