@@ -38,6 +38,31 @@ test(
 )
 
 test(
+  'a session that was pruned is asked for no more',
+  inBrowser(async (page) => {
+    const session = await create('resting', { keepOpen: true })
+    await page.clock.install()
+    await page.goto(rig.url(`sessions/${session}`))
+    await page.getByRole('button', { name: 'Fork' }).waitFor()
+    const gone = { code: 'session_not_found', detail: 'it may have been pruned.' }
+    let asked = 0
+    await page.route(`**/v1/sessions/${session}`, (route) => {
+      asked++
+      return route.fulfill({ status: 404, json: gone })
+    })
+    await page.clock.fastForward(6_000)
+    await page.getByRole('alert').getByText('it may have been pruned.').waitFor()
+    const before = asked
+    for (let round = 0; round < 3; round++) {
+      const others = page.waitForRequest((request) => request.url().includes('/v1/asks'))
+      await page.clock.fastForward(6_000)
+      await others
+    }
+    expect(asked).toBe(before)
+  }),
+)
+
+test(
   'a session that has ended offers nothing that it refuses',
   inBrowser(async (page) => {
     const [done, failed] = [await create('ordering', { input: { what: 'tea', often: true } }), await create('failing')]

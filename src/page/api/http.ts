@@ -24,6 +24,11 @@ export function isFinal(error: unknown): boolean {
   return error.status >= 400 && error.status < 500 && error.status !== 401 && error.status !== 429
 }
 
+/** True if the session or the worker was pruned: its id never comes back. */
+export function isPruned(error: unknown): boolean {
+  return error instanceof ApiError && (error.code === 'session_not_found' || error.code === 'worker_not_found')
+}
+
 /**
  * Requests outlive their page only up to 64 KiB, all that are under way together; a browser refuses the next one as if the server were gone. What a
  * request has beside its body counts in some browsers.

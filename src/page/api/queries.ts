@@ -13,7 +13,7 @@ import type { DeadLetter, KindSummary, ListedSession, NodeSummary } from '../../
 import type { UsageRow } from '../../client/usage.ts'
 import type { Delivery, DeliveryDetails, Webhook } from '../../client/webhook/webhook.ts'
 import type { Mail } from '../../core/worker/message/message.ts'
-import { ApiError, get, type Query } from './http.ts'
+import { ApiError, get, isPruned, type Query } from './http.ts'
 import { useRefresh } from './liveness.ts'
 
 export const queries = new QueryClient({
@@ -34,11 +34,11 @@ const timelineMs = 30_000
 
 /** The value of a query that is one GET. */
 function useGet<Reply>(path: string, ms: number, query: Query = {}, enabled = true) {
-  const refetchInterval = useRefresh(ms)
+  const refreshMs = useRefresh(ms)
   return useQuery({
     queryKey: [path, query],
     queryFn: ({ signal }) => get<Reply>(path, { query, signal }),
-    refetchInterval,
+    refetchInterval: ({ state }) => (isPruned(state.error) ? false : refreshMs),
     enabled,
   })
 }
