@@ -5,6 +5,7 @@ import { Queue } from 'bullmq'
 import type { Session } from '../../../../src/client/session/session.ts'
 import { partitionKeys } from '../../../../src/store/keys.ts'
 import { openRedis } from '../../../../src/store/redis/redis.ts'
+import { untilStarted } from '../../../support/fault/harm/harm-nodes.ts'
 import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import type { RedisServer } from '../../../support/redis/redis-server.ts'
@@ -110,7 +111,7 @@ function untilReplica(server: RedisServer): Promise<unknown> {
 async function failOver(stage: Stage, deed: Deed): Promise<void> {
   await using group = await SentinelGroup.start()
   await using harness = await stage.open({ redisUrl: group.url })
-  const nodes = await Promise.all([harness.start('a'), harness.start('b')])
+  const nodes = await Promise.all(['a', 'b'].map((name) => untilStarted(() => harness.start(name))))
   const [old] = group.servers as [RedisServer]
   const replicated = await submit(harness, 10)
   await untilReplicated(harness)
