@@ -24,7 +24,7 @@ import { checkPermissions, encodePermissions, type Permissions, restrictions } f
 import { partitionNotFound, refusalError } from '../../core/worker/refusal.ts'
 import { defaultTurnShare, encodeTurnShare, type GivenTurnShare, turnShareRules } from '../../core/worker/turn-share.ts'
 import type { Places } from '../../store/places.ts'
-import { type CreateAnswer, partitionsIn, type SessionOrder } from '../../store/session/create-sessions.ts'
+import type { CreateAnswer, SessionOrder } from '../../store/session/create-sessions.ts'
 import { refusalOfPost } from '../../store/session/post-answer.ts'
 import { type RetryAnswer, type RetryOrder, SessionStore } from '../../store/session/session-store.ts'
 import { extraWakeup } from '../../store/wakeups.ts'
@@ -34,6 +34,7 @@ import { hasLongMedia, mediaAside } from './kept-media.ts'
 import { KeyHomes } from './key-homes.ts'
 import { checkLimits } from './limits.ts'
 import { notifyText } from './notify-text.ts'
+import { onceLearned } from './once-learned.ts'
 import { keyWarning, sentWarning, unhostedWarning } from './warnings.ts'
 
 export interface CreateSession extends ApprovalOptions, GivenTurnShare {
@@ -113,6 +114,7 @@ export interface SubmissionContext {
 
 const startTurnShare = encodeTurnShare(defaultTurnShare)
 
+const deadlineMsByDefault = 10_000
 /** If this client has created and sent nothing for this long, it takes the system to be idle. */
 const quietMs = 5
 
@@ -124,7 +126,7 @@ export class Submission {
 
   constructor(context: SubmissionContext) {
     this.#context = context
-    const { places, policy, deadlineMs = 10_000 } = context
+    const { places, policy, deadlineMs = deadlineMsByDefault } = context
     this.#stores = places.map(
       ({ partition, keys, redis, caller }) => new SessionStore(redis, caller, keys, partition, policy, deadlineMs),
     )
@@ -163,12 +165,9 @@ export class Submission {
     return creatingOnce().catch(async (error) => this.#onceMore(error, creatingOnce))
   }
 
-  /** A call that was refused because there are more partitions than this client knew: the client learns of them, and the call is made again. */
-  async #onceMore<T>(error: unknown, again: () => Promise<T>): Promise<T> {
-    const partitions = partitionsIn(error)
-    if (partitions !== undefined) await this.#context.learn?.()
-    if (partitions === undefined || this.#stores.length < partitions) throw error
-    return again()
+  #onceMore<T>(error: unknown, again: () => Promise<T>): Promise<T> {
+    const { learn, deadlineMs = deadlineMsByDefault } = this.#context
+    return onceLearned(error, again, { learn, known: () => this.#stores.length, deadlineMs })
   }
 
   async #create(

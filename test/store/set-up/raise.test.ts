@@ -1,6 +1,7 @@
 /** More partitions for a namespace that is in use (RAISE-1, RAISE-2, RAISE-3, RAISE-5). */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { connectInternal, type Troupe } from '../../../src/client/client.ts'
+import { PartitionLook } from '../../../src/client/fleet/partitions.ts'
 import { inEach } from '../../../src/client/person/pause.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
@@ -10,6 +11,7 @@ import { Connections } from '../../../src/store/redis/connections.ts'
 import type { Redis } from '../../../src/store/redis/redis.ts'
 import { raisePartitions } from '../../../src/store/set-up/raise.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const tally = defineWorker<number>({
   initial: 0,
@@ -74,12 +76,30 @@ test('a raise that ended half way is finished by the same raise, and no other be
   await expect(client.partitions.raise(8)).rejects.toThrow(/a raise to 4 partitions was begun: finish it/)
   // A client that starts meanwhile knows the old number, and begins nothing under a key that may lead elsewhere.
   const key = keys.find((one) => partitionOfKey(one, 2) === 1) as string
-  const begun = client.sessions.create({ kind: 'tally', input: 1, idempotencyKey: key })
+  await using hasty = await connectInternal({ redisUrl: troupe.redisUrl, namespace, deadlineMs: 200 })
+  const begun = hasty.sessions.create({ kind: 'tally', input: 1, idempotencyKey: key })
   await expect(begun).rejects.toThrow(/raised to 4 partitions.* raise 4` again/)
   expect(await (await another(troupe)).partitions.list()).toHaveLength(2)
   expect(await client.partitions.raise(4)).toBe(2)
   expect(await redis.hmget(metaOf(0), 'partitions', 'raising')).toEqual(['4', null])
   expect(await client.partitions.raise(4)).toBe(4)
+})
+
+test('a client that creates under a key while the number is raised waits until it can learn the number (RAISE-3)', async () => {
+  await using troupe = await TestTroupe.connect({ partitions: 2 })
+  const { redis, namespace, client } = troupe
+  const metaOf = (partition: number) => partitionKeys(tagOf(namespace, partition)).meta
+  // A raise that has come so far.
+  await redis.hset(metaOf(0), 'raising', '3')
+  await redis.hset(metaOf(1), 'partitions', '3')
+  const key = keys.find((one) => partitionOfKey(one, 2) === 1 && partitionOfKey(one, 3) === 2) as string
+  using looks = vi.spyOn(PartitionLook.prototype, 'learn')
+  const creating = client.sessions.create({ kind: 'nobody', input: 1, idempotencyKey: key })
+  creating.catch(() => {})
+  await waitUntil('the client has looked, and learned nothing', () => looks.mock.settledResults.length > 1)
+  await using other = await another(troupe)
+  await other.partitions.raise(3)
+  expect(partitionOf((await creating).id)).toBe(2)
 })
 
 test('new partitions take over endpoints and a pause of all sessions', async () => {
