@@ -10,6 +10,7 @@ import type { RunMachine } from '../../../core/worker/run/lifecycle.ts'
 import { goOn } from '../../../core/worker/wait.ts'
 import { mayCall } from '../../turn/permit.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
+import type { CheckedCall } from '../iteration.ts'
 import { openCallsOf } from '../journal.ts'
 import { readSteers } from '../order/steered.ts'
 import { noFailure } from '../reply/answer.ts'
@@ -68,16 +69,8 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
   const delegated = new DelegatedCalls(agentTurn.kind.definition, journal, async () => agentTurn.folder())
   // Children of a call that was interrupted may have ended since: they make room for others.
   if (pending.delegated.size === 0) delegated.collectResults(inbox)
-  for (const one of calls) {
-    // A started call is reconciled, even if its arguments are no longer valid (LOCAL-2 of local-calls.ts).
-    if (pending.started.has(one.call.toolCallId)) continue
-    // The call was valid when it was recorded, but the kind has changed since.
-    if (one.kind === 'invalid') journal.add([invalidResult(journal, one)])
-    else if (!mayCall(turn)) continue
-    else if (tools.isAsk(one.call.toolName)) beginAsk(journal, one.call, one.input as AskInput)
-    else if (tools.isDelegation(one.call.toolName)) await delegated.begin(one.call, one.input)
-    if (agentTurn.isOver) return null
-  }
+  await beginCalls(agentTurn, tools, calls, delegated)
+  if (agentTurn.isOver) return null
   const ended = await runLocal(agentTurn, tools, tools.locals(calls, pending.started))
   // Until it is read, an input that does not fit the kind keeps calls from beginning, too. It interrupts nothing.
   const hadInterrupt = turn.steers.interrupts
@@ -92,6 +85,27 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
   const answers = waitForAnswers(journal)
   // An answer ends the wait for results too (WAIT-2).
   return delegated.collectResults(inbox) ?? answers
+}
+
+/** Begins the calls that ask and those that delegate: their results come later. Calls that are no longer valid get their result now. */
+async function beginCalls(
+  agentTurn: AgentTurn,
+  tools: AgentTools,
+  calls: readonly CheckedCall[],
+  delegated: DelegatedCalls,
+): Promise<void> {
+  const { journal, turn } = agentTurn
+  const { started } = journal.container.pending
+  for (const one of calls) {
+    // A started call is reconciled, even if its arguments are no longer valid (LOCAL-2 of local-calls.ts).
+    if (started.has(one.call.toolCallId)) continue
+    // The call was valid when it was recorded, but the kind has changed since.
+    if (one.kind === 'invalid') journal.add([invalidResult(journal, one)])
+    else if (!mayCall(turn)) continue
+    else if (tools.isAsk(one.call.toolName)) beginAsk(journal, one.call, one.input as AskInput)
+    else if (tools.isDelegation(one.call.toolName)) await delegated.begin(one.call, one.input)
+    if (agentTurn.isOver) return
+  }
 }
 
 /** Returns null when the run has failed. */

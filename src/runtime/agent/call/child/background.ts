@@ -12,7 +12,8 @@ import type { TurnStore } from '../../../../core/ports/ports.ts'
 import type { ResultMessage } from '../../../../core/worker/message/message.ts'
 import type { AgentTurn } from '../../agent-turn.ts'
 import type { Journal } from '../../journal.ts'
-import { childrenOutput, type SpawnTask } from './delegation.ts'
+import { childrenOutput } from './children-output.ts'
+import type { SpawnTask } from './delegation.ts'
 
 /** How many entries of the end of a history are read first. */
 const tailSize = 20

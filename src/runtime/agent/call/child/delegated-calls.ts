@@ -1,6 +1,6 @@
 /**
  * Duty: carry out the calls of one reply that start children or send messages, and collect what the children report.
- * Does not own: the form of these two tools (delegation.ts).
+ * Does not own: the form of these two tools (delegation.ts), what a model reads of the results (children-output.ts).
  * DELEGATED-1 Children are created by the commit that records their call as delegated. If the spawn is repeated, it names the same children.
  * DELEGATED-2 The result of a child is recorded when it is taken from the mailbox. The result of the call follows when all of its
  *             children have reported.
@@ -23,16 +23,8 @@ import type { Pause } from '../../agent-turn.ts'
 import type { Journal } from '../../journal.ts'
 import { editedOutput } from '../person/approval-words.ts'
 import { checkTaskNames, listTasks } from './background.ts'
-import {
-  childrenOutput,
-  delegate,
-  detachedOutput,
-  listToolName,
-  recipientOf,
-  type SendInput,
-  type SpawnTask,
-  sendToolName,
-} from './delegation.ts'
+import { childrenOutput, detachedOutput } from './children-output.ts'
+import { delegate, listToolName, recipientOf, type SendInput, type SpawnTask, sendToolName } from './delegation.ts'
 
 /** What a model writes may have been put into its mouth by a text that it read, so it does not leave its session unless permissions say so. */
 const agentReach: SendReach = 'session'

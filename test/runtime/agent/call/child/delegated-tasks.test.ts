@@ -4,11 +4,10 @@ import type { SpawnNote } from '../../../../../src/core/history/entry.ts'
 import { childId, newId } from '../../../../../src/core/ids.ts'
 import { decodeMail, type ResultMessage } from '../../../../../src/core/worker/message/message.ts'
 import { decodePermissions } from '../../../../../src/core/worker/permissions.ts'
+import { childrenOutput, detachedOutput } from '../../../../../src/runtime/agent/call/child/children-output.ts'
 import {
-  childrenOutput,
   delegate,
   delegationSpecs,
-  detachedOutput,
   parseSend,
   parseSpawn,
   recipientOf,
@@ -53,7 +52,7 @@ function toldOf(value: unknown, bytesMax = 100_000): unknown {
 const long = `${'long '.repeat(300)}end`
 
 describe('the results of children', () => {
-  test('the results of children come in the order of the tasks, with the status of each (DELEGATION-2) [4.19]', () => {
+  test('the results of children come in the order of the tasks, with the status of each (CHILDREN-OUTPUT-1) [4.19]', () => {
     const at = Date.now()
     const failure = { code: 'run_failed', message: 'no', origin: 'handler', at, attempt: 1, retryable: false } as const
     const notes = [note(2), note(1), note(3, { detached: true }), note(4)]
