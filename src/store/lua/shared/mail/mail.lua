@@ -11,20 +11,20 @@ end
 local planFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score', 'turnUs', 'turnShare', 'atOnce' }
 local inputFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score', 'turnUs', 'turnShare', 'cancel', 'ended' }
 local function planMail(tag, id, lane, text)
-  local record = workerKey(tag, id)
-  local field = readFields(record, unpack(lane == 'inbox' and inputFields or planFields))
-  if not field[1] then return nil, 'not_found' end
-  if field[1] == 'terminal' then return nil, 'terminal' end
-  local head, call
+  local recordKey, names, record = workerKey(tag, id), lane == 'inbox' and inputFields or planFields, {}
+  local values = readFields(recordKey, unpack(names))
+  for index = 1, #names do record[names[index]] = values[index] or nil end
+  if not record.status then return nil, 'not_found' end
+  if record.status == 'terminal' then return nil, 'terminal' end
+  local pool, isRoot, head, call = record.pool or atStart.pool, not record.path1, nil, nil
   if lane == 'results' then head, call = largeHead(text) end
-  if head then checkSort('hash', largeKeyOf(record)) end -- guard: a commit is whole even if large results cannot be kept
+  if head then checkSort('hash', largeKeyOf(recordKey)) end -- guard: a commit is whole even if large results cannot be kept
   return {
-    id = id, head = head, call = call, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), status = field[1], wait = field[2] or atStart.wait,
-    session = sessionOf(id, field[3]), pool = field[4] or atStart.pool, run = field[5] or atStart.run, open = field[6], limits = field[7] or nil,
-    results = field[8] or atStart.results, consumed = tonumber(field[9] or atStart.inbox),
-    root = not field[3] and (field[4] or atStart.pool) == atStart.pool and { score = field[10], turnUs = field[11], turnShare = field[12] },
-    sessionState = lane == 'inbox' and not field[3] and stateOf(field[13], field[14]),
-    atOnce = lane == 'results' and field[13] or nil,
+    id = id, head = head, call = call, record = recordKey, lane = lane, text = text, length = lengthOf(recordKey .. laneKeys[lane]),
+    status = record.status, wait = record.wait or atStart.wait, session = sessionOf(id, record.path1), pool = pool, run = record.run or atStart.run,
+    open = record.open, limits = record.limits, results = record.results or atStart.results, consumed = tonumber(record.inbox or atStart.inbox),
+    root = isRoot and pool == atStart.pool and record,
+    sessionState = lane == 'inbox' and isRoot and stateOf(record.cancel, record.ended), atOnce = lane == 'results' and record.atOnce or nil,
   }
 end
 
