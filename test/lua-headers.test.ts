@@ -30,6 +30,11 @@ describe('the scripts', () => {
     },
   )
 
+  test('no Lua file is longer than 400 lines', () => {
+    const long = globSync('**/*.lua', { cwd: folder }).filter((path) => read(path).trimEnd().split('\n').length > 400)
+    expect(long).toEqual([])
+  })
+
   test('shared Lua functions call no script function themselves and use no KEYS or ARGV', () => {
     const code = shared.replace(/--\[\[[\s\S]*?\]\]/g, '').replace(/--[^\n]*/g, '')
     expect(code).not.toMatch(/\b(KEYS|ARGV)\b/)

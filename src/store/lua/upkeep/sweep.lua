@@ -139,20 +139,6 @@ local function writeMoved(pool, id, kind)
   return true
 end
 
-local setBackLeast, eventsLookMs = 5000, 5000
-
--- Moves scores nearer that are further ahead than they can be: the clock was set back.
-local function bringNear(set, aheadMs)
-  local far = redis.call('ZRANGEBYSCORE', set, '(' .. digits(now + aheadMs * 2), '+inf', 'LIMIT', 0, batch)
-  for index = 1, #far do redis.call('ZADD', set, digits(now + aheadMs), far[index]) end
-end
-
--- Endpoints that listen since a time ahead of the clock listen from now on: else they would get nothing until the clock is there again.
-local function bringListenersNear(since)
-  local ahead = redis.pcall('ZRANGEBYSCORE', since, '(' .. digits(now), '+inf')
-  for index = 1, #ahead do redis.call('ZADD', since, digits(now), ahead[index]) end -- guard: an endpoint gets notices after the clock was set back
-end
-
 local healed, woke, damaged, nodes = 0, newWakes(), {}, nil
 local meta = redis.call('HMGET', metaKey, 'sweptAt', 'paused', 'kinds', 'moving')
 local last, paused, kindsVersion, moving = tonumber(meta[1] or '0') or 0, meta[2], meta[3] or '', meta[4]
@@ -160,9 +146,10 @@ local setBack, moved, hasMore = 0, 0, false
 
 -- Moves timers nearer when the clock was set back. Clocks are corrected by smaller steps all the time.
 local function followClock()
+  local setBackLeast = 5000
   if not moving and last - now > setBackLeast then -- guard: timers move when the clock was set back
     moving = movingFrom(last - now, last)
-    bringListenersNear(tag .. ':endpoints:since')
+    bringListenersNear(tag .. ':endpoints:since', now)
     redis.call('HSET', metaKey, 'setBack', digits(now) .. ' ' .. digits(last - now))
   end
   if not moving then return end
@@ -196,18 +183,6 @@ local function heal(expired)
     end
   end
   if #lost > 0 then writeEvents(eventsKey, lost) end
-end
-
-local function trimEvents()
-  -- Before 7.0 a stream cannot say itself that it lost entries.
-  local trimmed = redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(header.eventsKept))
-  -- To measure the stream takes a millisecond, so it is measured only now and then. What is too much is cut from its older end.
-  local bytes = math.floor(now / eventsLookMs) ~= math.floor(last / eventsLookMs) and redis.pcall('MEMORY', 'USAGE', eventsKey, 'SAMPLES', '0')
-  if type(bytes) == 'number' and bytes > header.eventsBytes then
-    local kept = math.floor(redis.call('XLEN', eventsKey) * header.eventsBytes / bytes)
-    trimmed = trimmed + redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(kept)) -- guard: events are bounded by bytes
-  end
-  if trimmed > 0 then redis.call('HSET', metaKey, 'trimmed', '1') end
 end
 
 -- Forgets nodes that were not seen for long. Returns how many slots the others have in each pool. Pools of this node are counted even when it was the last
@@ -249,8 +224,8 @@ local function lookAtPool(name, slots)
   if pcall(checkSort, 'zset', tag .. ':wakeups:' .. name, tag .. ':busy:' .. name) then
     redis.call('ZREMRANGEBYSCORE', tag .. ':wakeups:' .. name, '-inf', digits(now))
     redis.call('ZREMRANGEBYSCORE', tag .. ':busy:' .. name, '-inf', digits(now))
-    bringNear(tag .. ':wakeups:' .. name, wakeupMs) -- guard: scores that a clock left far ahead come near: wakeups
-    bringNear(tag .. ':busy:' .. name, leaseMs) -- guard: scores that a clock left far ahead come near: busy
+    bringNear(tag .. ':wakeups:' .. name, now, wakeupMs, batch) -- guard: scores that a clock left far ahead come near: wakeups
+    bringNear(tag .. ':busy:' .. name, now, leaseMs, batch) -- guard: scores that a clock left far ahead come near: busy
   end
 end
 
@@ -274,8 +249,8 @@ if isHealer then
   if not moving then redis.call('HSET', metaKey, 'sweptAt', digits(hasMore and now - everyMs or now)) end -- guard: a step back of the clock while timers move is seen afterwards
   followClock()
   heal(expired)
-  trimEvents()
-  bringNear(leasesKey, leaseMs) -- guard: scores that a clock left far ahead come near: leases
+  if trimEvents(eventsKey, header.eventsKept, header.eventsBytes, last, now) then redis.call('HSET', metaKey, 'trimmed', '1') end
+  bringNear(leasesKey, now, leaseMs, batch) -- guard: scores that a clock left far ahead come near: leases
   lookAtPools(countSlots())
 end
 if isLeaving then return { healed, {}, {}, 0, 0, '0', setBack, moved, kindsVersion, isHealer and 1 or 0, 0 } end

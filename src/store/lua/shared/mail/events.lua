@@ -37,3 +37,16 @@ local function writeEvents(eventsKey, events)
   for session, message in pairs(ends) do redis.pcall(publishCommand, eventsKey .. ':' .. session .. ':ends', message) end
   for creator, message in pairs(created) do redis.pcall(publishCommand, eventsKey .. ':' .. creator .. ':created', message) end
 end
+
+-- Cuts the stream at its older end, to about so many entries and bytes. `last`: when this was done before. Returns whether anything was cut: before 7.0 a
+-- stream cannot say itself that it lost entries.
+local function trimEvents(eventsKey, kept, bytesMost, last, now)
+  local trimmed, looksEveryMs = redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(kept)), 5000
+  -- To measure the stream takes a millisecond, so it is measured only now and then.
+  local bytes = math.floor(now / looksEveryMs) ~= math.floor(last / looksEveryMs) and redis.pcall('MEMORY', 'USAGE', eventsKey, 'SAMPLES', '0')
+  if type(bytes) == 'number' and bytes > bytesMost then
+    local fit = math.floor(redis.call('XLEN', eventsKey) * bytesMost / bytes)
+    trimmed = trimmed + redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(fit)) -- guard: events are bounded by bytes
+  end
+  return trimmed > 0
+end

@@ -34,3 +34,15 @@ local function moveOn(tag, metaKey, moving)
   redis.call('HSET', metaKey, 'moving', by .. ' ' .. digits(before + moved) .. ' ' .. timersFrom .. ' ' .. gatesFrom)
   return 0, 0
 end
+
+-- Moves scores nearer that are further ahead than they can be: the clock was set back.
+local function bringNear(set, now, aheadMs, most)
+  local far = redis.call('ZRANGEBYSCORE', set, '(' .. digits(now + aheadMs * 2), '+inf', 'LIMIT', 0, most)
+  for index = 1, #far do redis.call('ZADD', set, digits(now + aheadMs), far[index]) end
+end
+
+-- Endpoints that listen since a time ahead of the clock listen from now on: else they would get nothing until the clock is there again.
+local function bringListenersNear(since, now)
+  local ahead = redis.pcall('ZRANGEBYSCORE', since, '(' .. digits(now), '+inf')
+  for index = 1, #ahead do redis.call('ZADD', since, digits(now), ahead[index]) end -- guard: an endpoint gets notices after the clock was set back
+end
