@@ -59,6 +59,8 @@ export interface ModelCall {
   onDelta(delta: ModelDelta): void
   /** To be called when more of the reply has arrived that is no text. Without it, and without deltas, the call counts as idle. */
   onActivity?(): void
+  /** To be called with what the provider says that the call has used so far. It counts if the call is broken off, or fails. */
+  onUsage?(usage: Usage): void
   /** To be called with a sentence about a part of the reply that could not be used and was left out. */
   onSkipped?(what: string): void
 }

@@ -7,6 +7,7 @@
  *                arguments.
  */
 import { TransientError } from '../../core/errors.ts'
+import type { Usage } from '../../core/history/chat/chat-message.ts'
 import { noEventsName } from './bounded-fetch.ts'
 import type { ReplyProtocol, ReplyReader } from './reply-protocol.ts'
 
@@ -16,6 +17,8 @@ export interface EventFilterParts {
   readonly protocol: ReplyProtocol
   /** How long the stream stays open after the finish of a reply whose protocol sends one more event. */
   readonly graceMs: number
+  /** Called with what an event says that the call has used so far. */
+  readonly onUsage: (usage: Usage) => void
   /** Called with a sentence about an event that was skipped. */
   readonly onSkipped: (what: string) => void
 }
@@ -101,6 +104,7 @@ class EventFilter {
       return
     }
     this.#passed++
+    if (verdict.usage) this.#parts.onUsage(verdict.usage)
     if (verdict.text !== '') controller.enqueue(this.#encoder.encode(`data: ${verdict.text}\n\n`))
     if (verdict.isEnd) this.#stop(controller)
     else if (verdict.isFinish) this.#grace ??= setTimeout(() => this.#stopLate(controller), this.#parts.graceMs).unref()

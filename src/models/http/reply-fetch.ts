@@ -4,6 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ModelCall } from '../../core/definition/model.ts'
+import type { Usage } from '../../core/history/chat/chat-message.ts'
 import { policy } from '../../core/policy.ts'
 import { boundedFetch } from './bounded-fetch.ts'
 import { eventFilter } from './event-stream.ts'
@@ -18,10 +19,11 @@ export function replyFetch(id: string, protocol: ReplyProtocol): typeof fetch {
     const call = currentCall.getStore()
     const response = await bounded(input, init)
     if (response.body === null || !response.ok) return response
+    const onUsage = (usage: Usage) => call?.onUsage?.(usage)
     const onSkipped = (what: string) => call?.onSkipped?.(what)
     const body = response.body
       .pipeThrough(activity(() => call?.onActivity?.()))
-      .pipeThrough(eventFilter({ id, protocol, graceMs: policy.lastEventMs, onSkipped }))
+      .pipeThrough(eventFilter({ id, protocol, graceMs: policy.lastEventMs, onUsage, onSkipped }))
     return new Response(body, { status: response.status, statusText: response.statusText, headers: response.headers })
   }
 }

@@ -4,12 +4,19 @@
  * PROTOCOL-2 Counts of tokens become whole numbers from 0, whatever a server writes for them.
  */
 import { isObject } from '../../core/check/is-object.ts'
+import type { Usage } from '../../core/history/chat/chat-message.ts'
 import { countOf } from '../../core/worker/run/usage.ts'
 
 /** What is done with one event. */
 export type EventVerdict =
-  /** `text`: the data to pass on. `isFinish`: the reply is complete, but one more event may follow. */
-  | { readonly kind: 'passed'; readonly text: string; readonly isEnd?: boolean; readonly isFinish?: boolean }
+  /** `text`: the data to pass on. `isFinish`: the reply is complete, but one more event may follow. `usage`: what it says that the call has used so far. */
+  | {
+      readonly kind: 'passed'
+      readonly text: string
+      readonly isEnd?: boolean
+      readonly isFinish?: boolean
+      readonly usage?: Usage
+    }
   /** It is no part of the reply: a ping, for example. */
   | { readonly kind: 'ignored' }
   | { readonly kind: 'skipped'; readonly why: string; readonly mayBeArguments: boolean }
@@ -162,7 +169,11 @@ class AnthropicReader extends JsonReader {
     const { message } = event
     if (!isObject(message)) return skipped('an event without a message')
     const usage = countsOf(message.usage, ['input_tokens'])
-    return passed(JSON.stringify({ ...event, message: { ...message, usage } }))
+    return {
+      kind: 'passed',
+      text: JSON.stringify({ ...event, message: { ...message, usage } }),
+      usage: anthropicUsage(usage),
+    }
   }
 
   #blockStart({ index, content_block: block }: Fields, text: string): EventVerdict {
@@ -185,6 +196,13 @@ class AnthropicReader extends JsonReader {
     if (field !== undefined && typeof delta[field] === 'string') return passed(text)
     return skipped('a delta that cannot be read', this.#calls.has(index))
   }
+}
+
+/** What the prompt has used, known from the first event on. The other protocols say it in their last one. */
+function anthropicUsage(counts: Fields): Usage {
+  const [read, written] = [countOf(counts.cache_read_input_tokens), countOf(counts.cache_creation_input_tokens)]
+  const inputTokens = countOf(counts.input_tokens) + read + written
+  return { inputTokens, outputTokens: 0, cacheReadTokens: read, cacheWriteTokens: written }
 }
 
 export const chatProtocol: ReplyProtocol = () => new ChatReader()

@@ -158,6 +158,7 @@ class SdkModel implements Model {
       // The reply is complete. The parts that follow belong to the SDK's own loop, which is not used.
       if (part.type === 'finish-step') break
     }
+    if (reply.usage) call.onUsage?.(reply.usage)
     abortSignal.throwIfAborted()
     return reply.end()
   }

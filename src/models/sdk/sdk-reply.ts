@@ -119,6 +119,11 @@ export class SdkReply {
     })
   }
 
+  /** What the reply has used, by its end, although it may be none; null before its end. */
+  get usage(): Usage | null {
+    return this.#finish ? usageOf(this.#finish.usage) : null
+  }
+
   /** The whole reply. Throws if the stream did not end as a reply ends. */
   end(): ModelReply {
     const content = this.#blocks.map(closed).filter((block) => block !== null)

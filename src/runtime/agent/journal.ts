@@ -25,7 +25,7 @@ import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import type { CallCost } from '../../core/worker/run/cost.ts'
 import { RunMachine } from '../../core/worker/run/lifecycle.ts'
 import type { RunState } from '../../core/worker/run/run-state.ts'
-import { addSpending, addUsage, subtractSpending } from '../../core/worker/run/usage.ts'
+import { addSpending, addUsage, type SomeUsage, subtractSpending } from '../../core/worker/run/usage.ts'
 import { emptyStep, type Step, type Used } from '../turn/step/step.ts'
 import type { Turn } from '../turn/turn.ts'
 import { type KnownHistory, textBytes } from './history-cache.ts'
@@ -94,6 +94,11 @@ export class Journal {
   /** Counts a request as failed until its reply is there, so that a cancel in between records it too. */
   countRequest(): void {
     this.tally = { ...this.tally, ...addUsage(this.tally, { modelCalls: 1, failedModelCalls: 1 }) }
+  }
+
+  /** Counts tokens of a request that has no reply yet, or takes them back because its reply counts them. */
+  countTokens(more: SomeUsage): void {
+    this.tally = { ...this.tally, ...addUsage(this.tally, more) }
   }
 
   /** Counts the reply to the last request. */

@@ -8,7 +8,7 @@
 
 import type { ModelRequest, PromptMessage } from '../../core/definition/model.ts'
 import { type LimitError, type RuntimeError, toRuntimeError } from '../../core/errors.ts'
-import { type AssistantMessage, toolCallsOf } from '../../core/history/chat/chat-message.ts'
+import { type AssistantMessage, toolCallsOf, type Usage } from '../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import { noTelemetry } from '../../core/ports/telemetry.ts'
 import type { Mail } from '../../core/worker/message/message.ts'
@@ -30,6 +30,7 @@ import { blank } from './reply/blank.ts'
 import { goOnAfterCut } from './reply/cut-reply.ts'
 import { answerTimeout } from './reply/interrupted.ts'
 import { modelFailed } from './reply/model-failed.ts'
+import { OpenRequest } from './reply/open-request.ts'
 import { type AcceptedReply, acceptReply } from './reply/reply.ts'
 import { iterationOf } from './reply/reply-iteration.ts'
 import { endByTool } from './reply/terminal.ts'
@@ -104,10 +105,13 @@ async function ask(
     }
     // A message that came while a summary was written, or while files or blobs were read, comes before the request too.
     if (!mayCall(turn) || turn.steers.isWaiting) return { pause: null }
-    journal.countRequest()
-    const answered = await askModel(turn, kind.model, request, iteration, kind.definition.limits, parts.telemetry)
+    const open = new OpenRequest(journal)
+    const { limits } = kind.definition
+    const onUsage = (usage: Usage) => open.used(usage)
+    const answered = await askModel(turn, kind.model, request, iteration, limits, parts.telemetry, onUsage)
     const rules = { model: kind.model.id, history, run: journal.position.run, iteration }
     const reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
+    open.replied()
     return agentTurn.isOver ? { pause: null } : { reply }
   } catch (thrown) {
     // A message that does not fit the kind interrupted nothing.

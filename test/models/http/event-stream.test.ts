@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { ModelReply } from '../../../src/core/definition/model.ts'
+import type { Usage } from '../../../src/core/history/chat/chat-message.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 import { rawProvider } from '../support/raw-provider.ts'
 import { errorOf, listener, openAt, requestOf, type Surface, surfaces, user } from '../support/surfaces.ts'
@@ -135,8 +136,45 @@ describe.each(protocols)('$provider', ({ surface, eventsOf }) => {
   })
 })
 
+/** What a call says that it has used, although it fails. */
+async function usedBy(surface: Surface, events: readonly string[]): Promise<Usage | undefined> {
+  await using provider = await rawProvider((response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(events.join(''))
+  })
+  const used: Usage[] = []
+  const call = { ...listener(), onUsage: (usage: Usage) => void used.push(usage) }
+  await errorOf(openAt(surface, provider.url).reply(requestOf([user('hello')]), call))
+  return used.at(-1)
+}
+
 describe('anthropic', () => {
   const events = anthropicEvents(plainCounts)
+
+  test('a reply that breaks off says what its prompt has used', async () => {
+    const counts = { input_tokens: 3, cache_read_input_tokens: 40, cache_creation_input_tokens: 500, output_tokens: 1 }
+    const used = await usedBy(anthropic, anthropicEvents(counts).slice(0, 2))
+    expect(used).toEqual({ inputTokens: 543, outputTokens: 0, cacheReadTokens: 40, cacheWriteTokens: 500 })
+  })
+
+  test('a reply that was refused says what it has used', async () => {
+    const refused = [
+      {
+        type: 'message_start',
+        message: {
+          id: 'm',
+          type: 'message',
+          role: 'assistant',
+          model: 'm',
+          content: [],
+          usage: { input_tokens: 7, output_tokens: 1 },
+        },
+      },
+      { type: 'message_delta', delta: { stop_reason: 'refusal', stop_sequence: null }, usage: { output_tokens: 5 } },
+      { type: 'message_stop' },
+    ].map((event) => data(event))
+    expect(await usedBy(anthropic, refused)).toMatchObject({ inputTokens: 7, outputTokens: 5 })
+  })
 
   test('blocks, deltas and events of unknown types are skipped', async () => {
     const odd = [

@@ -13,6 +13,7 @@ import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const count = defineTool({ name: 'count', description: 'x', effect: 'pure', input: z.unknown(), run: () => 1 })
 const usage = { inputTokens: 60, outputTokens: 50 }
@@ -80,6 +81,39 @@ describe('a conversation', () => {
     expect(await session.result({ run: 2 })).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
     expect(model.requests).toHaveLength(1)
     expect((await session.report()).session.usage).toMatchObject({ modelCalls: 0, failedModelCalls: 1 })
+  })
+
+  test('a conversation counts the tokens that a provider named of requests that failed or were broken off', async () => {
+    const begun = { inputTokens: 1_000, outputTokens: 0, cacheReadTokens: 900 }
+    let calls = 0
+    const model: Model = {
+      id: 'test/m',
+      async reply(_request, modelCall) {
+        calls++
+        modelCall.onUsage?.(begun)
+        if (calls === 1) throw new TransientError('the connection broke', { code: 'model_unavailable' })
+        if (calls === 3) return new Promise<never>(() => {})
+        return {
+          model: 'test/m',
+          finishReason: 'stop',
+          ...say('fine'),
+          usage: { inputTokens: 1_000, outputTokens: 50 },
+        }
+      },
+    }
+    const agent = defineWorker({ instructions: 'x', model })
+    await using troupe = await TestTroupe.start({ workers: { agent }, policy: { modelBackoffMs: 1 } })
+    const session = await troupe.create('agent', 'one', { keepOpen: true })
+    await session.result({ run: 1 })
+    const afterOne = { inputTokens: 2_000, outputTokens: 50, cacheReadTokens: 900 }
+    expect((await session.report()).session.usage).toMatchObject(afterOne)
+    await session.root.send('two')
+    await waitUntil('the third request', () => calls === 3)
+    await session.root.cancelRun()
+    await session.result({ run: 2 })
+    const afterTwo = { inputTokens: 3_000, outputTokens: 50, cacheReadTokens: 1_800, failedModelCalls: 2 }
+    expect((await session.report()).session.usage).toMatchObject(afterTwo)
+    expect((await troupe.client.audit()).findings).toEqual([])
   })
 
   test('a conversation whose limit was lowered gets an error with a limit that lets it go on', async () => {

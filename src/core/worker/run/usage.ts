@@ -22,7 +22,7 @@ export interface UsageReport {
 }
 
 /** A number that a provider did not report counts as 0. */
-type SomeUsage = { readonly [Name in keyof UsageReport]?: number | undefined }
+export type SomeUsage = { readonly [Name in keyof UsageReport]?: number | undefined }
 
 export const noUsage: Omit<UsageReport, 'failedModelCalls' | 'toolCalls' | keyof Cost> = {
   modelCalls: 0,
@@ -71,6 +71,18 @@ export function credibleUsage<Usage>(usage: Usage): Usage {
   return Object.fromEntries(
     Object.entries(usage).map(([name, count]) => [name, isCredible(count) ? count : 0]),
   ) as Usage
+}
+
+/** How many tokens one usage has more than another. */
+export function tokensSince(usage: SomeUsage, before: SomeUsage): SomeUsage {
+  const more = (name: keyof UsageReport) => (usage[name] ?? 0) - (before[name] ?? 0)
+  return {
+    inputTokens: more('inputTokens'),
+    outputTokens: more('outputTokens'),
+    cacheReadTokens: more('cacheReadTokens'),
+    cacheWriteTokens: more('cacheWriteTokens'),
+    reasoningTokens: more('reasoningTokens'),
+  }
 }
 
 /** Only the numbers of usage, without the other properties of the object. */

@@ -8,6 +8,7 @@
 import type { AgentLimits } from '../../../core/definition/agent/define-agent.ts'
 import type { Model, ModelReply, ModelRequest } from '../../../core/definition/model.ts'
 import { TimeoutError, toRuntimeError } from '../../../core/errors.ts'
+import type { Usage } from '../../../core/history/chat/chat-message.ts'
 import { type Attributes, noTelemetry, type Telemetry } from '../../../core/ports/telemetry.ts'
 import type { Turn } from '../../turn/turn.ts'
 import { StreamedReply } from './streamed-reply.ts'
@@ -20,6 +21,7 @@ export async function askModel(
   iteration: number,
   limits: AgentLimits = {},
   telemetry: Telemetry = noTelemetry,
+  onUsage: CallParts['onUsage'] = () => {},
 ): Promise<ModelReply> {
   const { sessionId, workerId, kind, run } = turn.assignment
   const attributes = { sessionId, workerId, kind, run, model: model.id, iteration }
@@ -30,7 +32,7 @@ export async function askModel(
     first.ms = performance.now() - startedAt
   }
   try {
-    const reply = await answerOf(turn, model, request, { iteration, limits, onBegun })
+    const reply = await answerOf(turn, model, request, { iteration, limits, onBegun, onUsage })
     span.end({ outcome: 'replied', ...factsOf(reply), firstMs: first.ms })
     countTokens(telemetry, reply, attributes)
     return reply
@@ -57,13 +59,15 @@ interface CallParts {
   readonly limits: AgentLimits
   /** Called once, when the first of the reply has arrived. */
   readonly onBegun: () => void
+  /** Called with what the provider says that the call has used so far, until the call is over. */
+  readonly onUsage: (usage: Usage) => void
 }
 
 async function answerOf(
   turn: Turn,
   model: Model,
   request: ModelRequest,
-  { iteration, limits, onBegun }: CallParts,
+  { iteration, limits, onBegun, onUsage }: CallParts,
 ): Promise<ModelReply> {
   const { modelIdleMs = turn.host.policy.modelIdleMs, modelCallMs = turn.host.policy.modelCallMs } = limits
   const streamed = new StreamedReply(turn, iteration)
@@ -101,6 +105,9 @@ async function answerOf(
         streamed.add(delta)
       },
       onActivity: arrived,
+      onUsage: (usage) => {
+        if (!isOver) onUsage(usage)
+      },
       onSkipped: (what) => {
         const { assignment, position } = turn
         const log = turn.host.workerLog(assignment, position.run)
