@@ -55,7 +55,8 @@ local function limitedFrom(inbox)
   return inbox, false
 end
 
--- Everything a node needs to run the turn: the record, the state if it has a key of its own, the lanes that may be received from.
+-- Everything a node needs to run the turn: the record, the state if it has a key of its own, the lanes that may be received from. Returns also the inputs
+-- and the permissions that stand in it: a claim writes what follows from them.
 -- Timers and results belong to a run: between runs only the inbox lane is read.
 local function readAssignment(tag, id, record, flat, token, purpose, suspect, most, spent, caps, approval)
   local base = workerKey(tag, id)
@@ -72,7 +73,7 @@ local function readAssignment(tag, id, record, flat, token, purpose, suspect, mo
   local reply = { 'assigned', id, purpose, token, suspect and '1' or '0', table.concat(withPermissions(tag, id, record, flat), '\0'), state, signals, results, inbox, large, spent, caps, limited }
   -- Nearly all sessions have no such text.
   if approval then reply[15] = approval end -- guard: an assignment holds what the session says of approvals
-  return reply
+  return reply, inbox, limited
 end
 
 -- Lists of kinds, by the digest with which a claim names them, and where words were found in them. What follows from its name never changes, so a
@@ -191,8 +192,8 @@ local function readCandidate(tag, claim, id)
   if starts > 0 then checkWritten(tag, id, record, cancelCount, spent, isChildless(claim, record)) end -- guard: a worker that could not commit is checked first
   local token = digits(epoch + 1) .. ':' .. claim.nonce -- guard: starts counted before any work
   local spentSoFar = spent -- guard: an assignment holds the session's spending
-  local reply = readAssignment(tag, id, record, flat, token, purpose, suspect, claim.node.mailBytes, spentSoFar, caps, approval)
-  return { id = id, record = record, token = token, purpose = purpose, suspect = suspect, reply = reply }
+  local reply, inbox, limited = readAssignment(tag, id, record, flat, token, purpose, suspect, claim.node.mailBytes, spentSoFar, caps, approval)
+  return { id = id, record = record, token = token, purpose = purpose, suspect = suspect, reply = reply, inbox = inbox, limited = limited }
 end
 
 -- How far into a run queue a claim looks at once. It reads the whole records of the first workers, which are nearly always fit. It asks the others
@@ -316,18 +317,17 @@ local function writeClaimed(tag, claim, plan)
       changes[#changes + 1] = 'onCancel'
       changes[#changes + 1] = record.run or atStart.run -- guard: a run that begins on a node whose kind has onCancel gets a last step
     end
-    local isBetweenRuns = record.failed == '1' and record.open ~= '1' and (record.attempt or atStart.attempt) == '0' and #plan.reply[10] > 0
-    if isBetweenRuns and string.sub(plan.reply[10][1], 1, 2) ~= 'c\t' then -- guard: an order to a worker between two runs leaves the failure of the last one
+    local isBetweenRuns = record.failed == '1' and record.open ~= '1' and (record.attempt or atStart.attempt) == '0' and #plan.inbox > 0
+    if isBetweenRuns and string.sub(plan.inbox[1], 1, 2) ~= 'c\t' then -- guard: an order to a worker between two runs leaves the failure of the last one
       -- A run starts, with the head of the inbox lane: what the last one failed with is no longer true of this worker.
       changes[#changes + 1] = 'failed'
       changes[#changes + 1] = '0'
       redis.call('DEL', recordKey .. ':failure')
     end
   end
-  local limited = plan.reply[14]
-  if limited then
+  if plan.limited then
     changes[#changes + 1] = 'runPermissions'
-    changes[#changes + 1] = limited
+    changes[#changes + 1] = plan.limited
   elseif record.runPermissions then
     redis.call('HDEL', recordKey, 'runPermissions') -- guard: the permissions of a run end with it
   end
