@@ -7,7 +7,7 @@ import type { Listener } from '../runtime/node/running-node.ts'
 import { InspectStore } from '../store/audit/inspect-store.ts'
 import { hearFollowers } from '../store/event/followed-sessions.ts'
 import type { Place } from '../store/keys.ts'
-import { hearCancels } from '../store/person/cancel-notices.ts'
+import { hearChanges } from '../store/person/cancel-notices.ts'
 import type { OpenPlace } from '../store/places.ts'
 import { ReadStore } from '../store/read-store.ts'
 import { hearChannels, type ListenAt } from '../store/redis/channels.ts'
@@ -64,7 +64,7 @@ export function hearing(
     }
     const fresh = places.all.slice(heard, until)
     await hearFollowers(listenAt, fresh, onFollower, patienceMs)
-    await hearCancels(listenAt, fresh, (place, id) => void node.hearCancel(place.partition, id), patienceMs)
+    await hearChanges(listenAt, fresh, (place, id) => void node.learnOfChange(place.partition, id), patienceMs)
     heard = until
   }
 }

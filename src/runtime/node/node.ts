@@ -246,8 +246,8 @@ export class RuntimeNode {
     }
   }
 
-  /** A session was cancelled or paused, or all of them were: renews its turns here at once, so that they learn it now instead of at their next renewal or commit. */
-  async hearCancel(partition: number, sessionId: string): Promise<void> {
+  /** A session was cancelled or paused, or is steered, or all were paused: renews its turns here at once, so that they learn of it before their next commit. */
+  async learnOfChange(partition: number, sessionId: string): Promise<void> {
     const { renewer, sweeper } = this.#partitionOf(partition)
     await renewer.runOnce(sessionId)
     sweeper.finishSoon()

@@ -19,9 +19,9 @@ test('a node whose first attempt to listen failed hears of followers and cancels
   const connections = await Connections.open(inject('redisUrl'), { deadlineMs: 5_000 })
   const places = new Places(connections, namespace, 2)
   const heard = new Set<string>()
-  const node: Pick<RuntimeNode, 'tellFollower' | 'hearCancel'> = {
+  const node: Pick<RuntimeNode, 'tellFollower' | 'learnOfChange'> = {
     tellFollower: (partition) => void heard.add(`follower in ${partition}`),
-    hearCancel: async (partition) => void heard.add(`cancel in ${partition}`),
+    learnOfChange: async (partition) => void heard.add(`cancel in ${partition}`),
   }
   const parts: Pick<Parts, 'places' | 'patienceMs'> & { live: Pick<Parts['live'], 'followed'> } = {
     places,

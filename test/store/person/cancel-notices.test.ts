@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { expect, inject, test } from 'vitest'
 import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
-import { hearCancels } from '../../../src/store/person/cancel-notices.ts'
+import { hearChanges } from '../../../src/store/person/cancel-notices.ts'
 import { endRedis, openRedis } from '../../../src/store/redis/redis.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
@@ -15,7 +15,7 @@ test('a connection that ends while it subscribes again breaks nothing', async ()
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     const redis = openRedis(proxy.url)
     const places = [{ keys: partitionKeys(tagOf(newNamespace(), 0)) }]
-    await hearCancels(
+    await hearChanges(
       () => redis,
       places,
       () => {},

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectInternal, type Troupe } from '../../../src/client/client.ts'
 import { newestEntry } from '../../../src/store/event/event-pages.ts'
-import { hearCancels } from '../../../src/store/person/cancel-notices.ts'
+import { hearChanges } from '../../../src/store/person/cancel-notices.ts'
 import { hearChannels } from '../../../src/store/redis/channels.ts'
 import { openRedis, type Redis } from '../../../src/store/redis/redis.ts'
 import type { RedisUpkeepStore } from '../../../src/store/upkeep-store.ts'
@@ -140,7 +140,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
       return hearChannels(() => connection, handlers, 'wake-ups', 5_000)
     }
     await begunWhileBusy(someReply(proxy), hearWakeups)
-    await hearCancels(
+    await hearChanges(
       () => connection,
       [place],
       (_, sessionId) => heard.push(sessionId),
