@@ -47,6 +47,27 @@ test('a live follower ends with the event with which the session ends, and leave
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
+test('the past of a session that failed and was retried ends with its last end', async () => {
+  let isBroken = true
+  const mended = defineWorker({
+    retries: 0,
+    receive: (_, self) => (isBroken ? self.fail('not yet') : self.reply('done')),
+  })
+  await using troupe = await TestTroupe.start({ workers: { mended } })
+  const session = await troupe.create('mended')
+  expect(await session.result()).toMatchObject({ status: 'failed' })
+  isBroken = false
+  await session.retry()
+  expect(await session.result()).toMatchObject({ status: 'completed' })
+  const types = await Array.fromAsync(session.events({ after: '0-0', follow: false }), ({ type }) => type)
+  expect(types.filter((type) => type.startsWith('session.'))).toEqual([
+    'session.created',
+    'session.failed',
+    'session.retried',
+    'session.completed',
+  ])
+})
+
 test('the past of a session ends with the event of its end, not with events of a detached worker behind it', async () => {
   const starter = defineWorker({
     receive(_, self) {

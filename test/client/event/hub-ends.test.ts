@@ -55,6 +55,26 @@ test('a watched session has its end remembered if the hub listened before it was
   await hub.stop()
 })
 
+test('a failed end is remembered until its session goes on: then the next end counts', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { redis, namespace } = troupe
+  const hub = await hubOf(troupe)
+  const id = newId(0)
+  await hub.track(id)
+  const report = (notes: string) => reportEvent(redis, { namespace, about: id, notes })
+  const isAt = (status: string | undefined) =>
+    waitUntil(`its end is ${status}`, () => hub.ended(id) !== undefined && hub.ended(id)?.status === status)
+  await report('[["worker.failed",{"run":1}],["session.failed",4]]')
+  await isAt('failed')
+  await report('[["session.retried",{"run":1}]]')
+  await isAt(undefined)
+  await report('[["run.completed",{"run":1,"value":"said"}],["session.completed",7]]')
+  await isAt('completed')
+  expect(hub.ended(id)).toMatchObject({ position: 7, result: { value: 'said' } })
+  await waitUntil('nobody listens any more', async () => (await heardOf(redis, namespace, id)).ends === 0)
+  await hub.stop()
+})
+
 test('a hub listens once for the ends of all jobs that its client created, and goes on when one of them has ended (ID-4)', async () => {
   await using troupe = await TestTroupe.connect()
   const { redis, namespace } = troupe
