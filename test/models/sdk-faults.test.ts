@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { ModelReply } from '../../src/core/definition/model.ts'
+import { type FakeSurface, fakeSurfaces } from '../support/provider/fake-surfaces.ts'
 import { ownPort } from '../support/redis/own-port.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 import { chunkOf, endChunks, rawProvider, writeChunks } from './support/raw-provider.ts'
@@ -65,6 +66,17 @@ describe.each(surfaces)('$provider', (surface) => {
     }, surface)
     expect(error).toMatchObject({ code: 'model_unavailable', retryable: true })
     expect(error.message).toContain('/test-model did not answer: read ECONNRESET')
+  })
+
+  test('a connection that is closed behind a part of a reply says that the reply was broken off', async () => {
+    const { events } = (fakeSurfaces.find(({ model }) => model === `${surface.provider}/fake`) ??
+      fakeSurfaces[0]) as FakeSurface
+    const error = await failureOf((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(events({ text: 'Half' }).slice(0, 3).join(''), () => response.socket?.destroy())
+    }, surface)
+    expect(error).toMatchObject({ code: 'model_unavailable', retryable: true })
+    expect(error.message).toContain('/test-model broke off its reply: ')
   })
 
   test.each([

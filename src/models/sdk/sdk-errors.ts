@@ -15,6 +15,8 @@ export interface ErrorContext {
   readonly secrets: readonly string[]
   /** The variable from which the key comes, if any. */
   readonly keyVariable?: string | undefined
+  /** Whether a part of the reply had arrived. */
+  readonly hasBegun?: boolean | undefined
 }
 
 const messageCharsMax = 300
@@ -43,7 +45,10 @@ export function toModelError(thrown: unknown, context: ErrorContext): RuntimeErr
     case 'overloaded':
       return new TransientError(`${id} is overloaded${said}`, { ...options, code: 'model_overloaded' })
     case 'unavailable':
-      return new TransientError(`${id} did not answer${said}`, { ...options, code: 'model_unavailable' })
+      return new TransientError(`${id} ${context.hasBegun ? 'broke off its reply' : 'did not answer'}${said}`, {
+        ...options,
+        code: 'model_unavailable',
+      })
     case 'garbled':
       return new TransientError(`${id} sent a reply that cannot be read${said}`, { ...options, code: 'model_garbled' })
     case 'overflowed':

@@ -64,11 +64,16 @@ class SdkModel implements Model {
     const own = new AbortController()
     const abort = () => own.abort(call.signal.reason)
     call.signal.addEventListener('abort', abort, { once: true })
+    let hasBegun = false
+    const onFirstByte = () => {
+      hasBegun = true
+      call.onFirstByte()
+    }
     try {
-      return await this.#ask(request, call, own.signal)
+      return await this.#ask(request, { ...call, onFirstByte }, own.signal)
     } catch (thrown) {
       call.signal.throwIfAborted()
-      throw this.#toError(thrown, request)
+      throw this.#toError(thrown, request, hasBegun)
     } finally {
       call.signal.removeEventListener('abort', abort)
       // Aborts a request whose rest nobody will read. This does nothing if the request is over.
@@ -77,8 +82,8 @@ class SdkModel implements Model {
   }
 
   /** A model that turns out not to take something is asked again without it, as after any failure that may pass. */
-  #toError(thrown: unknown, request: ModelRequest): RuntimeError {
-    const error = toModelError(thrown, this.#options)
+  #toError(thrown: unknown, request: ModelRequest, hasBegun: boolean): RuntimeError {
+    const error = toModelError(thrown, { ...this.#options, hasBegun })
     if (error.code !== 'model_refused') return error
     const instead = this.#learn(saidIn(error.message), request)
     if (instead === null) return error
