@@ -63,7 +63,8 @@ test('the log of the node reports each failed attempt of a model, and the end of
   const session = await troupe.create('agent')
   await session.result()
   const which = { session: session.id, worker: session.rootId, kind: 'agent', run: 1, error: 'the provider is busy' }
-  expect(told).toMatchObject([
+  // A busy machine may add a line about the event loop of the node.
+  expect(told.filter((line) => line.session === session.id)).toMatchObject([
     { ...which, msg: 'a model call failed and will be made again', attempt: 1, of: 2, code: 'model_overloaded' },
     { ...which, msg: 'a run failed', attempt: 2, code: 'model_overloaded', origin: 'model' },
   ])
