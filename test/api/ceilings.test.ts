@@ -8,11 +8,13 @@ import { entryOf } from '../../src/api/guard/tokens.ts'
 import type { Route } from '../../src/api/route.ts'
 import { routes } from '../../src/api/routes.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import type { Notify } from '../../src/core/worker/notify.ts'
 import { TestApi } from './support/test-api.ts'
 
 const ceiling: Ceiling = {
   kinds: ['echo'],
   models: ['test/small'],
+  queues: ['results', 'mine:done'],
   limits: { tokens: 1_000, workers: 5 },
   permissions: { tools: ['look', 'list'], folder: '/srv/docs', send: 'family' },
 }
@@ -52,12 +54,28 @@ test('permissions of a session are those that both the token and the request all
   expect(underCeiling({ name: 'free' }, asked)).toBe(asked)
 })
 
+test('results go to the queues that the ceiling names, and to addresses', () => {
+  const under = (ceiling: Ceiling, notify: Notify) => underCeiling({ name: 'x', ceiling }, { kind: 'echo', notify })
+  const fine: Notify[] = [
+    { queue: 'results' },
+    { queue: 'results', prefix: 'bull' },
+    { queue: 'done', prefix: 'mine' },
+    { url: 'https://results.example/' },
+  ]
+  for (const notify of fine) expect(under(ceiling, notify)).toMatchObject({ notify })
+  expect(under({ kinds: ['echo'] }, { queue: 'any' })).toMatchObject({ notify: { queue: 'any' } })
+  expect(() => under({ queues: [] }, { queue: 'any' })).toThrow('the ceiling of token "x" allows no queue, so not any.')
+})
+
 test('a request above the ceiling is refused, however it is made; another token may make it', async () => {
   const create = async (name: string, body: object) => (await api.post('/v1/sessions', body, bearer(name))).body
   const { sessionId, workerId } = await create('free', { kind: 'echo', input: 1, keepOpen: true })
   const requests: readonly (readonly [method: string, path: string, body: object])[] = [
     ['POST', '/v1/sessions', { kind: 'other' }],
     ['POST', '/v1/sessions', { kind: 'echo', limits: { tokens: 1_001 } }],
+    ['POST', '/v1/sessions', { kind: 'echo', notify: { queue: 'payments' } }],
+    ['POST', '/v1/sessions', { kind: 'echo', notify: { queue: 'results', prefix: 'shop' } }],
+    ['POST', '/v1/sessions', { kind: 'echo', notify: { queue: 'done' } }],
     ['POST', '/v1/sessions', { kind: 'echo', permissions: { folder: '/srv/docs/../private' } }],
     ['PATCH', `/v1/sessions/${sessionId}/limits`, { tokens: 1_001 }],
     ['POST', `/v1/sessions/${sessionId}/retry`, { limits: { tokens: 1_001 } }],

@@ -9,6 +9,7 @@
 import { z } from 'zod'
 import { defaultSessionLimits } from '../../core/policy.ts'
 import type { DeepReadonly } from '../../core/read-only.ts'
+import type { Notify } from '../../core/worker/notify.ts'
 import { commonPermissions, isWithinFolder, type Permissions } from '../../core/worker/permissions.ts'
 import { ApiError } from '../problem.ts'
 
@@ -20,6 +21,8 @@ export const ceilingSchema = z.strictObject({
   kinds: names,
   /** The models that it may set for an agent. */
   models: names,
+  /** The queues of BullMQ to which results of its sessions go: `results`; with another prefix than BullMQ's own, `<prefix>:results`. */
+  queues: z.array(z.string().min(1).max(201)).max(200).optional(),
   /** The limits of each session that it creates, or whose limits it changes. */
   limits: z
     .strictObject({
@@ -58,6 +61,7 @@ interface Creation {
   readonly kind: string
   readonly limits?: Limits | undefined
   readonly permissions?: Permissions | undefined
+  readonly notify?: Notify | undefined
 }
 
 /** The session that is created for this caller: what it asks for, and no more than its ceiling. */
@@ -65,6 +69,7 @@ export function underCeiling<Asked extends Creation>(caller: Ceiled, asked: Aske
   const { ceiling } = caller
   if (ceiling === undefined) return asked
   checkName(caller, 'kind', asked.kind, ceiling.kinds)
+  checkQueue(caller, asked.notify)
   checkLimits(caller, asked.limits)
   const { permissions } = ceiling
   const limits = limitsOf(ceiling)
@@ -86,14 +91,22 @@ export function checkModel(caller: Ceiled, model: string | null | undefined): vo
   if (model != null) checkName(caller, 'model', model, caller.ceiling?.models)
 }
 
+/** Another program works on the jobs of a queue. An address is asked only for what anybody may send to it. */
+function checkQueue(caller: Ceiled, notify: Notify | undefined): void {
+  if (notify === undefined || !('queue' in notify)) return
+  const { queue, prefix = 'bull' } = notify
+  checkName(caller, 'queue', prefix === 'bull' ? queue : `${prefix}:${queue}`, caller.ceiling?.queues)
+}
+
 /** Refuses a copy (CEILING-2). */
 export function refuseCopy({ caller }: { readonly caller: Ceiled }): never {
   throw exceeded(caller, 'no copies, which have the limits and permissions of what they copy')
 }
 
 function checkName(caller: Ceiled, what: string, name: string, allowed: readonly string[] | undefined): void {
-  if (allowed !== undefined && !allowed.includes(name))
-    throw exceeded(caller, `only the ${what}${allowed.length === 1 ? '' : 's'} ${allowed.join(', ')}, not ${name}`)
+  if (allowed === undefined || allowed.includes(name)) return
+  if (allowed.length === 0) throw exceeded(caller, `no ${what}, so not ${name}`)
+  throw exceeded(caller, `only the ${what}${allowed.length === 1 ? '' : 's'} ${allowed.join(', ')}, not ${name}`)
 }
 
 /** The ceiling for one session: no session may spend more than all sessions of an hour. */

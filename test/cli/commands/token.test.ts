@@ -107,11 +107,21 @@ test('create writes each part of a ceiling, and list shows it', async () => {
   const ceiling = {
     kinds: ['clerk', 'shop/till'],
     models: ['openai/gpt-5'],
+    queues: ['results'],
     limits: { tokens: 50_000 },
     perHour: { sessions: 9, tokens: 1_000_000 },
     permissions: { tools: ['pay'] },
   }
-  const flags = ['--kinds', 'clerk,shop/till', '--models', 'openai/gpt-5', '--limit', 'tokens=50000']
+  const flags = [
+    '--kinds',
+    'clerk,shop/till',
+    '--models',
+    'openai/gpt-5',
+    '--queues',
+    'results',
+    '--limit',
+    'tokens=50000',
+  ]
   const most = ['--per-hour', 'sessions=9,tokens=1000000', '--permissions', 'tools=pay']
   await token('create', ['ci', '--rights', 'operate', ...flags, ...most])
   expect(readEntries(await readFile(file, 'utf8'), file)).toMatchObject([{ name: 'ci', ceiling }])

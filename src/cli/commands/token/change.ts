@@ -27,6 +27,7 @@ export function addTokenChanges(group: Command): void {
     )
     .option('--kinds <names>', 'the token creates sessions of these kinds alone', names)
     .option('--models <names>', 'the token sets these models alone for an agent', names)
+    .option('--queues <names>', 'results of its sessions go to these queues of BullMQ alone, or to addresses', names)
     .option('--limit <name=n,…>', `the most that each session of the token may have: ${limitNames.join(', ')}`, limits)
     .option(
       '--per-hour <name=n,…>',
@@ -60,16 +61,18 @@ interface CreateFlags extends FileFlags {
   readonly rights: readonly Right[]
   readonly kinds?: string[]
   readonly models?: string[]
+  readonly queues?: string[]
   readonly limit?: Partial<SessionLimits>
   readonly perHour?: Partial<Allowance>
   readonly permissions?: Permissions
 }
 
 /** Undefined if nothing restricts the token. */
-function ceilingOf({ kinds, models, limit, perHour, permissions: most }: CreateFlags): Ceiling | undefined {
+function ceilingOf({ kinds, models, queues, limit, perHour, permissions: most }: CreateFlags): Ceiling | undefined {
   const ceiling = {
     ...(kinds && { kinds }),
     ...(models && { models }),
+    ...(queues && { queues }),
     ...(limit && { limits: limit }),
     ...(perHour && { perHour }),
     ...(most && { permissions: most }),
