@@ -171,7 +171,7 @@ export const policy = {
   /** A reply with more text is cut off. */
   replyBytesMax: 8_388_608,
   toolMs: 120_000,
-  /** How long the folder of a worker may take to open. */
+  /** How long the folder of a worker may take to open, and the files of its context to be read. */
   folderMs: 30_000,
   /** How many tool calls of one reply run at the same time. */
   toolsAtOnce: 16,

@@ -75,8 +75,9 @@ async function real(path: string, who: string): Promise<string> {
   let isFolder: boolean
   let place: string
   try {
-    place = await inFolderTime(path, realpath(path))
-    isFolder = (await inFolderTime(path, stat(place))).isDirectory()
+    const late = `the folder ${path} did not open`
+    place = await inFolderTime(late, realpath(path))
+    isFolder = (await inFolderTime(late, stat(place))).isDirectory()
   } catch (cause) {
     if (cause instanceof InputError) throw cause
     const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be opened'

@@ -28,7 +28,7 @@ export function openWorkspace(
   bounds: readonly string[] = [],
   mostMs: number = policy.folderMs,
 ): Promise<Workspace> {
-  return inFolderTime(preview(folder), open(folder, bounds), mostMs)
+  return inFolderTime(`the folder ${preview(folder)} did not open`, open(folder, bounds), mostMs)
 }
 
 async function open(folder: string, bounds: readonly string[]): Promise<Workspace> {

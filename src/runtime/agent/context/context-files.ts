@@ -7,6 +7,7 @@
  * CONTEXT-FILES-4 The work of one call is bounded: by how many names are looked at, how many files are opened, and how many bytes are read. A file
  *                 is read again only if its size or one of its times has changed.
  * CONTEXT-FILES-5 A secret that this process knows, or what is surely one, is taken out, as it is from the results of tools.
+ * CONTEXT-FILES-6 It ends within a time, also if the folder no longer answers once it is open.
  */
 import { Buffer } from 'node:buffer'
 import { posix } from 'node:path'
@@ -16,6 +17,7 @@ import type { Workspace } from '../../../core/definition/tool/define-tool.ts'
 import type { WorkerLog } from '../../../core/definition/worker-log.ts'
 import { toRuntimeError } from '../../../core/errors.ts'
 import { redactData, redactSentence } from '../../../core/secret/redact.ts'
+import { inFolderTime } from '../../tool/folder-time.ts'
 
 const defaults = { filesMax: 50, fileBytesMax: 50_000, bytesMax: 200_000 } as const
 /** How many names of folders one look at globs reads, and how deep it goes. */
@@ -42,13 +44,20 @@ export class ContextFiles {
     this.#settings = settings
   }
 
-  /** The text of the files; empty if there is none. `workspace`: null for a worker without a folder. */
-  async text(workspace: Workspace | null, log: WorkerLog): Promise<string> {
+  /**
+   * The text of the files; empty if there is none. `workspace`: null for a worker without a folder. Throws an InputError if they are not read within
+   * `mostMs` (CONTEXT-FILES-6).
+   */
+  async text(workspace: Workspace | null, log: WorkerLog, mostMs?: number): Promise<string> {
     const { files: patterns = [] } = this.#settings
-    if (workspace === null) {
-      this.#skip(log, patterns.join(', '), 'the worker has no folder')
-      return ''
-    }
+    if (workspace !== null)
+      return inFolderTime(`the files of the folder ${workspace.root} were not read`, this.#text(workspace, log), mostMs)
+    this.#skip(log, patterns.join(', '), 'the worker has no folder')
+    return ''
+  }
+
+  async #text(workspace: Workspace, log: WorkerLog): Promise<string> {
+    const { files: patterns = [] } = this.#settings
     const { filesMax, fileBytesMax, bytesMax } = { ...defaults, ...this.#settings }
     const paths = await this.#paths(patterns, workspace, log)
     const parts: string[] = []

@@ -178,6 +178,23 @@ describe('files of the context', () => {
     expect(why.at(-1)).toBe('100 files before it were left out: it and those behind it are not looked at')
   })
 
+  test('files that are not read in time are given up, also if their folder has opened (CONTEXT-FILES-6)', async () => {
+    const workspace = await openWorkspace(folder)
+    const never = () => new Promise<never>(() => {})
+    const log = { debug() {}, info() {}, error() {}, warn() {} }
+    const late = /^the files of the folder .*work were not read within 0\.02 s: see whether it lies on a network/
+    for (const hung of [{ open: never }, { list: never }]) {
+      const { root, open, list } = {
+        root: workspace.root,
+        open: (path: string) => workspace.open(path),
+        list: never,
+        ...hung,
+      }
+      const files = new ContextFiles({ files: ['list' in hung ? '*.md' : 'README.md'] })
+      await expect(files.text({ root, open, list } as unknown as Workspace, log, 20)).rejects.toThrow(late)
+    }
+  })
+
   test('files of which only the time changed are read once more, and give the same text', async () => {
     const files = new ContextFiles({ files: ['README.md'] })
     const log = { debug() {}, info() {}, error() {}, warn() {} }
