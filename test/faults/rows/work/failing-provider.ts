@@ -112,14 +112,17 @@ async function endOf(tree: Tree, ms: number): Promise<RunResult> {
   }
 }
 
-/** Calls again while children of the failed run are being cancelled. */
+/** Calls again while children of the failed run are being cancelled, or if Redis did not answer: then the first call may have been heard. */
 async function retried(session: Session, modelCalls: number, signal: AbortSignal): Promise<void> {
-  for (;;) {
+  for (let isUnsure = false; ; ) {
     try {
       await session.retry({ limits: { modelCalls } })
       return
     } catch (error) {
-      if (!toRuntimeError(error).retryable || signal.aborted) throw error
+      const { code, retryable } = toRuntimeError(error)
+      if (isUnsure && code === 'transition_illegal') return
+      if (!retryable || signal.aborted) throw error
+      isUnsure ||= code === 'store_unavailable'
     }
   }
 }
@@ -129,7 +132,9 @@ async function endFaults({ n, session, raises, result }: Tree): Promise<string[]
   const end = await result.catch((error: unknown) => ({ status: 'none', error: String(error) }) as const)
   const isRight = end.status === 'completed' && (end.value as { text: string }).text === delegationResult(n)
   if (isRight || (end.status === 'completed' && raises > 0)) return []
-  return [`session ${session.id} ended with ${JSON.stringify(end).slice(0, 500)}`]
+  const failed = (await session.report()).workers.filter(({ lastFailure }) => lastFailure !== null)
+  const why = failed.map(({ id, lastFailure }) => `agent ${id}: ${lastFailure?.code}, ${lastFailure?.message}`)
+  return [`session ${session.id} of ${n} ended with ${JSON.stringify(end)}; ${why.join('; ')}`.slice(0, 2_000)]
 }
 
 /** The tools `stamp` and `mail` may have their effect once. */
