@@ -1,6 +1,6 @@
 /** Where a turn of an agent ends, and what a run inherits from the run before. */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
@@ -159,6 +159,8 @@ describe('a turn that has lasted long enough ends', () => {
 })
 
 test('a turn that ends with a retry names the wait', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(1)
   const seen = await oneTurn({}, 1, () => new TransientError('busy', { retryAfterMs: 60_000 }))
-  expect(seen).toMatchObject({ done: ['model'], end: { wait: 'retry', retryMs: 60_000 } })
+  const retryMs = 60_000 + policy.modelBackoffMs
+  expect(seen).toMatchObject({ done: ['model'], end: { wait: 'retry', retryMs } })
 })
