@@ -82,7 +82,7 @@ test('an empty list creates nothing, and a value that is not a list is refused',
 
 test('an order that could not be sent to Redis has the error of that call', async () => {
   await using troupe = await TestTroupe.connect()
-  const client = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace, deadlineMs: 500 })
+  const client = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace })
   await client.close()
   const results = await client.sessions.createMany([
     { kind: 'later', input: 1 },

@@ -247,7 +247,7 @@ describe('order', () => {
 test('a message that Redis did not answer may be there: the error says where to look, or how its key sends it once', async () => {
   await using server = await RedisServer.start({ durability: 'none' })
   await using place = await Place.open({ redisUrl: server.url, deadlineMs: 500 })
-  const { root } = await place.create({ mode: 'conversation' })
+  const { root } = await waitUntil('Redis answers', () => place.create({ mode: 'conversation' }).catch(() => null))
   const posted = (value: string, isGiven: boolean) =>
     place.sessions.post(root, `i\t-\t"${value}"`, { digest: value, isGiven }, '')
   await waitUntil('Redis knows the script', () => posted('known', false).catch(() => null))

@@ -76,7 +76,7 @@ test('a raise that ended half way is finished by the same raise, and no other be
   await expect(client.partitions.raise(8)).rejects.toThrow(/a raise to 4 partitions was begun: finish it/)
   // A client that starts meanwhile knows the old number, and begins nothing under a key that may lead elsewhere.
   const key = keys.find((one) => partitionOfKey(one, 2) === 1) as string
-  await using hasty = await connectInternal({ redisUrl: troupe.redisUrl, namespace, deadlineMs: 200 })
+  await using hasty = await connectInternal({ redisUrl: troupe.redisUrl, namespace, deadlineMs: 1_500 })
   const begun = hasty.sessions.create({ kind: 'tally', input: 1, idempotencyKey: key })
   await expect(begun).rejects.toThrow(/raised to 4 partitions.* raise 4` again/)
   expect(await (await another(troupe)).partitions.list()).toHaveLength(2)
