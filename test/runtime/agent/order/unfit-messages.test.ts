@@ -47,7 +47,7 @@ test('a run that brought its node down several times goes to the dead letters; m
   const head = { v: 1, at: 1, run: 1, epoch: 1 }
   const user = { type: 'user', ...head, id: 'm0', content: [{ type: 'text', text: 'go' }] }
   const retried = { attempt: 1, retrying: 'model:1', runState: 'TransientFailure' } as const
-  const open = { open: true, version: 2, commitId: '1:n:2', ...retried }
+  const open = { open: true, version: 2, commitId: '1:n:2', stateJson: encodeTally(emptyTally), ...retried }
   const { request, asked } = await firstCommit({ purpose: 'poison', ...open }, [user])
   expect(request).toMatchObject({
     inputsConsumed: 0,
