@@ -27,11 +27,10 @@ import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { checkName, defaultName, nameRule } from '../../core/definition/worker-name.ts'
 import { InputError, LimitError, RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
 import type { BlobName } from '../../core/history/chat/media.ts'
-import type { AskNote, SpawnNote } from '../../core/history/entry.ts'
 import { askId, childId, isId, newId, partitionOf, pastedId } from '../../core/ids.ts'
 import { toJson } from '../../core/json.ts'
 import { policy, type SessionLimits, type Spending, type WorkerLimits } from '../../core/policy.ts'
-import type { AskOrder, Assignment, BlobStore, SendOrder, SpawnOrder } from '../../core/ports/ports.ts'
+import type { Assignment, BlobStore } from '../../core/ports/ports.ts'
 import { type DeepReadonly, readOnly } from '../../core/read-only.ts'
 import { encodeInput, encodeLimitedInput, type Message } from '../../core/worker/message/message.ts'
 import { type SendTime, sendTimes } from '../../core/worker/message/steer.ts'
@@ -42,25 +41,13 @@ import { readBlob } from './handler-blobs.ts'
 import { resultJson } from './handler-result.ts'
 import type { HandlerSteps } from './handler-steps.ts'
 import { ReceiveBounds } from './receive-bounds.ts'
+import type { Requests } from './requests.ts'
 
 interface SendOptions {
   readonly when?: SendTime
 }
 
 const sendRules: Rules<SendOptions> = { when: oneOfRule(sendTimes) }
-
-/** What a handler asked for in one receive. */
-export interface Requests {
-  readonly spawns: SpawnOrder[]
-  readonly spawnNotes: SpawnNote[]
-  readonly sends: SendOrder[]
-  readonly timers: { id: string; ms: number; valueJson: string }[]
-  readonly asks: AskOrder[]
-  readonly askNotes: AskNote[]
-  stateJson: string | undefined
-  replyJson: string | undefined
-  failure: RuntimeError | undefined
-}
 
 export interface SelfContext {
   readonly assignment: Assignment

@@ -25,7 +25,7 @@ import {
   toRuntimeError,
 } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
-import { completedEntry, entryJson, type ReceivedEntry, receivedEntry } from '../../core/history/entry.ts'
+import { completedEntry, entryJson, receivedEntry } from '../../core/history/entry.ts'
 import { childIds } from '../../core/ids.ts'
 import { retryWaitMs } from '../../core/policy.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
@@ -37,7 +37,7 @@ import { forAny, forRetry, goOn } from '../../core/worker/wait.ts'
 import { evidenceJson, quarantined } from '../slot/quarantine.ts'
 import type { Behaviour } from '../turn/behaviour.ts'
 import { mayGoOn, mayRecord } from '../turn/permit.ts'
-import { emptyStep, type Step } from '../turn/step/step.ts'
+import { changesOnlyItself, emptyStep, type Step } from '../turn/step/step.ts'
 import type { CancelledStep, Turn } from '../turn/turn.ts'
 import type { FitsKind } from '../turn/turn-steers.ts'
 import { watchLoop } from '../user-code/event-loop.ts'
@@ -51,6 +51,7 @@ import { consumed, interruptedStep, isInterrupted, isSteer, judgeInputs } from '
 import { HandlerSteps } from './handler-steps.ts'
 import { type ReceiveTimeout, timeoutOf } from './receive-timeout.ts'
 import { nameOfMail, openBeside, pendingAfter, type RecordedMail, toRecord } from './recorded-mail.ts'
+import { awaitedIn, namedInEntry, notesOf, type Requests } from './requests.ts'
 
 export function handlerBehaviour(definition: HandlerDefinition): Behaviour {
   return (turn) => new HandlerTurn(turn, definition).advance()
@@ -207,61 +208,68 @@ class HandlerTurn {
   #stepOf(mail: RecordedMail, self: HandlerSelf, position: RunPosition, attempt: number, returned: unknown): Step {
     const { requests } = self
     if (requests.failure !== undefined) return this.#failedStep(mail, requests.failure, position, attempt)
-    const { assignment } = this.#turn
-    const at = Date.now()
-    const awaited = requests.spawns.filter((spawn) => !spawn.detached).map((spawn) => spawn.call)
-    const pendingCalls = [...pendingAfter(mail, position), ...awaited]
-    const { timers, asks } = requests
-    const signalsOpen = openBeside(mail, position).signalsOpen + timers.length + asks.length
+    const pendingCalls = [...pendingAfter(mail, position), ...awaitedIn(requests)]
+    const signalsOpen = openBeside(mail, position).signalsOpen + requests.timers.length + requests.asks.length
     const ends = requests.replyJson !== undefined || (pendingCalls.length === 0 && signalsOpen === 0)
+    const { kind } = this.#turn.assignment
     // Before anything changes: it throws if the run may not end without a reply.
-    const valueJson = ends ? (requests.replyJson ?? resultWithoutReply(this.#definition, assignment.kind)) : null
-    const { run } = position
-    const entries = [this.#receivedEntry(mail, run, at, requests)]
-    const notes: EventNote[] = this.#receivedNotes(mail, position)
-    for (const { id, kind, name, detached } of requests.spawnNotes)
-      notes.push(['worker.spawned', { id, kind, name, parent: assignment.workerId, ...(detached && { detached }) }])
-    for (const note of requests.askNotes) notes.push(['ask.opened', note])
+    const valueJson = ends ? (requests.replyJson ?? resultWithoutReply(this.#definition, kind)) : null
+    const at = Date.now()
+    const step = this.#requestedStep(mail, requests, position, attempt, at)
+    if (valueJson !== null) {
+      if (requests.replyJson === undefined) step.notes.push(...this.#warnOfNoReply(position.run, returned))
+      return this.#completedStep(step, position, pendingCalls, valueJson, at)
+    }
+    const goesOn = {
+      ...withoutAttempts(nameOfMail(mail), position),
+      run: position.run,
+      calls: position.calls + requests.spawns.length,
+      runState: runStateOf(pendingCalls),
+      open: true,
+      pendingCalls,
+      signalsOpen,
+      steps: position.steps,
+    }
+    return { ...step, position: goesOn }
+  }
+
+  /** What is recorded of a receive, whether its run goes on or ends. */
+  #requestedStep(mail: RecordedMail, requests: Requests, position: RunPosition, attempt: number, at: number) {
+    const notes = [...this.#receivedNotes(mail, position), ...notesOf(requests, this.#turn.assignment.workerId)]
     this.#state.set(requests.stateJson)
-    const calls = position.calls + requests.spawns.length
-    const step = {
+    return {
       ...consumed(mail),
-      entries,
+      entries: [this.#receivedEntry(mail, position.run, at, requests)],
       stateJson: requests.stateJson,
       failure: position.open && attemptsOf(nameOfMail(mail), position) === 0 ? undefined : null,
       spawns: requests.spawns,
-      childrenAtOnce: awaited.length > 0 ? this.#definition.childrenAtOnce : undefined,
+      childrenAtOnce: awaitedIn(requests).length > 0 ? this.#definition.childrenAtOnce : undefined,
       sends: requests.sends,
-      timers,
-      asks,
+      timers: requests.timers,
+      asks: requests.asks,
       withdraws: [],
       notes,
       refused: (error: RuntimeError) => this.#failedStep(mail, error, position, attempt),
     }
-    if (valueJson === null) {
-      return {
-        ...step,
-        position: {
-          ...withoutAttempts(nameOfMail(mail), position),
-          run,
-          calls,
-          runState: runStateOf(pendingCalls),
-          open: true,
-          pendingCalls,
-          signalsOpen,
-          steps: position.steps,
-        },
-      }
-    }
-    if (requests.replyJson === undefined && isAwaited(assignment, run)) notes.push(this.#warnOfNoReply(run, returned))
-    entries.push(completedEntry(run, assignment.epoch, at, valueJson))
-    notes.push(completedNote(assignment, run, valueJson))
+  }
+
+  /** `pendingCalls`: the calls whose results nobody receives any more. */
+  #completedStep(
+    step: Omit<Step, 'position'>,
+    { run, open, attempt }: RunPosition,
+    pendingCalls: readonly number[],
+    valueJson: string,
+    at: number,
+  ): Step {
+    const { assignment } = this.#turn
     return {
       ...step,
+      entries: [...step.entries, completedEntry(run, assignment.epoch, at, valueJson)],
+      notes: [...step.notes, completedNote(assignment, run, valueJson)],
       ...endingOf(assignment, run, { status: 'completed', valueJson }),
       openChildren: childIds(assignment.workerId, run, pendingCalls),
       // The failure of another message that waits for its retry is cleared too, because the run ends and it will not be retried.
-      failure: position.open && position.attempt === 0 ? undefined : null,
+      failure: open && attempt === 0 ? undefined : null,
       position: afterRun(run),
     }
   }
@@ -325,24 +333,21 @@ class HandlerTurn {
     return this.#turn.end(forAny)
   }
 
-  #receivedEntry({ json }: RecordedMail, run: number, at: number, requests?: HandlerSelf['requests']): string {
-    const asked: { -readonly [key in 'spawned' | 'sent' | 'timers' | 'asks']?: ReceivedEntry[key] } = {}
-    if (requests && requests.spawnNotes.length > 0) asked.spawned = requests.spawnNotes
-    if (requests && requests.sends.length > 0) asked.sent = requests.sends.map((send) => send.workerId)
-    if (requests && requests.timers.length > 0) asked.timers = requests.timers.map(({ id, ms }) => ({ id, ms }))
-    if (requests && requests.askNotes.length > 0) asked.asks = requests.askNotes
-    return receivedEntry(run, this.#turn.assignment.epoch, at, json, asked)
+  #receivedEntry({ json }: RecordedMail, run: number, at: number, requests?: Requests): string {
+    return receivedEntry(run, this.#turn.assignment.epoch, at, json, requests ? namedInEntry(requests) : {})
   }
 
-  #warnOfNoReply(run: number, returned: unknown): EventNote {
+  /** Nobody is warned of a result for which nobody waits. */
+  #warnOfNoReply(run: number, returned: unknown): EventNote[] {
     const { assignment, host } = this.#turn
+    if (!isAwaited(assignment, run)) return []
     const warning =
       returned === undefined
         ? 'receive returned without a reply, with no child or timer open, so the result is null: call self.reply(value) to set it'
         : 'receive returned a value and did not reply, so the result is null: call self.reply(value) to set it'
     const { sessionId, workerId, kind } = assignment
     host.log.warn(warning, { session: sessionId, worker: workerId, kind, run })
-    return ['run.warned', { run, warning }]
+    return [['run.warned', { run, warning }]]
   }
 
   #warnOfLateCall({ message, stack }: Error, run: number): void {
@@ -392,9 +397,4 @@ function isAwaited({ parentId, call }: Assignment, run: number): boolean {
 /** A handler that waits for children has the state of an agent whose tools run. One that waits only for timers still works on its message. */
 function runStateOf(pendingCalls: readonly number[]): RunPosition['runState'] {
   return pendingCalls.length > 0 ? 'ExecutingTools' : 'ProcessingUserMessage'
-}
-
-/** True if the step changes nothing but the worker's own state and history. */
-function changesOnlyItself({ outcome, spawns, sends, timers, asks }: Step): boolean {
-  return outcome === undefined && spawns.length + sends.length + timers.length + asks.length === 0
 }

@@ -55,3 +55,8 @@ export const emptyStep = (position: RunPosition): Step => ({
   position,
   notes: [],
 })
+
+/** True if the step changes nothing but the worker's own state and history. */
+export function changesOnlyItself({ outcome, spawns, sends, timers, asks }: Step): boolean {
+  return outcome === undefined && spawns.length + sends.length + timers.length + asks.length === 0
+}
