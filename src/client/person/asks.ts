@@ -321,7 +321,7 @@ function refusalOf(
     case 'withdrawn':
       return new ConflictError(
         'ask_withdrawn',
-        `ask ${id} was withdrawn: the run that asked has ended or was cancelled.`,
+        `ask ${id} was withdrawn: the run that asked has ended or was cancelled, or another call of the same reply was denied.`,
       )
   }
 }
