@@ -65,9 +65,14 @@ export class Toolbox {
   /** Asks the source, for as long as a hook may take. While it returns the same array, the result is the same object. */
   async open({ signal, host }: Pick<Turn, 'signal' | 'host'>): Promise<AgentTools> {
     const list = await this.#source.tools(signal, host.policy.hookMs)
-    if (list !== this.#opened.list) this.#opened = { list, tools: new AgentTools(this.#definition, list) }
+    if (list !== this.#opened.list) this.#opened = { list, tools: new AgentTools(this.#definition, inOrder(list)) }
     return this.#opened.tools
   }
+}
+
+/** A resolver may list its tools in any order, as servers do. In one order prompts begin alike, and providers find them in their caches. */
+function inOrder(tools: readonly Tool[]): readonly Tool[] {
+  return tools.toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }
 
 /** A planner has only tools that read. */

@@ -45,6 +45,17 @@ describe('a resolver of tools', () => {
     expect(told(model)).toEqual(['looked', 'sought ada'])
   })
 
+  test('tools that a resolver lists in another order are offered in the same one, so that prompts begin alike', async () => {
+    const model = scripted(call('look'), call('look'), say('Done.'))
+    let turns = 0
+    const availableTools = () => (turns++ % 2 === 0 ? [seek, look] : [look, seek])
+    const clerk = defineWorker({ instructions: 'x', model, tools: { availableTools, resolve: () => look } })
+    await using troupe = await TestTroupe.start({ workers: { clerk }, policy: { turnSliceSteps: 1 } })
+    expect(await troupe.run('clerk')).toMatchObject({ status: 'completed' })
+    expect(turns).toBeGreaterThan(1)
+    for (const { tools } of model.requests) expect(tools.map(({ name }) => name)).toEqual(['look', 'seek'])
+  })
+
   test('a resolver of tools can be used with a limit, options of the model and a callback for each iteration [2.1]', async () => {
     const model = scripted(call('look'), call('seek', { what: 'ada' }), say('never'))
     const seen: unknown[] = []
