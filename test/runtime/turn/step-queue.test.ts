@@ -5,11 +5,13 @@ import type { Failure } from '../../../src/core/worker/run/failure.ts'
 import { afterRun } from '../../../src/core/worker/run-ends.ts'
 import { mergeSteps } from '../../../src/runtime/turn/step/commit-request.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step/step.ts'
-import { batchLength } from '../../../src/runtime/turn/step/step-queue.ts'
+import { batchLength, StepQueue } from '../../../src/runtime/turn/step/step-queue.ts'
 import { partsMost } from '../../../src/runtime/turn/step/step-size.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const open: RunPosition = { ...afterRun(0), open: true, runState: 'ProcessingUserMessage' }
 const step = (more: Partial<Step> = {}): Step => ({ ...emptyStep(open), ...more })
+const cost = (model: string) => ({ model, inputTokens: 1, outputTokens: 1, microUsd: 1 })
 const steps = (count: number) => Array.from({ length: count }, () => step())
 
 describe('a batch', () => {
@@ -40,6 +42,12 @@ describe('a batch', () => {
     expect(batchLength([...two, step()])).toBe(3)
     expect(batchLength([...two, step(holding(more)), step()])).toBe(2)
     expect(batchLength([step(holding(`${half}${half}${more}`)), step()])).toBe(1)
+  })
+
+  test('the bytes of a text count, and not its characters', () => {
+    const entries = ['é'.repeat(450_000)]
+    expect(batchLength([step({ entries }), step({ entries }), step()])).toBe(3)
+    expect(batchLength([step({ entries }), step({ entries }), step({ entries: ['é'.repeat(30_000)] }), step()])).toBe(2)
   })
 })
 
@@ -87,6 +95,11 @@ describe('steps that were merged', () => {
       sends: [{ workerId: 'a', mail: '' }],
       timers: [{ id: 'a', ms: 1, valueJson: '' }],
       asks: [{ id: 'a', sort: 'question', body: '' }],
+      withdraws: ['a'],
+      cancels: ['a'],
+      steersTaken: [3],
+      costs: [cost('a/b')],
+      configured: 'as asked' as never,
       notes: [['run.started']],
     })
     const last = step({
@@ -98,6 +111,10 @@ describe('steps that were merged', () => {
       sends: [{ workerId: 'c', mail: '' }],
       timers: [{ id: 'c', ms: 2, valueJson: '' }],
       asks: [{ id: 'c', sort: 'signal', body: '' }],
+      withdraws: ['c'],
+      cancels: ['c'],
+      steersTaken: [4],
+      costs: [cost('c/d')],
       notes: [['run.completed']],
     })
     const both = {
@@ -109,6 +126,11 @@ describe('steps that were merged', () => {
       sends: [{ workerId: 'a' }, { workerId: 'c' }],
       timers: [{ id: 'a' }, { id: 'c' }],
       asks: [{ id: 'a' }, { id: 'c' }],
+      withdraws: ['a', 'c'],
+      cancels: ['a', 'c'],
+      steersTaken: [3, 4],
+      costs: [{ model: 'a/b' }, { model: 'c/d' }],
+      configured: 'as asked',
       notes: [['run.started'], ['run.completed']],
     }
     expect(mergeSteps([first, last])).toMatchObject(both)
@@ -125,5 +147,25 @@ describe('steps that were merged', () => {
     expect(merged({}, {}).failure).toBeUndefined()
     const end = { outcome: 'completed', result: '"x"', openChildren: ['c'], dead: '{}' } as const
     expect(merged({}, { ...end, position: later })).toMatchObject({ ...end, position: later })
+  })
+})
+
+describe('steps that wait', () => {
+  test('what a run has used since its last step goes with the end of the turn, beside what that step has used (TURN-3)', () => {
+    const queue = new StepQueue({ ...open, stateJson: null }, 1_000, () => {})
+    const used = { stateJson: 'a 2', costs: [cost('c/d')] }
+    const [first, last] = queue.withUsed([step({ entries: ['a'] }), step({ costs: [cost('a/b')] })], used)
+    expect(first).toEqual(step({ entries: ['a'] }))
+    expect(last).toMatchObject({ stateJson: 'a 2', costs: [{ model: 'a/b' }, { model: 'c/d' }] })
+    expect(queue.withUsed([], used)).toMatchObject([{ stateJson: 'a 2', costs: [{ model: 'c/d' }] }])
+  })
+
+  test('lazy steps that found no room in a commit leave by themselves (STEP-2)', async () => {
+    const queue = new StepQueue({ ...open, stateJson: null }, 1, () => {})
+    for (const lazy of steps(51)) queue.add(lazy, true)
+    expect([queue.take().length, queue.isDue]).toEqual([50, false])
+    await waitUntil('the last one is due', () => queue.isDue)
+    expect(queue.take()).toHaveLength(1)
+    queue.close()
   })
 })

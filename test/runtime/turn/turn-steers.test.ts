@@ -4,6 +4,7 @@ import { newId } from '../../../src/core/ids.ts'
 import type { Mail } from '../../../src/core/worker/message/message.ts'
 import type { Steer } from '../../../src/core/worker/message/steer.ts'
 import { TurnSteers } from '../../../src/runtime/turn/turn-steers.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 
 const steer = (position: number): Steer => ({ position, when: 'steer' })
 const interrupt = (position: number): Steer => ({ position, when: 'interrupt' })
@@ -14,9 +15,12 @@ const mailAt = (position: number): Mail => ({
 })
 
 /** A turn of run 1; the store has every input that is asked for. */
-function steersOfATurn(steered: readonly Steer[] = []) {
+function steersOfATurn(
+  steered: readonly Steer[] = [],
+  readInputs = async (_worker: string, positions: readonly number[]) => positions.map(mailAt),
+) {
   const position = { run: 1 }
-  const store = { readInputs: async (_worker: string, positions: readonly number[]) => positions.map(mailAt) }
+  const store = { readInputs }
   const turn = { assignment: { workerId: newId(0), steered }, host: { store }, whenAborted: () => () => {} }
   const steers = new TurnSteers(turn as never, { recorded: position, latest: position } as never)
   const waiting = async () => (await steers.read(() => true)).map((mail) => mail.position)
@@ -77,6 +81,20 @@ describe('what steers a run', () => {
     expect(next.aborted).toBe(false)
     steers.note([interrupt(1), interrupt(2)], 1)
     expect(next.aborted).toBe(true)
+  })
+
+  test('an input that cannot be looked at interrupts the run, since it may fit; one that does not fit does not', async () => {
+    const away = steersOfATurn([], () => Promise.reject(new Error('Redis is away')))
+    const there = steersOfATurn()
+    const works = [away, there].map(({ steers }) => {
+      steers.judgeBy(() => false)
+      const { work } = steers
+      steers.note([interrupt(1)], 1)
+      return work
+    })
+    await waitUntil('the run is interrupted', () => works[0]?.aborted)
+    await there.waiting()
+    expect(works.map(({ aborted }) => aborted)).toEqual([true, false])
   })
 
   test.each([[[]], [[steer(1)]]])(
