@@ -28,3 +28,15 @@ test('the turns of a node are released by hundreds: also the last of very many i
   expect(place.wire.sent).toBe(before + 3)
   expect(await place.record(root)).toMatchObject({ status: 'queued' })
 })
+
+test('a dying node leaves the register and says its last words of the worker that is to blame, although it holds no turn', async () => {
+  await using place = await Place.open()
+  const { root } = await place.create()
+  await place.node().sweep({ free: 0 })
+  const words = 'node-a threw Error: no'
+  const order = { node: 'node-a', wakeupMs: 1_000, ends: true, words, author: root, turns: [] }
+  expect(await place.redis.hexists(place.keys.nodes, 'node-a')).toBe(1)
+  expect(await releaseTurns(place.caller, place.keys, order, 2_000)).toBe(0)
+  expect(await place.redis.hexists(place.keys.nodes, 'node-a')).toBe(0)
+  expect(await place.redis.hget(place.workerKeys(root).record, 'lastWords')).toBe(words)
+})
