@@ -73,3 +73,16 @@ test('the address of an API may have a path and end with slashes', async () => {
   await Array.fromAsync(followEvents({ url: `${url}//`, path: '/v1/events', fetch }))
   expect(asked).toEqual([`${url}/v1/nodes`, `${url}/v1/events`])
 })
+
+test('a stream that breaks goes on behind the last position, also if an event without one came after it (HTTP-FOLLOW-1)', async () => {
+  const positions: (string | null)[] = []
+  const answers = [stream([event(1), 'event: worker.stateChanged\ndata: {}\n\n']), stream([': still here\n\n']), end()]
+  const fetch = async (request: Request) => {
+    positions.push(request.headers.get('last-event-id'))
+    return answers[positions.length - 1] ?? refusal(400)
+  }
+  const types: string[] = []
+  for await (const { type } of followWith({ url, path: '/v1/events', fetch }, async () => {})) types.push(type)
+  expect(types).toEqual(['run.started', 'worker.stateChanged', 'session.completed'])
+  expect(positions).toEqual([null, '1-0', '1-0'])
+})

@@ -57,6 +57,20 @@ describe('entryLine', () => {
     expect(entryLine(0, { ...head, type: 'expanded' } as unknown as Entry)).toContain('the last summary was taken back')
   })
 
+  it('shows which node took a worker over, and the last words of the node before', () => {
+    const takenOver = { start: 2, node: 'n-1', lastWords: 'node n-0 threw Error: no' }
+    const entry = { type: 'completed', ...head, value: 1, takenOver } as Entry
+    const line = entryLine(1, entry)
+    expect(line).toContain('taken over by node n-1 (start 2; last words: node n-0 threw Error: no): completed: 1')
+  })
+
+  it('shows no bytes of a medium', () => {
+    const image = { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgoAAAAA' }
+    const entry = { type: 'completed', ...head, value: { image } } as Entry
+    const line = entryLine(1, entry)
+    expect(line).toContain('completed: {"image":"[image (image/png, 12 B)]"}')
+  })
+
   it('shows an entry of an unknown type as JSON', () => {
     expect(entryLine(0, { type: 'hologram', ...head } as unknown as Entry)).toContain('{"type":"hologram"')
     expect(entryLine(0, { type: 'cancelled', v: 1, at })).toBe('   0  12:00:01  cancelled')

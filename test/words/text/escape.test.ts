@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { printJson, printText } from '../../../src/cli/terminal/output.ts'
-import { escapeJson, escapeLine, escapeText } from '../../../src/words/text/escape.ts'
+import { escapeJson, escapeLine, escapeText, piecesOf } from '../../../src/words/text/escape.ts'
 
 describe('escapeLine', () => {
   it('makes characters visible that would move the cursor, colour or reorder', () => {
@@ -93,4 +93,13 @@ it.each([
   using _stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0)
   printText('a\u001b[2J\n\tb\u200b', options)
   expect(written).toEqual([output])
+})
+
+describe('piecesOf', () => {
+  it('gives all of a text, with what is unsafe apart', () => {
+    expect(piecesOf('a\u200bb\u001bc', true)).toEqual(['a', { unseen: '\\u{200b}' }, 'b', { unseen: '\\e' }, 'c'])
+    expect(piecesOf('a\nb', true)).toEqual(['a', { unseen: '\\n' }, 'b'])
+    expect(piecesOf('a\nb', false)).toEqual(['a\nb'])
+    expect(piecesOf('', true)).toEqual([])
+  })
 })
