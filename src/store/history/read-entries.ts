@@ -32,7 +32,9 @@ export async function readEntries(redis: Redis, log: string, from: number, to: n
 /** Entries may be appended between two reads: here positions count from the beginning. */
 async function fromBeginning(redis: Redis, log: string, from: number, to: number): Promise<string[]> {
   const length = await redis.llen(log)
-  return readEntries(redis, log, Math.max(0, length + from), to < 0 ? length + to : to)
+  const last = to < 0 ? length + to : to
+  // Redis would count a negative position from the end again.
+  return last < 0 ? [] : readEntries(redis, log, Math.max(0, length + from), last)
 }
 
 async function readPiece(redis: Redis, log: string, from: number, to: number): Promise<string[]> {
