@@ -99,7 +99,7 @@ describe('steps that were merged', () => {
       cancels: ['a'],
       steersTaken: [3],
       costs: [cost('a/b')],
-      configured: 'as asked' as never,
+      configured: 'as asked',
       notes: [['run.started']],
     })
     const last = step({
