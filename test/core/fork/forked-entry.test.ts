@@ -24,6 +24,10 @@ test('ids of children follow from their parents, also of those that are detached
     [child, newChild],
     [free, newFree],
   ])
+  // Its record does not say in which run of its parent it was made.
+  const early = childId(root, 1, 5)
+  expect(ids.add({ id: early, parentId: root, parentRun: null, call: 5, parentRuns: 3 })).toBe(true)
+  expect(ids.worker(early)).toBe(childId(newRoot, 1, 5))
   expect(ids.add({ id: newId(0), parentId: root, parentRun: 2, call: 3, parentRuns: 3 })).toBe(false)
   expect(ids.add({ id: child, parentId: newId(0), parentRun: 2, call: 1, parentRuns: 3 })).toBe(false)
 })

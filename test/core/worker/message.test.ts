@@ -191,3 +191,11 @@ describe('a mail that cannot be read', () => {
     })
   })
 })
+
+test('an input of a restricted worker comes back without its permissions, and with tabs that stand in its JSON', () => {
+  const text = encodeLimitedInput(parent, 'tools a\nsend none', '{"a":\t"b\\tc"}')
+  expect(decodeMessage(text, 'inbox-0')).toEqual({ kind: 'input', id: 'inbox-0', from: parent, value: { a: 'b\tc' } })
+  expect(decodeHead(text)).toEqual({ kind: 'input', from: parent })
+  const plain = { kind: 'input', id: 'inbox-1', from: parent, value: { a: 1 } }
+  expect(decodeMessage(encodeLimitedInput(parent, '', '{"a":\t1}'), 'inbox-1')).toEqual(plain)
+})

@@ -1,7 +1,12 @@
 /** What the ask of a tool call says, which answers it takes, and what a person approves with one. */
 import { expect, test } from 'vitest'
 import { answerProblem } from '../../../../src/core/worker/ask/answer-problem.ts'
-import { type ApprovalDetails, approvalBody, bindDecision } from '../../../../src/core/worker/ask/approval-ask.ts'
+import {
+  type ApprovalDetails,
+  approvalBody,
+  bindDecision,
+  rehashed,
+} from '../../../../src/core/worker/ask/approval-ask.ts'
 
 const details = {
   tool: 'pay',
@@ -61,4 +66,11 @@ test('an ask with options takes one of them', () => {
   expect(answerProblem({ options: ['yes', 'no'] }, 'no')).toBeNull()
   for (const other of ['maybe', 'Yes', ['yes'], null])
     expect(answerProblem({ options: ['yes', 'no'] }, other)).toBe('must be one of: yes, no')
+})
+
+test('what the copy of a worker asks shows the hash of its own call: only that can be approved', () => {
+  const [own, ofCopy] = ['w1', 'w2'].map((worker) => bindDecision({ decision: 'approve' }, details, worker).hash)
+  expect(rehashed(details, 'w2')).toEqual({ ...details, hash: ofCopy })
+  expect(ofCopy).not.toBe(own)
+  expect(rehashed({ tool: 'pay' }, 'w2')).toBeNull()
 })
