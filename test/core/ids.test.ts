@@ -219,6 +219,13 @@ describe('a text that becomes part of a key (ID-3)', () => {
     expect(digestKey('a', 'message')).not.toBe(digestKey('b', 'message'))
   })
 
+  test('no two sorts and owners of idempotency keys share a digest', () => {
+    const digests = (['session', 'message', 'act'] as const).flatMap((of) =>
+      (['caller', 'job'] as const).map((owner) => digestKey('a', of, owner)),
+    )
+    expect(new Set(digests).size).toBe(6)
+  })
+
   test('an idempotency key of a message never equals that of a session', () => {
     const differ = (one: string, other: string) => digestKey(one, 'message') !== digestKey(other, 'session')
     expect(differ('a', 'a')).toBe(true)

@@ -260,3 +260,18 @@ test('base64 in which the first letters of such a key stand by chance is kept as
   const texts = [`eT+${run}/RqQ`, `eT/${run}+RqQ`, `eT+${run}b/RqQ`, `eT+${run.slice(0, 37)}/RqQ`, `eT/${run}==`]
   for (const text of texts) expect(redactData({ text })).toEqual({ text })
 })
+
+test('of a secret that begins with another one no rest stays, whichever was remembered first', () => {
+  for (const secret of ['canary-short', 'canary-short-and-long', 'canary-longer-and', 'canary-longer'])
+    rememberSecret(secret)
+  const text = 'canary-short-and-long canary-longer-and canary-short canary-longer'
+  expect(withoutKnownSecrets(text)).toBe('[redacted] [redacted] [redacted] [redacted]')
+})
+
+test('a password at the place of the user of an address is remembered', () => {
+  rememberPasswordsIn('redis://canary-as-user@host:6379/0')
+  rememberPasswordsIn('redis://canary-user-name:canary-pass%2Fword@host:6379/0')
+  expect(withoutKnownSecrets('canary-as-user canary-user-name canary-pass/word')).toBe(
+    '[redacted] canary-user-name [redacted]',
+  )
+})
