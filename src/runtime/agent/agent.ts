@@ -52,8 +52,8 @@ export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): 
 
 async function advance(agentTurn: AgentTurn): Promise<void> {
   const { turn, end, inbox, journal, parts } = agentTurn
-  const waits = agentTurn.kind.definition.onCancel !== undefined
-  turn.whenCancelled((position) => cancelled(agentTurn, position), { waits })
+  const hasOnCancel = agentTurn.kind.definition.onCancel !== undefined
+  turn.whenCancelled((position) => cancelled(agentTurn, position), { waits: hasOnCancel })
   turn.doing.countBy(() => journal.takeUsed())
   // Without a schema an input may not fit, either: an empty text.
   turn.steers.judgeBy((mail) => readInput(agentTurn, mail).ok)
@@ -64,7 +64,7 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
   }
   for (let steps = 0; !agentTurn.isOver; steps++) {
     const working = proceedOrFail(agentTurn, steps)
-    if (waits) agentTurn.working = working.catch(() => {})
+    if (hasOnCancel) agentTurn.working = working.catch(() => {})
     const wait = await working
     // A wait for results or answers that came beside an interruption does not begin.
     if (wait === null || (turn.steers.interrupts && waitsForMessages(wait))) {
