@@ -76,6 +76,10 @@ export const sessionReport = schemaOf<SessionReport>()(
       .describe('Who closed the conversation, and when.'),
     approval: sessionApproval,
     forkedFrom,
+    branchOf: z
+      .object({ workerId: z.string(), position: z.int() })
+      .nullable()
+      .describe('The worker whose conversation it began with, and up to which position of that history.'),
     cost,
     turnShare: z.object({ weight: z.number(), priority: z.number() }),
     result: z

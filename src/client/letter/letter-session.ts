@@ -57,7 +57,7 @@ export async function beginFromLetter(
   const { blobs } = submission.store(letter.sessionId, 'session').forks
   const input = await withBlobBytes(message.value, letter.sessionId, blobs)
   const request = { ...like, input, idempotencyKey: `redrive:${workerId}:${id}` }
-  const { sessionId, isNew } = await submission.create(request, undefined, undefined, configured)
+  const { sessionId, isNew } = await submission.create(request, undefined, undefined, { configured })
   return { sessionId, isAgain: !isNew }
 }
 

@@ -11,6 +11,7 @@ import type { Cost } from '../../core/worker/run/cost.ts'
 import type { TurnShare } from '../../core/worker/turn-share.ts'
 import { decodePauseNote, type PauseNote } from '../../store/record/pause-note.ts'
 import {
+  type BranchOf,
   decodeResultLine,
   type ForkOf,
   type RunResultPlace,
@@ -19,7 +20,7 @@ import {
 import type { WorkerMode } from '../../store/record/worker-record.ts'
 import type { SessionState } from './session-state.ts'
 
-export type { ForkOf, PauseNote, RunResultPlace, WorkerMode }
+export type { BranchOf, ForkOf, PauseNote, RunResultPlace, WorkerMode }
 
 export type CloseNote = Pick<PauseNote, 'by' | 'at'>
 
@@ -41,6 +42,8 @@ export interface SessionFacts {
   readonly approval: SessionApproval
   /** The session that it is a copy of, and when it was copied (ms since 1970); null if it is none. */
   readonly forkedFrom: (ForkOf & { readonly dryRun: boolean }) | null
+  /** The worker whose conversation it began with, and up to which position of that history; null if it is no branch. */
+  readonly branchOf: BranchOf | null
   /** Its share of the slots beside other sessions, and how far in front of them it stands. */
   readonly turnShare: TurnShare
   /** What the model calls of all its workers cost; null before the first. */
@@ -71,6 +74,7 @@ export function factsOf(
     closed: session.closeJson === null ? null : closeNote(session.closeJson),
     approval: session.approval,
     forkedFrom: forkOf(session),
+    branchOf: session.branchOf,
     turnShare: session.turnShare,
     cost: session.cost,
     result: session.end?.result ?? earlier,

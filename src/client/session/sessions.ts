@@ -13,11 +13,11 @@ import { InputError } from '../../core/errors.ts'
 import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
 import { parseId } from '../../core/ids.ts'
 import type { DeepReadonly } from '../../core/read-only.ts'
-import type { Configuration } from '../../core/worker/message/configuration.ts'
 import { EarlyNotes } from '../event/early-notes.ts'
 import type { EventHub } from '../event/event-hub.ts'
 import { type PruneQuery, pruneRules, type SessionsQuery, sessionsRules } from '../queries.ts'
 import { holdsBytes, withBytes } from '../submission/attached.ts'
+import type { SessionStart } from '../submission/session-start.ts'
 import type { CreateSession, Submission } from '../submission/submission.ts'
 import { notifyWarning } from '../submission/warnings.ts'
 import type { ListedSession, NodeSummary, SessionsPage } from '../summaries.ts'
@@ -150,14 +150,13 @@ class TrackedSessions implements Disposable {
 
 interface BeginOptions extends CreateOptions {
   readonly definition?: Definition | undefined
-  /** What the root, an agent, is set to. */
-  readonly configured?: Configuration | undefined
+  readonly start?: SessionStart | undefined
 }
 
 async function beginSession(
   { submission, hub, sessionContext, nodes }: SessionsContext,
   request: CreateSession,
-  { follow = false, definition, configured }: BeginOptions,
+  { follow = false, definition, start }: BeginOptions,
 ): Promise<Session<never>> {
   let early: EarlyNotes | undefined
   const followed = async (sessionId: string) => {
@@ -168,7 +167,7 @@ async function beginSession(
     const isTracked = tracked.add(sessionId, request)
     return follow ? Promise.all([isTracked, followed(sessionId)]) : isTracked
   }
-  const made = await submission.create(await withInputBytes(request), creating, definition, configured)
+  const made = await submission.create(await withInputBytes(request), creating, definition, start)
   tracked.keep(made.sessionId)
   const { sessionId } = made
   const warning = made.warning ?? (await notifyWarning(request.notify, nodes))
@@ -211,12 +210,12 @@ export function sessionsOf(context: SessionsContext): Sessions {
     async fork(worker, query = {}) {
       checkOptions('sessions.fork', query, forkRules, InputError)
       const summaryOf = (id: string) => new Session(id, sessionContext(id)).summary()
-      const { request: whole, configured } = await forkRequest(worker, query, summaryOf)
+      const { request: whole, start } = await forkRequest(worker, query, summaryOf)
       const { input, ...request } = whole
       const ids = blobsNamedIn(request.history ?? [])
-      if (ids.length === 0) return begin(whole, { configured })
+      if (ids.length === 0) return begin(whole, { start })
       const { sessionId: source } = await worker.report()
-      const session = await begin(request, { configured })
+      const session = await begin(request, { start })
       const at = (sessionId: string) => ({ sessionId, blobs: submission.store(sessionId, 'session').forks.blobs })
       await copyBlobs(ids, at(source), at(session.id))
       const { idempotencyKey } = query

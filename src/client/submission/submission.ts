@@ -15,7 +15,7 @@ import { digestKey, type KeyOwner, newId, parseId, parseKind, partitionOf, unhos
 import { toJson } from '../../core/json.ts'
 import { defaultSessionLimits, type Policy, type SessionLimits } from '../../core/policy.ts'
 import type { Waker, Wakeup } from '../../core/ports/wake.ts'
-import { type Configuration, encodeConfiguration } from '../../core/worker/message/configuration.ts'
+import { encodeConfiguration } from '../../core/worker/message/configuration.ts'
 import { encodeInput } from '../../core/worker/message/message.ts'
 import { encodeOrder, type Order } from '../../core/worker/message/order.ts'
 import type { SendTime } from '../../core/worker/message/steer.ts'
@@ -24,6 +24,7 @@ import { checkPermissions, encodePermissions, type Permissions, restrictions } f
 import { partitionNotFound, refusalError } from '../../core/worker/refusal.ts'
 import { defaultTurnShare, encodeTurnShare, type GivenTurnShare, turnShareRules } from '../../core/worker/turn-share.ts'
 import type { Places } from '../../store/places.ts'
+import { encodeBranch } from '../../store/record/session-record.ts'
 import type { CreateAnswer, SessionOrder } from '../../store/session/create-sessions.ts'
 import { refusalOfPost } from '../../store/session/post-answer.ts'
 import { type RetryAnswer, type RetryOrder, SessionStore } from '../../store/session/session-store.ts'
@@ -35,6 +36,7 @@ import { KeyHomes } from './key-homes.ts'
 import { checkLimits } from './limits.ts'
 import { notifyText } from './notify-text.ts'
 import { onceLearned } from './once-learned.ts'
+import { firstInput, type SessionStart } from './session-start.ts'
 import { keyWarning, sentWarning, unhostedWarning } from './warnings.ts'
 
 export interface CreateSession extends ApprovalOptions, GivenTurnShare {
@@ -153,15 +155,15 @@ export class Submission {
 
   /**
    * Calls `creating` with the id before Redis is asked, so that its caller misses no event of the session. `definition`: that of the kind, if the
-   * caller has it. `configured`: what its first worker, an agent, is set to, as `worker.configure` sets it.
+   * caller has it. `start`: with what else it begins.
    */
   async create(
     request: CreateSession,
     creating: (sessionId: string) => Promise<unknown> | undefined = () => undefined,
     definition?: Definition,
-    configured?: Configuration,
+    start?: SessionStart,
   ): Promise<Created> {
-    const creatingOnce = () => this.#create(request, creating, definition, configured)
+    const creatingOnce = () => this.#create(request, creating, definition, start)
     return creatingOnce().catch(async (error) => this.#onceMore(error, creatingOnce))
   }
 
@@ -174,9 +176,9 @@ export class Submission {
     request: CreateSession,
     creating: (sessionId: string) => Promise<unknown> | undefined,
     definition: Definition | undefined,
-    configured: Configuration | undefined,
+    start: SessionStart | undefined,
   ): Promise<Created> {
-    const prepared = await this.#prepare(request, definition, configured)
+    const prepared = await this.#prepare(request, definition, start)
     // Most callers have nothing to wait for: then the call costs no further pass of the event loop.
     const isReady = creating(prepared.order.sessionId)
     if (isReady) await isReady
@@ -224,7 +226,7 @@ export class Submission {
     )
   }
 
-  async #prepare(request: CreateSession, definition?: Definition, configured?: Configuration): Promise<Prepared> {
+  async #prepare(request: CreateSession, definition?: Definition, start: SessionStart = {}): Promise<Prepared> {
     checkOptions('sessions.create', request, createRules, InputError)
     const kind = kindOf(request, definition)
     const name = request.name ?? kind
@@ -235,6 +237,7 @@ export class Submission {
     const key = request.idempotencyKey
     const partitions = this.#stores.length
     const keyDigest = key === undefined ? null : digestKey(key, 'session', this.#context.keyOwner)
+    const { configured, branchOf } = start
     const configuration = encodeConfiguration(configured ?? {})
     const given = request.history?.length ? encodeGivenHistory(request.history) : []
     const last = request.history?.at(-1)?.at ?? 0
@@ -259,6 +262,7 @@ export class Submission {
           ...this.by,
           ...(given.length > 0 && { messages: given.length }),
           ...(mail === null && { rests: true as const }),
+          ...(branchOf && { branchOf: branchOf.workerId }),
         },
       ],
     ])
@@ -279,6 +283,7 @@ export class Submission {
       approval,
       turnShare: turnShare === startTurnShare ? undefined : turnShare,
       notify: notifyText(request.notify),
+      branchOf: branchOf && encodeBranch(branchOf),
       event,
     } as const
     return { request, store, order }
@@ -384,13 +389,4 @@ function kindOf({ kind }: CreateSession, definition: Definition | undefined): st
   const named = kindNamed(definition, 'sessions.create')
   if (kind === undefined) return named
   throw new InputError(`sessions.create takes the kind from the definition, "${named}": leave the option kind out.`)
-}
-
-/** The first input as JSON; null for a conversation that waits for its first message. */
-function firstInput({ input, history, keepOpen }: CreateSession): string | null {
-  if (input !== undefined || history === undefined) return toJson(input, 'the input')
-  if (keepOpen) return null
-  throw new InputError(
-    'a session that begins with a history needs an input, or keepOpen: true to wait for its first message.',
-  )
 }

@@ -58,6 +58,8 @@ export interface EventDetails {
     readonly rests?: true
     /** The session that it is a copy of. */
     readonly forkedFrom?: string
+    /** The worker whose conversation it began with. */
+    readonly branchOf?: string
     /** Set for a copy in which tools with effects are not run. */
     readonly dryRun?: true
   }

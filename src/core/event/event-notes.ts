@@ -16,7 +16,7 @@ type Orders = { readonly [Type in EventType]?: readonly (keyof EventDetails[Type
 
 /** For the most frequent types of events: the order of their details. A detail that is not listed is not written. */
 const orders = {
-  'session.created': ['kind', 'name', 'mode', 'by', 'messages', 'rests', 'forkedFrom', 'dryRun'],
+  'session.created': ['kind', 'name', 'mode', 'by', 'messages', 'rests', 'forkedFrom', 'dryRun', 'branchOf'],
   'worker.spawned': ['id', 'kind', 'name', 'detached'],
   'message.consumed': ['kind', 'from', 'when'],
   'model.replied': ['model', 'iteration', 'calls', 'inputTokens', 'outputTokens', 'finishReason', 'costMicroUsd'],

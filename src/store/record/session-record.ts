@@ -40,6 +40,8 @@ const ownFields = {
   retries: optional('retried', /^\d+ \S+ \S*$/, (text) => Number(text.split(' ')[0]), 0),
   /** The session that it is a copy of, and when it was copied; null if it is none. */
   forkedFrom: optional('forkedFrom', /^[0-9a-f-]{36} \d+$/, decodeFork),
+  /** The worker whose conversation it began with, and up to which position of that history; null if it is no branch. */
+  branchOf: optional('branchOf', /^[0-9a-f-]{36} \d+$/, decodeBranch),
   /** What its agents have used together. Null while one agent is alone: it keeps the count in its own record. */
   spent: optional('spent', spentForm, decodeSpending),
   /** What the model calls of all its agents have cost together. Null before the first call. */
@@ -135,6 +137,21 @@ export interface ForkOf {
   readonly sessionId: string
   /** In ms since 1970. */
   readonly at: number
+}
+
+/** The worker whose conversation a branch began with, and up to which position of its history. */
+export interface BranchOf {
+  readonly workerId: string
+  readonly position: number
+}
+
+export function encodeBranch({ workerId, position }: BranchOf): string {
+  return `${workerId} ${position}`
+}
+
+function decodeBranch(text: string): BranchOf {
+  const [workerId, position] = text.split(' ') as [string, string]
+  return { workerId, position: Number(position) }
 }
 
 function decodeFork(text: string): ForkOf {

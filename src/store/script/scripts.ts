@@ -10,7 +10,7 @@ export const createSessionsScript = defineScript({
   header: words('wakeupMs seed partitions sessions'),
   fields: {
     sessions: words(
-      'session kind pool name mode limits permissions configured caps approval turnShare notify key asked keyMs entries sent blobs rests',
+      'session kind pool name mode limits permissions configured caps approval turnShare notify branchOf key asked keyMs entries sent blobs rests',
     ),
   },
   args: words('texts'),

@@ -53,6 +53,8 @@ export interface SessionOrder {
   readonly turnShare?: string | undefined
   /** As `encodeNotify` writes it; absent: its result goes nowhere. */
   readonly notify?: string | undefined
+  /** As `encodeBranch` writes it; absent: it is no branch. */
+  readonly branchOf?: string | undefined
   readonly event: string
 }
 
@@ -232,6 +234,7 @@ export class CreateSessions {
       approval: approval || undefined,
       turnShare,
       notify,
+      branchOf: order.branchOf,
       entries: history.length || undefined,
       sent: sent.length || undefined,
       blobs: blobs.length || undefined,

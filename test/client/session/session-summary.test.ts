@@ -47,6 +47,7 @@ describe('a session', () => {
       approval: defaultApproval,
       turnShare: { weight: 1, priority: 0 },
       forkedFrom: null,
+      branchOf: null,
       result: null,
     })
     expect(factsOf(id, session({ cancel: '{bad' }), null).cancelReason).toBe('{bad')

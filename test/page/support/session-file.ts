@@ -37,6 +37,7 @@ const session = {
   paused: null,
   closed: null,
   forkedFrom: null,
+  branchOf: null,
   limits: defaultSessionLimits,
   usage: { workers: 1, ...usage },
   failure: null,

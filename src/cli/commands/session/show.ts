@@ -44,7 +44,20 @@ export function addShowCommand(group: Command): void {
 
 /** A session without its workers. */
 export function sessionFacts({ session, workers }: Report, page: Page, tokens: TokenReport | null = null): string[] {
-  const { state, paused, closed, approval, mode, createdAt, finishedAt, limits, result, failure, forkedFrom } = session
+  const {
+    state,
+    paused,
+    closed,
+    approval,
+    mode,
+    createdAt,
+    finishedAt,
+    limits,
+    result,
+    failure,
+    forkedFrom,
+    branchOf,
+  } = session
   const root = workers.find(({ id }) => id === session.rootId)
   const now = Date.now()
   const waitsFor = root && waitText(root, now)
@@ -59,6 +72,7 @@ export function sessionFacts({ session, workers }: Report, page: Page, tokens: T
       ['closed', closed && escapeLine(whenAndWho(closed))],
       ['mode', mode],
       ['copy of', forkedFrom && forkText(forkedFrom)],
+      ['branch of', branchOf && `worker ${branchOf.workerId}, up to position ${branchOf.position} of its history`],
       ['waits for', finishedAt === null && waitsFor ? escapeLine(waitsFor) : null],
       ['created', momentAndAge(createdAt)],
       ['finished', finishedAt === null ? null : formatMoment(finishedAt) + lasted(createdAt, finishedAt)],

@@ -18,6 +18,7 @@ import { type Configuration, configurationAfter } from '../../../core/worker/mes
 import { type ContextQuery, type HistoryQuery, positionRule } from '../../queries.ts'
 import type { SessionSummary, WorkerReport } from '../../report.ts'
 import { approvalOptionsOf } from '../../submission/approval-options.ts'
+import type { SessionStart } from '../../submission/session-start.ts'
 import type { CreateSession } from '../../submission/submission.ts'
 
 export interface ForkQuery extends ContextQuery {
@@ -115,7 +116,7 @@ export async function forkRequest(
   worker: Conversing,
   { at, input, name, idempotencyKey }: ForkQuery,
   summaryOf: (sessionId: string) => Promise<SessionSummary>,
-): Promise<{ readonly request: CreateSession; readonly configured: Configuration | undefined }> {
+): Promise<{ readonly request: CreateSession; readonly start: SessionStart }> {
   parseId(worker.id, 'worker')
   const report = await worker.report()
   const { approval, forkedFrom } = await summaryOf(report.sessionId)
@@ -135,7 +136,8 @@ export async function forkRequest(
     ...(input !== undefined && { input }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   }
-  return { request, configured }
+  const branchOf = { workerId: report.id, position: at ?? report.historyLength - 1 }
+  return { request, start: { branchOf, configured } }
 }
 
 function rightsOf({ permissions }: WorkerReport): Pick<CreateSession, 'permissions'> {

@@ -19,7 +19,7 @@ const stillMs = 3_000
 
 export function SessionHeader({ report }: { readonly report: Report }): ReactNode {
   const { session } = report
-  const { id, kind, name, state, mode, createdAt, finishedAt, failure, holdups, forkedFrom } = session
+  const { id, kind, name, state, mode, createdAt, finishedAt, failure, holdups, forkedFrom, branchOf } = session
   return (
     <header className="session-head">
       <FileNotice id={id} />
@@ -41,6 +41,14 @@ export function SessionHeader({ report }: { readonly report: Report }): ReactNod
             copy of{' '}
             <Link to="/sessions/$id" params={{ id: forkedFrom.sessionId }}>
               {forkedFrom.sessionId.slice(0, 8)}
+            </Link>
+          </span>
+        )}
+        {branchOf !== null && (
+          <span className="tag">
+            branch of{' '}
+            <Link to="/workers/$id" params={{ id: branchOf.workerId }}>
+              {branchOf.workerId.slice(0, 8)}
             </Link>
           </span>
         )}

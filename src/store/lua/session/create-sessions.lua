@@ -17,6 +17,7 @@ ARGV[1] header    json:
     approval       "<policy> <when nobody answers> <ms>"; absent: the default
     turnShare      "<weight> <priority>" of its turns; absent: the default
     notify         where its result goes when it ends; absent: nowhere
+    branchOf       "<worker> <position>" of the history that it begins with; absent: it is no branch
     key            digest of an idempotency key of the caller
     asked          with a key: digest of the request
     keyMs          with a key: for how long a repetition is recognised

@@ -79,6 +79,11 @@ describe('sessions.fork', () => {
     await using _ = troupe
     const branch = await client.sessions.fork(session.root, { idempotencyKey: 'one', name: 'other way' })
     expect((await branch.root.report()).name).toBe('other way')
+    const position = (await session.root.report()).historyLength - 1
+    expect((await branch.summary()).branchOf).toEqual({ workerId: session.rootId, position })
+    expect((await session.summary()).branchOf).toBeNull()
+    for await (const { details } of branch.events({ after: '0-0', follow: false }))
+      expect(details).toMatchObject({ branchOf: session.rootId })
     expect((await client.sessions.fork(session.root, { idempotencyKey: 'one', name: 'other way' })).id).toBe(branch.id)
     await branch.root.send('question 2')
     expect(await branch.result({ run: 1 })).toMatchObject({ value: { text: 'answer to question 2' } })

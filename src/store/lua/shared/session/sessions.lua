@@ -28,7 +28,7 @@ local function readOrders(tag, header, texts, cursor)
   for index = 1, #orders do
     local order = orders[index]
     checkTexts(order, 'session', 'kind', 'pool')
-    checkTextsIfAny(order, 'name', 'mode', 'limits', 'permissions', 'configured', 'caps', 'approval', 'turnShare', 'notify', 'key')
+    checkTextsIfAny(order, 'name', 'mode', 'limits', 'permissions', 'configured', 'caps', 'approval', 'turnShare', 'notify', 'branchOf', 'key')
     checkNumbersIfAny(order, 'entries', 'blobs', 'sent')
     if order.key then
       checkTexts(order, 'asked')
@@ -125,6 +125,7 @@ local function writeRoot(tag, order, now)
   set('approval', order.approval)
   set('turnShare', order.turnShare)
   set('notify', order.notify)
+  set('branchOf', order.branchOf)
   -- The history with which a worker begins counts as a commit of no claim: the node that claims the worker reads that history.
   if order.entries + order.sent > 0 then set('commit', '0::0:1') end -- guard: a worker that begins with a history knows of it
   set('startWakeups', order.wakeups, '') -- guard: the first session of each pool keeps its wake-ups
