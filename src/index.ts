@@ -30,7 +30,7 @@ export type { OnAway } from './client/fleet/each-partition.ts'
 export type { NodeHandle, NodeReport, ReleasedNode } from './client/fleet/node-handle.ts'
 export type { Partitions } from './client/fleet/partition-list.ts'
 export type { Pools } from './client/fleet/pools.ts'
-export type { Finding, FindingCode, FindingFacts, FindingLevel } from './client/health/finding.ts'
+export type { Finding, FindingCode, FindingFacts, FindingLevel, NamedNode } from './client/health/finding.ts'
 export type {
   ClusterFacts,
   ClusterServer,
@@ -155,6 +155,7 @@ export type {
   Kinds,
   ResultOf,
   ReturnedBy,
+  TakenBy,
   WorkerRef,
 } from './core/definition/kind-types.ts'
 export { isResultOf } from './core/definition/kind-types.ts'
@@ -251,7 +252,7 @@ export {
   timestampOf,
 } from './core/history/chat/chat-message.ts'
 export { type BlobName, type MediaOptions, type MediaPart, mediaBlock } from './core/history/chat/media.ts'
-export { chat } from './core/history/chat/message-factories.ts'
+export { chat, type MadeHead } from './core/history/chat/message-factories.ts'
 export { type Action, ChatContext, type Context, isSameAction } from './core/history/chat-context.ts'
 export {
   ContextContainer,

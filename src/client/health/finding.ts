@@ -10,7 +10,8 @@ import type { StrandedReason } from './stranded.ts'
 
 export type FindingLevel = 'ok' | 'warning' | 'problem'
 
-interface NamedNode {
+/** A node as findings name it. */
+export interface NamedNode {
   readonly host: string | null
   readonly pid: number | null
 }

@@ -85,7 +85,7 @@ export default defineWorker({ receive: (message, self) => self.reply(\`hello \${
 })
 
 /** What functions of a library over troupe return, with types that the compiler infers: it can write none that the package does not export. */
-const inferred = `import type { Session, Troupe, Worker } from 'troupe'
+const inferred = `import { chat, type FindingFacts, type Self, type Session, type Troupe, type Worker } from 'troupe'
 export const ofTroupe = (t: Troupe) =>
   [t.asks, t.approvals, t.sessions, t.pools, t.partitions, t.webhooks, t.node('n'), t.nodes(), t.kinds(), t.audit(), t.facts(), t.usage(), t.health(), t.events()] as const
 export const ofHandles = (t: Troupe) =>
@@ -94,6 +94,7 @@ export const ofSession = (s: Session) =>
   [s.retry(), s.retryOutlook(), s.report(), s.summary(), s.run(), s.limit({}), s.setApproval('auto'), s.asks(), s.events(), s.updates(), s.counts()] as const
 export const ofWorker = async (w: Worker) =>
   [(await w.report()).holdup, w.state(), w.configure({}), w.compact(), w.mailbox(), w.history(), w.diff(w), w.tokens(), w.metadata(), w.send(1)] as const
+export const ofParts = (self: Self, facts: FindingFacts) => ({ chat: { ...chat }, self: { ...self }, facts: { ...facts } })
 `
 
 test.each(['agent', 'handler'])('a new project (%s) passes its tests and the compiler as it is', async (sort) => {

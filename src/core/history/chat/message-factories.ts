@@ -15,7 +15,7 @@ import type {
 } from './chat-message.ts'
 
 /** What a caller may say of any message: its id in the conversation, and when it was said (milliseconds since 1970). */
-interface MadeHead {
+export interface MadeHead {
   readonly id?: string
   readonly at?: number
 }
