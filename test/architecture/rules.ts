@@ -57,7 +57,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   compose: ['core', 'config.ts', 'log.ts', 'store', 'wake', 'submit', 'runtime', 'client'],
   'index.ts': ['compose.ts', 'client', 'audit', 'core', 'formats', 'config.ts', 'log.ts', 'node-version.ts'],
   words: ['core', 'client'],
-  api: ['client', 'audit', 'formats', 'words', 'core', 'config.ts', 'log.ts'],
+  api: ['client', 'audit', 'formats', 'words', 'core', 'config.ts', 'log.ts', 'node-version.ts'],
   cli: [
     'compose.ts',
     'client',
