@@ -329,5 +329,9 @@ function watchdogOf(parts: Parts, node: RuntimeNode, options: InternalNodeOption
     endIfBlocked,
     currentCall: currentUserCall,
     turns,
+    onThreadLost: ({ message }) => toWorkerLog(logger).warn(withoutWatchdog, { error: message }),
   })
 }
+
+const withoutWatchdog =
+  'this node has no watchdog: code that blocks it for long does not end it, and the work of a node that dies waits for its leases. The watchdog is a file of troupe: leave troupe out of a bundle (external)'

@@ -44,6 +44,8 @@ export interface WatchedNode {
   readonly endIfBlocked: boolean
   currentCall(): UserCall | undefined
   turns(): readonly HeldTurn[]
+  /** The thread cannot run, and the node goes on without it. */
+  onThreadLost(error: Error): void
 }
 
 interface Death {
@@ -106,7 +108,10 @@ export class Watchdog {
     this.#thread = new Worker(program, { workerData, name: 'troupe watchdog' })
     this.#thread.unref()
     // Without its thread a node runs as well as with it.
-    this.#thread.on('error', () => void this.stop())
+    this.#thread.on('error', (error: Error) => {
+      this.#node.onThreadLost(error)
+      void this.stop()
+    })
     this.#beat = setInterval(() => this.#tick(), everyMs).unref()
     this.#tick()
     if (watchdogs.size === 0) process.on('uncaughtExceptionMonitor', onUncaught).on('exit', onExit)

@@ -15,7 +15,7 @@ export function builtPage(): string | null {
 }
 
 const withoutPage = `This is the API of troupe: GET /openapi.json describes it.
-The page is not built: npm run build makes it.
+The page is not here. In a checkout npm run build makes it; leave troupe out of a bundle (external).
 `
 
 export async function addPage(app: FastifyInstance, folder: string | null): Promise<void> {

@@ -33,14 +33,16 @@ const workers = {
   child: defineWorker({ receive: (message, self) => self.reply(message.value + 1) }),
   agent: defineWorker({ instructions: '1. Call \`double\`.', tools: [double] }),
 }
-const node = await startNode({ redisUrl, namespace, workers })
+const warnings = []
+const logger = { debug() {}, info() {}, warn: (_fields, message) => warnings.push(message), error() {} }
+const node = await startNode({ redisUrl, namespace, workers, logger })
 const troupe = await connect({ redisUrl, namespace })
 const results = []
 for (const kind of ['parent', 'agent']) {
   const session = await troupe.sessions.create({ kind, input: 1 })
   results.push(await session.result())
 }
-console.log(JSON.stringify(results))
+console.log(JSON.stringify({ results, warnings }))
 await troupe.close()
 await node.stop()
 `
@@ -73,10 +75,12 @@ describe('an application in one file', () => {
         cwd: elsewhere,
         timeout: 60_000,
       })
-      expect(JSON.parse(stdout)).toMatchObject([
+      const said = JSON.parse(stdout) as { results: unknown; warnings: readonly string[] }
+      expect(said.results).toMatchObject([
         { status: 'completed', value: { child: 2 } },
         { status: 'failed', failure: { message: expect.stringContaining('bundled into one file') as string } },
       ])
+      expect(said.warnings.filter((text) => /has no watchdog.*leave troupe out of a bundle/.test(text))).toHaveLength(1)
     },
     120_000,
   )
