@@ -52,18 +52,26 @@ type ShownFinding = Partial<Pick<Finding, 'code' | 'facts' | 'workerIds' | 'comm
 async function examine(config: Config, flags: ConnectionFlags): Promise<ShownFinding[]> {
   try {
     // It connects like a command that changes data, so that missing rights of the Redis user are a finding.
-    await using troupe = await connectTo(config, 'change')
-    const health = await troupe.health()
-    if (flags.json) printJson({ type: 'health', namespace: config.namespace, ...withoutInfo(health) })
-    return judge(health).map((finding) => ({ ...finding, ...findingText(finding) }))
+    return await examineAs('change', config, flags)
   } catch (thrown) {
-    if (thrown instanceof ConfigError) return [{ level: 'problem', what: thrown.message }]
+    if (thrown instanceof ConfigError) {
+      // A user who may only look sees the rest all the same.
+      const others = await examineAs('look', config, flags).catch(() => [])
+      return [{ level: 'problem', what: thrown.message }, ...others]
+    }
     const damage = damageOf(thrown)
     const todo =
       'restore it; or remove it, and then cancel the sessions that troupe audit names: their workers would wait for ever'
     if (damage !== undefined) return [{ level: 'problem', what: `${damage}: another program overwrote it`, todo }]
     throw thrown
   }
+}
+
+async function examineAs(purpose: 'change' | 'look', config: Config, flags: ConnectionFlags): Promise<ShownFinding[]> {
+  await using troupe = await connectTo(config, purpose)
+  const health = await troupe.health()
+  if (flags.json) printJson({ type: 'health', namespace: config.namespace, ...withoutInfo(health) })
+  return judge(health).map((finding) => ({ ...finding, ...findingText(finding) }))
 }
 
 async function examineServers({ redisUrl, namespace }: Config): Promise<ShownFinding[]> {

@@ -126,6 +126,25 @@ describe.concurrent('a Redis that refuses', () => {
   })
 })
 
+describe.concurrent('a Redis user who may only look', () => {
+  it('doctor shows a user who may only look what it finds, beside the rights that are missing', async () => {
+    await using redis = await RedisServer.start()
+    await cli.project.ask(['submit', 'echo', 'x', '--redis-url', redis.url])
+    const admin = new Redis(redis.url)
+    const rights = '~* resetchannels &* +@read +@connection +@transaction -@dangerous +info +time +eval +evalsha'
+    await admin.acl('SETUSER', 'viewer', 'on', '>secret', ...rights.split(' '))
+    admin.disconnect()
+    const { href } = Object.assign(new URL(redis.url), { username: 'viewer', password: 'secret' })
+    const { code, objects } = await cli.project.ask(['doctor', '--json', '--redis-url', href])
+    expect({ code, health: objects[0] }).toMatchObject({ code: 1, health: { type: 'health' } })
+    const problems = objects.filter(({ level }) => level === 'problem').map(({ what }) => what)
+    expect(problems).toEqual([
+      expect.stringMatching(/^the Redis user may not call SET, /),
+      'no node is live, and 1 worker waits',
+    ])
+  })
+})
+
 describe.concurrent('a key of the namespace that another program overwrote', () => {
   it('an overwritten key of the namespace is a finding of doctor', async () => {
     const at = ['--json', '--namespace', `${cli.namespace}-spoilt`]
