@@ -91,6 +91,11 @@ export function toComplaint(thrown: unknown): Complaint {
     const message = `the current folder does not exist any more (${code}): change to another folder.`
     return { code: 'input_invalid', message, exitCode: exitCodes.usage, stack: undefined }
   }
+  if (thrown instanceof Error && 'code' in thrown && (thrown.code === 'EMFILE' || thrown.code === 'ENFILE')) {
+    const whose = thrown.code === 'EMFILE' ? 'this process' : 'this machine'
+    const message = `${whose} may open no more files (${thrown.code}): raise the limit (ulimit -n, LimitNOFILE of systemd, fs.file-max).`
+    return { code: 'config_invalid', message, exitCode: exitCodes.usage, stack: undefined }
+  }
   const message = thrown instanceof Error ? thrown.message : String(thrown)
   const stack = thrown instanceof Error ? thrown.stack : undefined
   return {

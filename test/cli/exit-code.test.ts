@@ -39,6 +39,15 @@ describe('toComplaint', () => {
     expect(toComplaint(other)).toMatchObject({ code: 'bug', message: 'no such file', exitCode: 1 })
   })
 
+  it.each([
+    ['EMFILE', 'this process'],
+    ['ENFILE', 'this machine'],
+  ])('asks for a higher limit of open files at %s, which is no fault of troupe', (code, whose) => {
+    const full = Object.assign(new Error(`${code}: too many open files, open 'x.js'`), { code, syscall: 'open' })
+    const message = `${whose} may open no more files (${code}): raise the limit (ulimit -n, LimitNOFILE of systemd, fs.file-max).`
+    expect(toComplaint(full)).toEqual({ code: 'config_invalid', message, exitCode: 2, stack: undefined })
+  })
+
   it('reports the first error, not an error of closing', () => {
     const suppressed = new SuppressedError(new Error('while closing'), new errors.InputError('x'))
     expect(toComplaint(suppressed)).toMatchObject({ code: 'input_invalid', message: 'x', exitCode: 2 })
