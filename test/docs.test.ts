@@ -15,7 +15,7 @@ function page(path: string): string {
 function namesBelow(text: string, begin: string): string[] {
   const section = text.slice(text.indexOf(begin)).split(/\n## /)[0] ?? ''
   return [...section.matchAll(/^\| (`[^|]+) \|/gm)].flatMap(([, cell = '']) =>
-    [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+    [...cell.matchAll(/`([@\w/-]+)`/g)].map(([, name = '']) => name),
   )
 }
 
@@ -41,6 +41,11 @@ describe('the documentation', () => {
       .matchAll(/\{(.+?)\}/g)
       .map(([, names]) => names)
     for (const names of [session, message, answer]) expect(readme).toContain(`\`{ ${names} }\``)
+  })
+
+  test('the documentation names in the README each package that troupe needs, and no other', () => {
+    const { dependencies } = JSON.parse(page('package.json')) as { dependencies: Record<string, string> }
+    expect(namesBelow(page('README.md'), '## Dependencies').sort()).toEqual(Object.keys(dependencies).sort())
   })
 
   test('the documentation names in JSON each type of line that a command prints', () => {
