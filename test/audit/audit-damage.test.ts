@@ -113,6 +113,8 @@ test('an audit of one session names keys of its partition', async () => {
 
 test('the root of a session that is looked at in several groups is named once', async () => {
   await using large = await TestTroupe.start({
+    // A busy machine may need longer than usual for two hundred workers.
+    client: { deadlineMs: 120_000 },
     workers: {
       parent: defineWorker({
         spawns: ['child'],
