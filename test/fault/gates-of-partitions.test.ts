@@ -5,6 +5,7 @@ import { partitionOf } from '../../src/core/ids.ts'
 import { gateRow } from '../faults/rows/work/gates.ts'
 import { testRow } from '../support/fault/row-tests.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/time/wait-until.ts'
 
 test('a kind runs no more at once than its gate says, over all partitions', async () => {
   let [now, most] = [0, 0]
@@ -13,6 +14,7 @@ test('a kind runs no more at once than its gate says, over all partitions', asyn
     async receive(_message, self) {
       now++
       most = Math.max(most, now)
+      await waitUntil('as many have run at once as may', () => most >= 3)
       await new Promise((resolve) => setTimeout(resolve, 20))
       now--
       self.reply('done')
