@@ -65,6 +65,8 @@ export async function conversationOf(worker: Conversing): Promise<readonly ChatM
 }
 
 interface Known {
+  /** Of the last entry that was read. */
+  readonly position: number
   readonly container: ContextContainer
   readonly messages: readonly ChatMessage[]
   /** What somebody had set for it then; undefined: nothing. */
@@ -78,7 +80,8 @@ async function readContext(worker: Conversing, at: number | undefined): Promise<
   if (at !== undefined && at > last)
     throw new InputError(`at: the history of worker ${workerId} ends at position ${last}, not ${at}.`)
   const container = new ContextContainer({ sessionId, workerId, name, kind, parentId, depth })
-  const items = await readEntries(worker, at ?? last)
+  const position = at ?? last
+  const items = await readEntries(worker, position)
   const entries = countingEntries(items).map(({ entry }) => entry)
   for (const entry of entries) container.apply(entry)
   if (container.history.isEmpty && report.usage.modelCalls === undefined)
@@ -87,7 +90,7 @@ async function readContext(worker: Conversing, at: number | undefined): Promise<
     )
   const set = items.findLast(({ entry }) => entry.type === 'configured')?.entry
   const configured = set?.type === 'configured' ? configurationAfter(null, set) : undefined
-  return { container, messages: branchMessages(entries), configured }
+  return { position, container, messages: branchMessages(entries), configured }
 }
 
 /** What the runs of this worker left behind. */
@@ -125,7 +128,7 @@ export async function forkRequest(
       'transition_illegal',
       `worker ${worker.id} is of a dry run: the tools of a branch would act. Begin the branch in session ${forkedFrom.sessionId}, which it is a copy of: troupe ${report.parentId === null ? 'worker fork' : 'session tree'} ${forkedFrom.sessionId}`,
     )
-  const { messages, configured } = await readContext(worker, at)
+  const { position, messages, configured } = await readContext(worker, at)
   const request = {
     kind: report.kind,
     name: name ?? report.name,
@@ -136,8 +139,7 @@ export async function forkRequest(
     ...(input !== undefined && { input }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   }
-  const branchOf = { workerId: report.id, position: at ?? report.historyLength - 1 }
-  return { request, start: { branchOf, configured } }
+  return { request, start: { branchOf: { workerId: report.id, position }, configured } }
 }
 
 function rightsOf({ permissions }: WorkerReport): Pick<CreateSession, 'permissions'> {

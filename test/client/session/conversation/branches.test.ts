@@ -1,5 +1,6 @@
 /** Branches of a conversation: what an agent knew at a position, another conversation from there, and where two of them part. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { Worker } from '../../../../src/client/worker.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../../../src/core/definition/model.ts'
 import { TerminalError } from '../../../../src/core/errors.ts'
@@ -150,6 +151,23 @@ describe('sessions.fork', () => {
     expect(await session.root.diff(branch.root)).toMatchObject({ left: [], right: [] })
   })
 
+  test('a branch of a worker that goes on meanwhile says up to which entry it has its history', async () => {
+    const { troupe, session, client } = await talked(1)
+    await using _ = troupe
+    const report = await session.root.report()
+    using _report = vi.spyOn(Worker.prototype, 'report').mockImplementationOnce(async () => {
+      await session.root.send('question 2')
+      await session.result({ run: 2 })
+      return report
+    })
+    const branch = await client.sessions.fork(session.root, { input: 'question 3' })
+    await branch.result({ run: 1 })
+    const { historyLength } = await session.root.report()
+    expect(historyLength).toBeGreaterThan(report.historyLength)
+    expect((await branch.summary()).branchOf?.position).toBe(historyLength - 1)
+    expect((await session.root.diff(branch.root)).left).toEqual([])
+  })
+
   test('a fork of a worker with an open call has a result for that call', async () => {
     const asks = Promise.withResolvers<void>()
     const model = recordedModel('test/m', (request) =>
@@ -163,6 +181,9 @@ describe('sessions.fork', () => {
     await using troupe = await TestTroupe.start({ workers: { agent } })
     const session = await troupe.create('agent', 'go', { keepOpen: true })
     await asks.promise
+    // The tool is pure, so it may begin before its call is recorded.
+    const isRecorded = async () => (await session.root.history()).some(({ entry }) => entry.type === 'assistant')
+    await waitUntil('the call is recorded', isRecorded)
     const branch = await troupe.client.sessions.fork(session.root, { input: 'Go on' })
     expect(await branch.result({ run: 1 })).toMatchObject({ value: { text: 'gone on' } })
     expect(JSON.stringify(model.requests.at(-1)?.messages)).toMatch(/tool-call.*"role":"tool".*Go on/)
