@@ -147,7 +147,7 @@ export const policy = {
   goodbyeMs: 3_000,
 
   retries: 3,
-  /** The same for a model call that its provider was too busy for at least once. */
+  /** The same for a model call that its provider was too busy for at least once; if `retries` is higher, that number. */
   busyRetries: 10,
   retryBackoffMs: 200,
   retryBackoffMsMax: 30_000,

@@ -39,7 +39,7 @@ export class Retries {
   /** How many attempts there may be. */
   #most(trouble: Trouble, { most }: RetrySettings = this.#settings): number {
     const { retries, busyRetries } = this.#journal.turn.host.policy
-    return (most ?? (trouble === 'busy' ? busyRetries : retries)) + 1
+    return (most ?? (trouble === 'busy' ? Math.max(retries, busyRetries) : retries)) + 1
   }
 
   #troubleOf(error: RuntimeError, origin: 'model' | 'tool'): Trouble {

@@ -5,7 +5,7 @@ import type { RetrySettings } from '../../../../src/core/definition/retry-settin
 import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError, TransientError } from '../../../../src/core/errors.ts'
 import type { Entry } from '../../../../src/core/history/entry.ts'
-import { retryDelayMs } from '../../../../src/core/policy.ts'
+import { type Policy, retryDelayMs } from '../../../../src/core/policy.ts'
 import { call, say } from '../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { runOnce } from '../../../support/provider/run-agent.ts'
@@ -100,12 +100,16 @@ test('a kind with both retries and retry.most is refused, because they say the s
 
 /** How many attempts of a model call fail before its run fails, if they fail with these codes in turn. */
 async function attemptsOf(...codes: readonly ('model_overloaded' | 'model_unavailable')[]) {
+  return attemptsWith({}, ...codes)
+}
+
+async function attemptsWith(policy: Partial<Policy>, ...codes: readonly ('model_overloaded' | 'model_unavailable')[]) {
   let calls = 0
   const model = recordedModel('test/m', () => {
     const code = codes[calls++ % codes.length] ?? 'model_overloaded'
     return new TransientError(code, { code, retryAfterMs: 0 })
   })
-  const { troupe, result } = await runOnce({ instructions: 'x', model }, 'go', { modelBackoffMs: 1 })
+  const { troupe, result } = await runOnce({ instructions: 'x', model }, 'go', { modelBackoffMs: 1, ...policy })
   await using _ = troupe
   return result.status === 'failed' ? result.failure.attempt : 0
 }
@@ -117,6 +121,10 @@ test('a model whose provider is too busy is asked ten times more, and one that d
 
 test('a model call that its provider was too busy for once is tried ten times more in all, whatever else fails', async () => {
   expect(await attemptsOf('model_unavailable', 'model_overloaded')).toBe(11)
+})
+
+test('a node that tries all calls more than ten times tries a call as often whose provider was too busy', async () => {
+  expect(await attemptsWith({ retries: 12 }, 'model_unavailable', 'model_overloaded')).toBe(13)
 })
 
 test('runs that a provider asks to come back at the same moment come back at different ones, and not before it', async () => {
