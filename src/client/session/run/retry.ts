@@ -50,7 +50,7 @@ interface RetryContext {
   readonly submission: Submission
 }
 
-/** How long it waits before it looks again while children of the failed run are being cancelled. */
+/** How long it waits before it looks again while the turn of the failed run ends, or children of that run are being cancelled. */
 const waitMs = 200
 const attempts = 50
 /** Entries may be large. */
@@ -76,14 +76,13 @@ export async function retrySession(
       case 'no_letter':
         throw impossible(sessionId, 'its message is among the dead letters no more')
       case 'ending':
-        await sleep(waitMs)
-        continue
       case 'moved':
+        await sleep(waitMs)
         continue
     }
   }
   throw new TransientError(
-    `session ${sessionId} cannot go on yet: the children of its failed run are still being cancelled. Retry it again in some seconds.`,
+    `session ${sessionId} cannot go on yet: the turn of its failed run has not ended, or the children of that run are still being cancelled. Retry it again in some seconds.`,
   )
 }
 
@@ -114,7 +113,7 @@ async function orderOf(
   if (row === undefined) throw sessionNotFound(sessionId)
   if (row.damage) throw row.damage
   const { record, historyLength } = row
-  if (!record.hasFailed || record.status !== 'idle') throw notFailed(sessionId, 'active')
+  if (!record.hasFailed || hasGoneOn(row)) throw notFailed(sessionId, 'active')
   const run = record.run - 1
   const all = await entriesOfRun(store, row, run)
   const [entries, since] = [
@@ -134,6 +133,12 @@ async function orderOf(
     retried,
     order: { ...plan, version, run, event: encodeEvents([['session.retried', { ...retried, ...by }]]) },
   }
+}
+
+/** A run may end with a commit before the one that ends its turn. Until then the worker does not rest, and nothing new has begun. */
+function hasGoneOn({ record: { status, isOpen }, pending }: WorkerRow): boolean {
+  const ends = status === 'running' || status === 'queued'
+  return status !== 'idle' && !(ends && !isOpen && pending.inbox === 0)
 }
 
 /** The message of the run was put aside and never received: the next run receives it. */
