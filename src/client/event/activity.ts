@@ -46,7 +46,6 @@ const activityAfter = {
   'tool.failed': 'working',
   'tool.succeeded': 'working',
   'tool.unknown': 'working',
-  'turn.parked': 'working',
   'tool.progress': 'using a tool',
   'tool.started': 'using a tool',
   'worker.interrupted': 'queued',
@@ -76,7 +75,6 @@ export class Roster {
       case 'tool.failed':
       case 'tool.succeeded':
       case 'tool.unknown':
-      case 'turn.parked':
       case 'tool.progress':
       case 'tool.started':
       case 'worker.interrupted':

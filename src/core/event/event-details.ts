@@ -116,7 +116,6 @@ export interface EventDetails {
   readonly 'message.redriven': { readonly letter: string; readonly by?: string }
   /** It was sent to a worker of another partition, which did not take it. `why`: as a send within the partition is refused. */
   readonly 'message.undelivered': { readonly to: string; readonly why: string }
-  readonly 'turn.parked': Nothing
   readonly 'turn.retried': RetryDetails
   /** `starts`: the starts that count, since the last commit. `lastWords`: what the node said before it died, if it said anything. */
   readonly 'worker.interrupted': { readonly starts: number; readonly lastWords?: string }

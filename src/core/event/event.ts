@@ -45,7 +45,6 @@ const listed: Readonly<Record<Exclude<EventType, (typeof neverStored)[number]>, 
   'message.redriven': true,
   'message.undelivered': true,
   // Reserved: nothing writes it.
-  'turn.parked': true,
   'turn.retried': true,
   'worker.interrupted': true,
   'worker.blocked': true,

@@ -284,7 +284,6 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'session.completed':
     case 'session.created':
     case 'session.failed':
-    case 'turn.parked':
     case 'worker.spawned':
     case 'turn.retried':
     case 'worker.failed':

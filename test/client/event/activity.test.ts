@@ -44,7 +44,12 @@ describe('Roster', () => {
     const roster = rosterAfter(created, spawning, commit('a', 'run.started', 'run.completed'), spawning)
     expect(roster.member('a')?.activity).toBe('done')
     expect(roster.member('root')?.openChildren).toBe(1)
-    const late = rosterAfter(created, spawning, commit('a', 'run.started', 'run.completed'), commit('a', 'turn.parked'))
+    const late = rosterAfter(
+      created,
+      spawning,
+      commit('a', 'run.started', 'run.completed'),
+      commit('a', 'step.recorded'),
+    )
     expect(late.member('a')?.activity).toBe('done')
   })
 
