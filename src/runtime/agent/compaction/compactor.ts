@@ -22,6 +22,7 @@ import { withoutSenderLines } from '../../../core/history/prompt/user-blocks.ts'
 import { mayCall, mayRecord } from '../../turn/permit.ts'
 import type { Turn } from '../../turn/turn.ts'
 import type { Journal } from '../journal.ts'
+import { OpenRequest } from '../reply/open-request.ts'
 import type { ContextLimit } from './context-limit.ts'
 import { type Handoff, writeHandoff } from './handoff.ts'
 
@@ -76,6 +77,8 @@ interface CompactorHost {
 export class Compactor {
   readonly #host: CompactorHost
   readonly #compaction: Compaction | null
+  /** The last request for a summary. */
+  #request: OpenRequest | null = null
   #writing: Promise<void> | null = null
   #written: Written | null = null
   /** Breaks off the summary that is being written. */
@@ -251,8 +254,9 @@ export class Compactor {
       signal,
       onRequest: () => {
         if (requests++ > 0 && this.#isSpent) throw new LimitError('budget_exceeded', this.#spentText)
-        journal.countRequest()
+        this.#request = new OpenRequest(journal)
       },
+      onUsage: (usage) => this.#request?.used(usage),
     })
     const note = (end: Written) => {
       if (breakOff.signal.aborted) return
@@ -287,6 +291,7 @@ export class Compactor {
     const { text, reply } = handoff
     const { model, usage } = reply
     const { inputTokens, outputTokens } = usage
+    this.#request?.replied()
     journal.countSummary(this.#compaction.model.id, usage)
     const tokensBefore = container.size.tokens
     const kept = promptTokens(container.history.prompt().slice(parts))

@@ -8,7 +8,7 @@ import { beforeAbort } from '../../../core/before-abort.ts'
 import type { Model, ModelReply, PromptMessage } from '../../../core/definition/model.ts'
 import { TransientError, toRuntimeError } from '../../../core/errors.ts'
 import { replyProblem } from '../../../core/history/chat/chat-codec.ts'
-import { textOf } from '../../../core/history/chat/chat-message.ts'
+import { textOf, type Usage } from '../../../core/history/chat/chat-message.ts'
 import { mediaLabel, outputTextOf } from '../../../core/history/chat/media.ts'
 
 export interface Handoff {
@@ -42,6 +42,7 @@ export async function writeHandoff(
     key,
     signal,
     onRequest,
+    onUsage,
   }: {
     readonly instruction: string | undefined
     readonly tokensMax: number | null
@@ -49,6 +50,8 @@ export async function writeHandoff(
     readonly signal: AbortSignal
     /** Called before each request. What it throws is thrown in place of that request. */
     readonly onRequest: () => void
+    /** Called with what the provider says that the last request has used so far, until the signal fires. */
+    readonly onUsage: (usage: Usage) => void
   },
 ): Promise<Handoff> {
   const whole = transcript(before, Number.POSITIVE_INFINITY)
@@ -66,7 +69,15 @@ export async function writeHandoff(
         idempotencyKey: `${key}.${index}`,
       }
       onRequest()
-      const reply = await beforeAbort(model.reply(request, { signal, onFirstByte() {}, onDelta() {} }), signal)
+      const call = {
+        signal,
+        onFirstByte() {},
+        onDelta() {},
+        onUsage(usage: Usage) {
+          if (!signal.aborted) onUsage(usage)
+        },
+      }
+      const reply = await beforeAbort(model.reply(request, call), signal)
       return accepted(model, reply, whole.length)
     } catch (thrown) {
       const isTooLong = toRuntimeError(thrown).code === 'context_overflow'

@@ -31,6 +31,7 @@ const settings = {
   key: 'k',
   signal: new AbortController().signal,
   onRequest() {},
+  onUsage() {},
 }
 const textOf = (request: ModelRequest | undefined) => JSON.stringify(request?.messages)
 const tooLong = () => new TerminalError('too long', { code: 'context_overflow' })

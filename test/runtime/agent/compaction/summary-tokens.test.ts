@@ -1,0 +1,38 @@
+/** What a summary has used: all of its requests were paid for, also those that brought no summary. */
+import { expect, test } from 'vitest'
+import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
+import type { Model } from '../../../../src/core/definition/model.ts'
+import { TransientError } from '../../../../src/core/errors.ts'
+import { say, scriptedModel } from '../../../../src/models/local/scripted-model.ts'
+import { TestTroupe } from '../../../support/test-troupe.ts'
+
+test('a conversation counts the tokens that a provider named of requests that brought no summary, and those of a summary once', async () => {
+  const named = { inputTokens: 1_000, outputTokens: 0, cacheReadTokens: 900 }
+  let asked = 0
+  const writer: Model = {
+    id: 'test/s',
+    async reply(_request, modelCall) {
+      asked++
+      modelCall.onUsage?.(named)
+      if (asked === 1) throw new TransientError('the connection broke', { code: 'model_unavailable' })
+      const usage = { inputTokens: 1_000, outputTokens: 50 }
+      return { model: 'test/s', finishReason: 'stop', ...say(asked === 2 ? '' : 'They talked.'), usage }
+    },
+  }
+  const answering = scriptedModel('test/m', () => ({ ...say('fine'), usage: { inputTokens: 0, outputTokens: 0 } }))
+  const agent = defineWorker({ instructions: 'x', model: answering, compaction: { window: 100_000, model: writer } })
+  await using troupe = await TestTroupe.start({ workers: { agent } })
+  const session = await troupe.create('agent', 'one', { keepOpen: true })
+  await session.root.send('two')
+  await session.result({ run: 2 })
+  const used = async () => {
+    await session.root.compact({ keepLast: 1 })
+    await session.idle({ signal: AbortSignal.timeout(10_000) })
+    return (await session.report()).session.usage
+  }
+  expect(await used()).toMatchObject({ inputTokens: 1_000, cacheReadTokens: 900, failedModelCalls: 1 })
+  expect(await used()).toMatchObject({ inputTokens: 2_000, cacheReadTokens: 1_800, failedModelCalls: 2 })
+  const afterSummary = { modelCalls: 3, inputTokens: 3_000, outputTokens: 50, cacheReadTokens: 1_800 }
+  expect(await used()).toMatchObject({ ...afterSummary, failedModelCalls: 2 })
+  expect((await troupe.client.audit()).findings).toEqual([])
+})
