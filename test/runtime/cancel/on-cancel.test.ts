@@ -146,12 +146,13 @@ describe('onCancel of a handler', () => {
     })
     await using troupe = await TestTroupe.start({ workers: { kind, parent } })
     const session = await troupe.create('parent', 'go', { keepOpen: true })
-    await waitUntil('the child waits', () => begun.length === 1)
-    const child = (await session.report()).workers.find(({ name }) => name === 'child')
-    await troupe.client.workers.get(child?.id ?? '').cancel('full')
+    const child = await waitUntil('the child waits', async () =>
+      (await session.report()).workers.find(({ name, state }) => name === 'child' && state === 'waiting'),
+    )
+    await troupe.client.workers.get(child.id).cancel('full')
     expect(await session.result({ run: 1 })).toMatchObject({ value: { status: 'cancelled' } })
     expect(await session.result({ run: 2 })).toMatchObject({ value: { undone: 'hotel', reason: 'full' } })
-    expect(await cancelledOf(troupe, child?.id ?? '')).toMatchObject([{ onCancel: { sent: [session.rootId] } }])
+    expect(await cancelledOf(troupe, child.id)).toMatchObject([{ onCancel: { sent: [session.rootId] } }])
     await settled(troupe)
   })
 
