@@ -1,7 +1,7 @@
 /** Forks of a live session while its Redis is killed: each copy is whole, or nothing of it is there. */
 import { expect, test } from 'vitest'
 import type { Session } from '../../src/client/session/session.ts'
-import { treeResult } from '../programs/node/fault-kinds.ts'
+import { type TreeInput, treeResult } from '../programs/node/fault-kinds.ts'
 import { Harness } from '../support/fault/harness.ts'
 import { chatter, countOf, letters, settled } from '../support/fault/letters.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
@@ -50,7 +50,8 @@ test('a Redis that is killed while a session of 50 workers is forked loses no le
 
 test('nodes that are killed around forks of a tree with timers and results: each copy gets the whole result', async () => {
   await using harness = await Harness.open()
-  const input = { children: 8, steps: 4, stepMs: 150 }
+  // However long the nodes take to start, the tree still works when the last of them is killed.
+  const input: TreeInput = { children: 8, steps: 4, stepMs: 150, until: 'forked' }
   const session = await harness.client.sessions.create({ kind: 'tree', input })
   const all: Session[] = [session]
   let node = await harness.start('n0')
@@ -61,6 +62,7 @@ test('nodes that are killed around forks of a tree with timers and results: each
     all.push(await copy)
     node = await harness.start(`n${kill}`)
   }
+  harness.ledger.append('forked')
   for (const one of all)
     expect(await one.result({ signal: AbortSignal.timeout(90_000) })).toMatchObject({ value: treeResult(input) })
   const { workers } = await expectInvariants(harness.redis, harness.namespace)

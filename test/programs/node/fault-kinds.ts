@@ -12,6 +12,8 @@ export interface TreeInput {
   readonly children: number
   readonly steps: number
   readonly stepMs: number
+  /** The last step is repeated until the ledger has a line of this sort. */
+  readonly until?: string
 }
 
 export interface BlockInput {
@@ -24,10 +26,8 @@ export interface BlockInput {
 
 export const gatedMost = 2
 
-interface LeafInput {
+interface LeafInput extends Omit<TreeInput, 'children'> {
   readonly value: number
-  readonly steps: number
-  readonly stepMs: number
 }
 
 /** What a tree of `children` leaves replies: the sum of the squares of their numbers. */
@@ -65,10 +65,10 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       initial: { sum: 0, results: 0 },
       receive(message, self) {
         if (message.kind === 'input') {
-          const { children, steps, stepMs } = message.value as TreeInput
+          const { children, ...work } = message.value as TreeInput
           write('root', self)
           self.setState({ sum: 0, results: 0 })
-          for (let value = 1; value <= children; value++) self.spawn('leaf', { value, steps, stepMs })
+          for (let value = 1; value <= children; value++) self.spawn('leaf', { value, ...work })
         }
         if (message.kind === 'result') {
           if (message.status !== 'completed') return self.fail(`${message.name} ended as ${message.status}`)
@@ -79,14 +79,18 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
     }),
 
     /** Works in steps, each on a durable timer, counts them in its state, and replies the square of its number. */
-    leaf: defineWorker<{ value: number; stepsLeft: number; stepMs: number }>({
+    leaf: defineWorker<{ value: number; stepsLeft: number; stepMs: number; until?: string | undefined }>({
       initial: { value: 0, stepsLeft: 0, stepMs: 0 },
       async receive(message, self) {
         if (message.kind === 'input') {
-          const { value, steps, stepMs } = message.value as LeafInput
+          const { value, steps, stepMs, until } = message.value as LeafInput
           write('leaf', self, value)
-          self.setState({ value, stepsLeft: steps, stepMs })
-        } else self.setState({ ...self.state, stepsLeft: self.state.stepsLeft - 1 })
+          self.setState({ value, stepsLeft: steps, stepMs, until })
+        } else {
+          const { stepsLeft, until } = self.state
+          const repeats = stepsLeft === 1 && until !== undefined && !hasLine(order.ledger, until)
+          if (!repeats) self.setState({ ...self.state, stepsLeft: stepsLeft - 1 })
+        }
         await pause(5)
         const { value, stepsLeft, stepMs } = self.state
         if (stepsLeft > 0) self.after(stepMs, stepsLeft)

@@ -46,6 +46,11 @@ export class Ledger implements Disposable {
     return what === undefined ? lines : lines.filter((line) => line.what === what)
   }
 
+  /** A line of the test's own, which handlers wait for. */
+  append(what: string): void {
+    appendLine(this.file, { what, worker: '', run: 0, attempt: 0, node: '', pid: process.pid, at: Date.now() })
+  }
+
   [Symbol.dispose](): void {
     rmSync(this.#folder, { recursive: true, force: true })
   }
