@@ -145,7 +145,6 @@ function knownFields(value: Record<string, Json>, { properties }: ToolSpec['inpu
 }
 
 function objectOf(output: ToolOutput): Record<string, Json> | null {
-  if (output.type === 'error-text') return null
   return output.type === 'text' ? parseObject(output.value) : plainObject(plainOutputOf(output))
 }
 

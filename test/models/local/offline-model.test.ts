@@ -79,8 +79,12 @@ describe('OFFLINE-2: steps are carried out in order, one call for each reply, si
   })
 
   test('the numbers in ids of calls go on through the whole conversation', async () => {
-    const { content } = await ask(steps, tools, [user('go'), ...called('split', 1), ...called('report', 1), user('go')])
-    expect(content).toMatchObject([{ toolCallId: 'offline-3' }])
+    const before = [user('go'), ...called('split', 1), ...called('report', 1), user('go')]
+    const { content, finishReason } = await ask(steps, tools, before)
+    expect({ content, finishReason }).toMatchObject({
+      content: [{ toolCallId: 'offline-3' }],
+      finishReason: 'tool-calls',
+    })
   })
 })
 
@@ -106,6 +110,11 @@ describe('OFFLINE-3: arguments', () => {
     } as const
     const messages: PromptMessage[] = [...called('split', 0).slice(0, 1), { role: 'tool', results: [text] }]
     expect(await next(`1. \`split\`\n${one}`, tools, [user('go'), ...messages])).toEqual(['spawn', { tasks: [7] }])
+  })
+
+  test('arguments of a step come from what another worker said, without the line that names it', async () => {
+    const said = '[message from worker 0190/root]\n{"tasks":[1]}'
+    expect(await next(one, tools, [user(said)])).toEqual(['spawn', { tasks: [1] }])
   })
 
   test('arguments of a step come from the user message, without fields that the tool does not know', async () => {
@@ -153,6 +162,8 @@ describe('OFFLINE-5: the answer', () => {
     expect(text).toContain('TROUPE_MODEL=provider/model')
     expect(text).toContain('"What is the weather? xxx')
     expect(String(text).length).toBeLessThan(500)
+    const cut = await next('You are kind.', tools, [user(`${'x'.repeat(199)}\u{1f375}`)])
+    expect(cut).toMatch(/x\ufffd …"$/)
   })
 
   test('the answer is streamed word by word, and its tokens are counted', async () => {
@@ -184,8 +195,11 @@ describe('an answer that must be JSON (OFFLINE-6)', () => {
   test('an answer that must be JSON is the latest result that has the fields, else the message, else the simplest value', async () => {
     const messages = [user('{"n":1,"more":2}'), ...called('a', { n: 2 }), ...called('b', { m: 3 }, 'd')]
     expect(await answer(messages)).toEqual({ n: 2 })
+    expect(await answer([...messages, ...called('c', { n: 3 }, 'e')])).toEqual({ n: 3 })
     expect(await answer([user('{"n":1,"more":2}')])).toEqual({ n: 1 })
     expect(await answer([user('hello')])).toEqual({ n: 0 })
+    // Any object has all fields of a schema that requires none.
+    expect(await answer([user('{"n":1}')], { ...output, required: [] })).toEqual({})
   })
 
   test.each<[Json, z.ZodType]>([
@@ -213,4 +227,21 @@ describe('an answer that must be JSON (OFFLINE-6)', () => {
     expect(made).toEqual(value)
     expect(schema.safeParse(made).success).toBe(true)
   })
+
+  test.each<[Json, string, object]>([
+    ['tea', 'its default', { type: 'string', default: 'tea' }],
+    [{ a: 'x', b: 2 }, 'all of its parts', { allOf: [object({ a: { const: 'x' } }), object({ b: { const: 2 } })] }],
+    ['', 'of the first of its types', { type: ['string', 'null'] }],
+    [nested(5), 'null deep within, where it refers to itself', object({ next: { $ref: '#' } })],
+  ])('an answer that must be JSON is the simplest value of a schema: %j, %s', async (value, _, schema) => {
+    expect(await answer([user('hello')], schema)).toEqual(value)
+  })
 })
+
+function object(properties: Readonly<Record<string, object>>) {
+  return { type: 'object', properties, required: Object.keys(properties) }
+}
+
+function nested(depth: number): Json {
+  return depth === 0 ? null : { next: nested(depth - 1) }
+}
