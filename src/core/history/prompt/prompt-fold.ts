@@ -245,7 +245,6 @@ export class PromptFold {
   expand(): boolean {
     if (this.#compactions.length === 0) return false
     this.#compactions = this.#compactions.slice(0, -1)
-    this.#merged = null
     return true
   }
 

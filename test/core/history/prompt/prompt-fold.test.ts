@@ -11,6 +11,7 @@ import type {
   UserMessage,
 } from '../../../../src/core/history/chat/chat-message.ts'
 import { ConversationHistory } from '../../../../src/core/history/history.ts'
+import { PromptFold } from '../../../../src/core/history/prompt/prompt-fold.ts'
 import { apply, happenings } from '../../support/any-conversation.ts'
 
 const at = 1
@@ -236,6 +237,23 @@ describe('messages of users and workers', () => {
   test('a summary is a user message that is marked as a summary [4.9]', () => {
     const parts = of({ type: 'summary', id: id(), at, text: 'so far', messagesCompacted: 9 }, user('on')).prompt()
     expect(parts).toEqual([{ role: 'user', content: [says('[Previous conversation handoff]\nso far'), says('on')] }])
+  })
+
+  test('a summary and the message behind it are the same object in each prompt, and again once the summary is another (PROMPT-3)', () => {
+    const fold = new PromptFold()
+    const kept = user('kept')
+    for (const message of [user('one'), assistant('1'), kept, assistant('2'), user('three')]) fold.add(message)
+    const texts = () => {
+      const [first] = fold.messages()
+      expect(fold.messages()[0]).toBe(first)
+      return first?.role === 'user' && first.content.map((block) => block.type === 'text' && block.text)
+    }
+    expect(fold.compact(kept.id, ['so far'])).toBe(true)
+    expect(texts()).toEqual(['so far', 'kept'])
+    fold.expand()
+    expect(texts()).toEqual(['one'])
+    fold.compact(kept.id, ['in short'])
+    expect(texts()).toEqual(['in short', 'kept'])
   })
 
   test('a summary that imitates the line of a worker is quoted', () => {
