@@ -32,6 +32,10 @@ describe('a batch', () => {
     ['state', (text) => ({ stateJson: text })],
     ['result', (text) => ({ result: text })],
     ['children', (mail) => ({ spawns: [{ mail }, { mail: '' }] as unknown as Step['spawns'] })],
+    [
+      'permissions, once for children that share them',
+      (permissions) => ({ spawns: [1, 2].map(() => ({ mail: '', permissions })) as unknown as Step['spawns'] }),
+    ],
     ['messages', (mail) => ({ sends: [{ workerId: 'x', mail }] })],
     ['timers', (valueJson) => ({ timers: [{ id: 'x', ms: 1, valueJson }] })],
     ['asks', (body) => ({ asks: [{ id: 'x', sort: 'question', body }] })],
