@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { audit } from '../../../src/audit/audit.ts'
 import { AuditStore } from '../../../src/store/audit/audit-store.ts'
 import { newestOf, packed, placeholderOf, unpacked } from '../../../src/store/history/pack.ts'
@@ -10,7 +10,7 @@ import { packDictionary } from '../../../src/store/history/pack-dictionary.ts'
 import { readEntries, readEntry } from '../../../src/store/history/read-entries.ts'
 import { Place } from '../support/place.ts'
 import * as checks from '../support/upkeep/pack-checks.ts'
-import { ended, entriesOf, oldEntries, packer, raw, rested, walk } from '../support/upkeep/pack-checks.ts'
+import { ended, entriesOf, oldEntries, packer, type Rested, raw, rested, walk } from '../support/upkeep/pack-checks.ts'
 
 describe('a pack', () => {
   test('a pack holds its entries byte for byte', async () => {
@@ -179,6 +179,25 @@ describe('packing', () => {
     }
     expect(await walk(place)).toBe(1)
     expect(await entriesOf(place, long)).toEqual([...long.entries, ...oldEntries(2)])
+  })
+
+  test('packing finds a history again that it could not read, although others waited behind it', async () => {
+    await using place = await Place.open()
+    const histories = new Map<string, Rested>()
+    // More than are packed at once.
+    for (let index = 0; index < 12; index++) {
+      const one = await rested(place, oldEntries(3), `n${index}`)
+      histories.set(one.log, one)
+    }
+    let failed: Rested | undefined
+    vi.spyOn(place.wire.face, 'lrangeBuffer').mockImplementationOnce((log) => {
+      failed = histories.get(String(log))
+      return Promise.reject(new Error('not now'))
+    })
+    const one = packer(place)
+    await expect(one.packSome()).rejects.toThrow('not now')
+    while (!(await one.packSome()).done);
+    expect(await raw(place, failed as Rested)).toBe(0)
   })
 
   test('packing finds all workers of a session, in batches that are smaller than the session', async () => {
