@@ -122,10 +122,12 @@ describe('what an agent counts', () => {
   const usage = { modelCalls: 2, failedModelCalls: 1, inputTokens: 4 }
   const agent = { id: 'a', usage, entries: [reply(1), reply(3)], requests }
 
-  test('an agent that counts each reply, and each request that failed, has no fault', () => {
+  test('an agent that counts each reply, and each request that failed and was not refused, has no fault', () => {
     expect(paidFaults(agent, known)).toEqual([])
     const brokenOff = { ...usage, modelCalls: 1, failedModelCalls: 2, inputTokens: 1 }
     expect(paidFaults({ ...agent, usage: brokenOff, entries: [reply(1), cancelled] }, known)).toEqual([])
+    const refused = [5, 6].map((seq) => ({ seq, pid: 7, isRefused: true }))
+    expect(paidFaults({ ...agent, requests: [...requests, ...refused] }, known)).toEqual([])
   })
 
   test.each<[string, Partial<typeof agent>, Partial<typeof known>, string]>([

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { inputOf, replyOf, type ScriptReply, stepOf } from '../support/provider/delegation-script.ts'
 import { type JournalLine, type WireMessage, wireText } from '../support/provider/provider-journal.ts'
-import { type Trouble, troubleFor } from '../support/provider/provider-trouble.ts'
+import { isBusy, type Trouble, troubleFor } from '../support/provider/provider-trouble.ts'
 
 const journal = openSync(process.argv[2] as string, 'a')
 const failing = Number(process.argv[3] ?? 0)
@@ -55,8 +55,9 @@ async function answer(pid: number, body: { messages: WireMessage[] }, keys: obje
   const number = ++seq
   const [, kind = '', worker = ''] = /kind=(\S+) worker=(\S+)/.exec(wireText(messages[0] as WireMessage)) ?? []
   const step = stepOf(messages)
-  write({ seq: number, at: Date.now(), pid, kind, worker, step, messages, keys: { ...keys } })
   const trouble = troubleFor(failing)
+  const refused = isBusy(trouble) && { isRefused: true }
+  write({ seq: number, at: Date.now(), pid, kind, worker, step, messages, keys: { ...keys }, ...refused })
   const { plan } = inputOf(messages)
   /** Kills the node that asks, once for each worker that the plan names. */
   const moment = async (when: string, ms = 0) => {

@@ -96,6 +96,14 @@ export class Journal {
     this.tally = { ...this.tally, ...addUsage(this.tally, { modelCalls: 1, failedModelCalls: 1 }) }
   }
 
+  /** Takes back the last request. One that a step holds already stays: what the session has used only grows. */
+  takeBackRequest(): void {
+    const recorded = this.#spendings.at(-1)?.spending.modelCalls ?? 0
+    if (this.tally.modelCalls <= recorded) return
+    const back = { modelCalls: -1, failedModelCalls: -1 }
+    this.tally = { ...this.tally, failedModelCalls: 0, ...addUsage(this.tally, back) }
+  }
+
   /** Counts tokens of a request that has no reply yet, or takes them back because its reply counts them. */
   countTokens(more: SomeUsage): void {
     this.tally = { ...this.tally, ...addUsage(this.tally, more) }

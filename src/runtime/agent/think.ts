@@ -92,6 +92,7 @@ async function ask(
   const { history, run } = journal.container
   const iteration = run.iterations + 1
   let request: ModelRequest | undefined
+  let open: OpenRequest | undefined
   try {
     const said = history.prompt()
     const prompt = before.length === 0 ? said : [...before, ...said]
@@ -105,15 +106,16 @@ async function ask(
     }
     // A message that came while a summary was written, or while files or blobs were read, comes before the request too.
     if (!mayCall(turn) || turn.steers.isWaiting) return { pause: null }
-    const open = new OpenRequest(journal)
+    open = new OpenRequest(journal)
     const { limits } = kind.definition
-    const onUsage = (usage: Usage) => open.used(usage)
+    const onUsage = (usage: Usage) => open?.used(usage)
     const answered = await askModel(turn, kind.model, request, iteration, limits, parts.telemetry, onUsage)
     const rules = { model: kind.model.id, history, run: journal.position.run, iteration }
     const reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
     open.replied()
     return agentTurn.isOver ? { pause: null } : { reply }
   } catch (thrown) {
+    open?.failed(toRuntimeError(thrown))
     // A message that does not fit the kind interrupted nothing.
     await turn.steers.judge()
     if (agentTurn.isOver || turn.steers.interrupts) return { pause: null }

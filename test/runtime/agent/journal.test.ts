@@ -8,7 +8,7 @@ import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 import { assignmentByHand, HeldStore } from '../support/held-store.ts'
 
-test('a request that is counted while a step is on its way still counts when Redis declines that step (TURN-4)', async () => {
+test('a request that is counted while a step is on its way still counts when Redis declines that step, and can be taken back then (TURN-4)', async () => {
   const store = new HeldStore()
   const spending = { spent: { modelCalls: 5, tokens: 0, toolCalls: 0 }, allowed: defaultSpending }
   const turn = new Turn(assignmentByHand({ spending }), store.host())
@@ -16,8 +16,12 @@ test('a request that is counted while a step is on its way still counts when Red
   journal.countRequest()
   const proposed = journal.propose([journal.entry('askWithdrawn', { toolCallId: 'c', ask: 'a' })], {})
   const commit = await waitUntil('the step is on its way', () => store.commits[0])
+  // The step holds it, and may be recorded by now.
+  journal.takeBackRequest()
   expect(journal.sessionSpent).toMatchObject({ modelCalls: 6 })
   commit.answer({ kind: 'refused', refusals: [{ reason: 'ask_ended', id: 'a' }] })
   expect(await proposed).toBeInstanceOf(Error)
   expect(journal.sessionSpent).toMatchObject({ modelCalls: 6 })
+  journal.takeBackRequest()
+  expect(journal.sessionSpent).toMatchObject({ modelCalls: 5 })
 })

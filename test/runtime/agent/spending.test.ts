@@ -50,8 +50,8 @@ describe('a conversation', () => {
   })
 
   test('a conversation counts requests that failed, and reports them apart', async () => {
-    const busy = new TransientError('busy', { code: 'model_overloaded' })
-    const model = recordedModel('test/m', [busy, say('one'), busy, busy, busy])
+    const away = new TransientError('away', { code: 'model_unavailable' })
+    const model = recordedModel('test/m', [away, say('one'), away, away, away])
     const agent = defineWorker({ instructions: 'x', model, retries: 3 })
     await using troupe = await TestTroupe.start({ workers: { agent }, policy: { modelBackoffMs: 1 } })
     const session = await troupe.create('agent', 'one', { keepOpen: true, limits: { modelCalls: 4 } })

@@ -1,5 +1,6 @@
 /**
- * What was paid for, as the provider knows it, is what an agent counts: each reply once, and each request that failed. A node that died takes with it the
+ * What was paid for, as the provider knows it, is what an agent counts: each reply once, and each request that failed,
+ * but none that a busy provider refused. A node that died takes with it the
  * one request of each agent that it had not recorded yet.
  */
 import type { Entry } from '../../../src/core/history/entry.ts'
@@ -17,6 +18,8 @@ export interface PaidRequest {
   readonly seq: number
   /** The process that asked. */
   readonly pid: number
+  /** The provider was too busy for it. It counts only if it was broken off before that answer came. */
+  readonly isRefused?: boolean
 }
 
 /** `served`: the requests that were answered with a whole reply. `gone`: the processes that died, or lost a lease. */
@@ -42,7 +45,7 @@ export function paidFaults(
   const counted = modelCalls + failedModelCalls
   if (counted > requests.length) say(`it made ${requests.length} requests, and ${counted} are counted`)
   const deaths = new Set(requests.map(({ pid }) => pid).filter((pid) => gone.has(pid))).size
-  const lost = requests.length - counted
+  const lost = requests.filter(({ isRefused }) => !isRefused).length - counted
   if (lost > deaths) say(`${lost} of its requests are not counted, and ${deaths} nodes died that had asked for it`)
   return faults
 }

@@ -29,6 +29,8 @@ export interface JournalLine {
   readonly messages: readonly WireMessage[]
   /** Headers whose name speaks of idempotency. */
   readonly keys: Readonly<Record<string, unknown>>
+  /** The answer says that the provider is too busy. */
+  readonly isRefused?: boolean
 }
 
 export function readJournal(file: string): JournalLine[] {

@@ -23,6 +23,11 @@ const troubles: readonly Trouble[] = [
   'silent',
 ]
 
+/** Is this the answer of a provider that is too busy? */
+export function isBusy(trouble: Trouble | null): boolean {
+  return trouble !== null && typeof trouble === 'object' && [429, 503, 529].includes(trouble.status)
+}
+
 /** Null: the request is served. `part`: which part of all requests is not. */
 export function troubleFor(part: number): Trouble | null {
   if (Math.random() >= part) return null

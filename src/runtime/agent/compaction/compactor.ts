@@ -266,7 +266,11 @@ export class Compactor {
     }
     this.#writing = written.then(
       (handoff) => note({ ...order, ...cut, handoff }),
-      (thrown: unknown) => note({ ...order, error: toRuntimeError(thrown) }),
+      (thrown: unknown) => {
+        const error = toRuntimeError(thrown)
+        this.#request?.failed(error)
+        note({ ...order, error })
+      },
     )
     return null
   }

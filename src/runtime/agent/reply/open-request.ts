@@ -1,7 +1,9 @@
 /**
- * Duty: count the tokens of a request whose reply is not there yet, as its provider names them.
- * OPEN-REQUEST-1 They count if the request fails, or is broken off: they were paid. The reply brings its own usage, which counts in their place.
+ * Duty: count a request whose reply is not there yet, and its tokens as its provider names them.
+ * OPEN-REQUEST-1 Tokens count if the request fails, or is broken off: they were paid. The reply brings its own usage, which counts in their place.
+ * OPEN-REQUEST-2 A request that a busy provider refused does not count, unless tokens were named: no model answered, and it will be made again.
  */
+import type { RuntimeError } from '../../../core/errors.ts'
 import type { Usage } from '../../../core/history/chat/chat-message.ts'
 import { credibleUsage, noUsage, type SomeUsage, tokensSince } from '../../../core/worker/run/usage.ts'
 import type { Journal } from '../journal.ts'
@@ -24,6 +26,12 @@ export class OpenRequest {
   /** Its reply is there. */
   replied(): void {
     this.#count(noUsage)
+  }
+
+  /** It has no reply. */
+  failed({ code }: RuntimeError): void {
+    const { inputTokens = 0, outputTokens = 0 } = this.#counted
+    if (code === 'model_overloaded' && inputTokens + outputTokens === 0) this.#journal.takeBackRequest()
   }
 
   #count(usage: SomeUsage): void {
