@@ -1,6 +1,6 @@
 /** What a client does in all partitions of a cluster while one of its servers stands still, or is away. */
 import { tmpdir } from 'node:os'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startApi } from '../../src/api/api.ts'
 import { connectInternal } from '../../src/client/client.ts'
 import { partitionOf } from '../../src/core/ids.ts'
@@ -44,6 +44,39 @@ test('while a server stands still, sessions without a key are created at the oth
   await waitUntil('the cluster is whole', () => cluster.isWhole())
   expect(created.map(({ id }) => away.includes(partitionOf(id)))).toEqual(Array.from(created, () => false))
   expect(await client.sessions.list()).toHaveLength(20)
+})
+
+test('while a server is away, sessions are created and cancelled at the others, and all partitions are listed', {
+  timeout: 60_000,
+}, async () => {
+  const { namespace, victim, away } = await placed()
+  const place = { redisUrl: cluster.url, namespace, partitions }
+  await using client = await connectInternal({ ...place, deadlineMs: 30_000 })
+  await using looking = await connectInternal({ ...place, deadlineMs: 1_000 })
+  const all = await client.partitions.list()
+  await victim.kill()
+  onTestFinished(async () => {
+    await victim.restart()
+    await waitUntil('the cluster is whole', () => cluster.isWhole())
+  })
+  // What lists the partitions says which of them are away.
+  const seen = all.map((row) => (away.includes(row.partition) ? { ...row, sessions: null, nodes: null } : row))
+  await expect.poll(() => looking.partitions.list()).toEqual(seen)
+  await using changing = await connectInternal({
+    redisUrl: cluster.url,
+    namespace,
+    purpose: 'change',
+    deadlineMs: 3_000,
+  })
+  const sessions = await Promise.all(
+    Array.from({ length: 40 }, () => client.sessions.create({ kind: 'nobody', input: null })),
+  )
+  expect(sessions.map(({ id }) => away.includes(partitionOf(id)))).toEqual(Array.from(sessions, () => false))
+  const [first] = sessions as [(typeof sessions)[number]]
+  await changing.sessions.get(first.id).cancel()
+  await expect(changing.pause()).rejects.toThrow(
+    /pausing all sessions in partition .* The partitions that answered have done it/,
+  )
 })
 
 test('while a server is away, lists show what the other partitions have, for those who take that', {

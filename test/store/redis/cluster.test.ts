@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { connectInternal } from '../../../src/client/client.ts'
 import { judgeServers } from '../../../src/client/health/away.ts'
-import { partitionOf } from '../../../src/core/ids.ts'
 import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
 import { ClusterMap } from '../../../src/store/redis/cluster-map.ts'
 import { Connections } from '../../../src/store/redis/connections.ts'
@@ -207,49 +206,6 @@ describe('a cluster', () => {
     expect(away).toContainEqual(expect.objectContaining({ code: 'server_unread', level: 'problem', server }))
   })
 
-  test('while a server is away, sessions are created and cancelled at the others, and all partitions are listed', {
-    timeout: 60_000,
-  }, async () => {
-    const [one, other] = cluster.servers as Servers
-    const coverage = (value: 'yes' | 'no') =>
-      ask(one, (redis) => redis.config('SET', 'cluster-require-full-coverage', value))
-    const namespace = await namespaceAt(one.port, 'away')
-    const place = { redisUrl: cluster.url, namespace, partitions: 8 }
-    await using client = await connectInternal({ ...place, deadlineMs: 30_000 })
-    await using looking = await connectInternal({ ...place, deadlineMs: 1_000 })
-    const server = `127.0.0.1:${one.port}`
-    const all = await client.partitions.list()
-    const here = all.filter((row) => row.server === server)
-    expect(here.length).toBeLessThan(8)
-    await coverage('no')
-    await other.kill()
-    onTestFinished(async () => {
-      await other.restart()
-      await coverage('yes')
-      await waitUntil('the cluster is whole', () => cluster.isWhole())
-    })
-    await ask(one, (redis) => redis.ping())
-    // What lists the partitions says which of them are away.
-    const seen = all.map((row) => (row.server === server ? row : { ...row, sessions: null, nodes: null }))
-    expect(await looking.partitions.list()).toEqual(seen)
-    await using changing = await connectInternal({
-      redisUrl: cluster.url,
-      namespace,
-      purpose: 'change',
-      deadlineMs: 1_000,
-    })
-    const sessions = await Promise.all(
-      Array.from({ length: 40 }, () => client.sessions.create({ kind: 'nobody', input: null })),
-    )
-    const partitions = new Set(sessions.map(({ id }) => partitionOf(id)))
-    expect(here.map(({ partition }) => partition)).toEqual(expect.arrayContaining([...partitions]))
-    const [first] = sessions as [(typeof sessions)[number]]
-    await changing.sessions.get(first.id).cancel()
-    await expect(changing.pause()).rejects.toThrow(
-      /pausing all sessions in partition .* The partitions that answered have done it/,
-    )
-  })
-
   test.each(['', 'a', '{troupe.0}:w:1', '{}a', 'a{b}c{d}', '{}a{b}', '{é.12}:meta', '{a', 'x'.repeat(300)])(
     'a cluster has the key "%s" in the slot that its servers say',
     async (key) => {
@@ -296,9 +252,9 @@ async function opened(url: string): Promise<Connections & AsyncDisposable> {
 }
 
 /** A namespace whose first partition is at this server. */
-async function namespaceAt(port: number, name = 'moving'): Promise<string> {
+async function namespaceAt(port: number): Promise<string> {
   for (let number = 0; ; number++) {
-    const namespace = `${name}${number}`
+    const namespace = `moving${number}`
     if ((await cluster.primaryOf(`{${namespace}.0}`)).port === port) return namespace
   }
 }
