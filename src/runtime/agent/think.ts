@@ -67,6 +67,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   if ('pause' in asked) return asked.pause
   const steers = turn.steers.isWaiting ? await readSteers(agentTurn) : []
   if (agentTurn.isOver) return null
+  asked.open.replied()
   machine.apply('replyReceived')
   return replied(agentTurn, tools, asked.reply, steers)
 }
@@ -87,7 +88,7 @@ async function ask(
   agentTurn: AgentTurn,
   tools: AgentTools,
   before: readonly PromptMessage[],
-): Promise<{ readonly reply: AcceptedReply } | { readonly pause: Pause | null }> {
+): Promise<{ readonly reply: AcceptedReply; readonly open: OpenRequest } | { readonly pause: Pause | null }> {
   const { compactor, journal, kind, parts, turn } = agentTurn
   const { history, run } = journal.container
   const iteration = run.iterations + 1
@@ -112,8 +113,9 @@ async function ask(
     const answered = await askModel(turn, kind.model, request, iteration, limits, parts.telemetry, onUsage)
     const rules = { model: kind.model.id, history, run: journal.position.run, iteration }
     const reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
-    open.replied()
-    return agentTurn.isOver ? { pause: null } : { reply }
+    // Until it is recorded, it may be lost: it was paid for.
+    open.used(reply.usage)
+    return agentTurn.isOver ? { pause: null } : { reply, open }
   } catch (thrown) {
     open?.failed(toRuntimeError(thrown))
     // A message that does not fit the kind interrupted nothing.

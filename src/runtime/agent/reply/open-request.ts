@@ -1,6 +1,7 @@
 /**
  * Duty: count a request whose reply is not there yet, and its tokens as its provider names them.
- * OPEN-REQUEST-1 Tokens count if the request fails, or is broken off: they were paid. The reply brings its own usage, which counts in their place.
+ * OPEN-REQUEST-1 Tokens count if the request fails, is broken off, or its reply is dropped: they were paid. A reply that is recorded brings its own usage, which
+ *                counts in their place.
  * OPEN-REQUEST-2 A request that a busy provider refused does not count, unless tokens were named: no model answered, and it will be made again.
  */
 import type { RuntimeError } from '../../../core/errors.ts'
@@ -23,7 +24,7 @@ export class OpenRequest {
     this.#count(credibleUsage(usage))
   }
 
-  /** Its reply is there. */
+  /** Its reply is recorded next. */
   replied(): void {
     this.#count(noUsage)
   }
