@@ -47,8 +47,8 @@ export class RedisBlobStore implements BlobStore {
       countMost: policy.sessionBlobsMax,
     }
     const sent = [{ sessionId, ref, body: blob.bytes }]
-    return withSentBlobs(redis, keys, sent, deadlineMs, async (leftMs) => {
-      const [answer] = await caller.call(keepBlobScript, scriptKeys, args, { deadlineMs: leftMs })
+    return withSentBlobs(redis, keys, sent, deadlineMs, async (since) => {
+      const [answer] = await caller.call(keepBlobScript, scriptKeys, args, { deadlineMs, since })
       if (answer === 'unsent') return null
       if (answer === 'not_found') return { kind: 'gone' as const }
       return answer === 'full' ? { kind: 'full' as const } : { kind: 'kept' as const, ref }

@@ -28,17 +28,16 @@ export async function withSentBlobs<Answer>(
   keys: PartitionKeys,
   blobs: readonly SentBlob[],
   deadlineMs: number,
-  call: (leftMs: number) => Promise<Answer | null>,
+  call: (since: number) => Promise<Answer | null>,
+  since = performance.now(),
 ): Promise<Answer> {
-  const giveUpAt = performance.now() + deadlineMs
-  const leftMs = () => Math.max(1, giveUpAt - performance.now())
   for (let time = 1; time <= timesMost; time++) {
     for (const { sessionId, ref, body } of blobs) {
       const key = sentBlobKey(keys.tag, sessionId, ref.id)
       const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-      await guarded('sending a blob', () => redis.set(key, bytes, 'PX', sentMs), leftMs())
+      await guarded('sending a blob', () => redis.set(key, bytes, 'PX', sentMs), deadlineMs, since)
     }
-    const answer = await call(leftMs())
+    const answer = await call(since)
     if (answer !== null) return answer
   }
   const ids = blobs.map(({ ref }) => ref.id).join(', ')

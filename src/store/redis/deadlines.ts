@@ -13,7 +13,7 @@ const countedMsMost = 4 * lookEveryMs
 
 interface Waiting extends SwapItem {
   readonly until: number
-  readonly ms: number
+  readonly givenMs: number
   readonly reject: (error: Error) => void
 }
 
@@ -24,14 +24,17 @@ export class Deadlines {
   #clock = 0
   #lookedAt = 0
 
-  /** Resolves with what the promise gives; rejects if it gives nothing within `ms`. A later result is dropped. */
-  within<T>(promise: Promise<T>, ms: number): Promise<T> {
+  /**
+   * Resolves with what the promise gives; rejects if it gives nothing within `ms`. A later result is dropped. `givenMs`: what the error names, if `ms` is
+   * only what is left of that.
+   */
+  within<T>(promise: Promise<T>, ms: number, givenMs = ms): Promise<T> {
     return new Promise((resolve, reject) => {
       const now = performance.now()
       if (this.#timer === undefined) this.#begin(now)
       // What has passed since the last look will be counted at the next one.
       const since = Math.min(now - this.#lookedAt, countedMsMost)
-      const waiting = { until: this.#clock + since + ms, ms, reject, index: -1 }
+      const waiting = { until: this.#clock + since + ms, givenMs, reject, index: -1 }
       this.#waiting.add(waiting)
       promise.then(
         (value) => {
@@ -58,7 +61,7 @@ export class Deadlines {
     for (const waiting of this.#waiting.list()) {
       if (this.#clock < waiting.until) continue
       this.#waiting.remove(waiting)
-      waiting.reject(new Error(`no answer within ${Math.round(waiting.ms)} ms`))
+      waiting.reject(new Error(`no answer within ${Math.round(waiting.givenMs)} ms`))
     }
     if (this.#waiting.size > 0) return
     clearInterval(this.#timer)

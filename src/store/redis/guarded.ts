@@ -2,7 +2,7 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RuntimeError } from '../../core/errors.ts'
-import { withDeadline } from './redis.ts'
+import { withinRest } from './redis.ts'
 import { lastWord, messageOf, pauseAfter, storeError } from './store-error.ts'
 
 const pipelineLost = /aborted due to connection/i
@@ -10,14 +10,19 @@ const pipelineLost = /aborted due to connection/i
 /**
  * Resolves with what was read within the deadline; otherwise rejects with an error that says what was being done and what to do. A read is repeated
  * if Redis says "not now", or if the connection ended between the answers to a pipeline, which ioredis does not send again: reading twice does no
- * harm.
+ * harm. `since`: when the time of the deadline began.
  */
-export async function guarded<T>(doing: string, read: () => Promise<T>, deadlineMs: number): Promise<T> {
-  const give = performance.now() + deadlineMs
+export async function guarded<T>(
+  doing: string,
+  read: () => Promise<T>,
+  deadlineMs: number,
+  since = performance.now(),
+): Promise<T> {
+  const give = since + deadlineMs
   let refusal: RuntimeError | undefined
   for (let attempt = 0; ; attempt++) {
     try {
-      return await withDeadline(read(), Math.max(1, give - performance.now()))
+      return await withinRest(read(), deadlineMs, since)
     } catch (thrown) {
       const error = storeError(thrown, doing)
       const pauseMs = pauseAfter(attempt)

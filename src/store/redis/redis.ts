@@ -285,3 +285,8 @@ function unlessUnsaved(error: Error): void {
 export function withDeadline<T>(promise: Promise<T>, ms: number): Promise<T> {
   return deadlines.within(promise, ms)
 }
+
+/** The same for a promise that gets what is left of `ms`, which began at `since`. The error names all of that time: it is what the caller gave. */
+export function withinRest<T>(promise: Promise<T>, ms: number, since: number): Promise<T> {
+  return deadlines.within(promise, Math.max(1, since + ms - performance.now()), ms)
+}

@@ -14,7 +14,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { RuntimeError } from '../../core/errors.ts'
 import { keyThatIsNever } from '../keys.ts'
-import { followsSlot, type Redis, withDeadline } from '../redis/redis.ts'
+import { followsSlot, type Redis, withinRest } from '../redis/redis.ts'
 import { lastWord, messageOf, pauseAfter, storeError } from '../redis/store-error.ts'
 import { Refusals } from './refusals.ts'
 import { functionNameOf, scriptSource } from './script-source.ts'
@@ -97,22 +97,26 @@ export class ScriptCaller {
   }
 
   /**
-   * Gives up after `deadlineMs`. The script may still run later: what a claim takes then, its slot gets with its next claim. `doing`: what an error
+   * Gives up `deadlineMs` after `since`. The script may still run later: what a claim takes then, its slot gets with its next claim. `doing`: what an error
    * says was being done, if the name of the script does not say it.
    */
   async call<Key extends string, Arg extends string, Field extends string>(
     script: Script<Key, Arg, Field>,
     keys: Readonly<Record<Key, string>>,
     args: ScriptArguments<Arg, Field>,
-    { deadlineMs, doing = script.file }: { readonly deadlineMs: number; readonly doing?: string },
+    {
+      deadlineMs,
+      since = performance.now(),
+      doing = script.file,
+    }: { readonly deadlineMs: number; readonly since?: number; readonly doing?: string },
   ): Promise<Reply> {
     const words = wordsOf(script, keys, args, this.#isInCluster)
-    const give = performance.now() + deadlineMs
+    const give = since + deadlineMs
     let refusal: RuntimeError | undefined
     for (let attempt = 0, way = this.#transport.first; ; attempt++) {
       try {
         const answer = this.#transport.send(way, script, words)
-        const reply = await withDeadline(answer, Math.max(1, give - performance.now()))
+        const reply = await withinRest(answer, deadlineMs, since)
         const next = this.#transport.afterAnswer(way, words)
         if (next === null) {
           this.#refusals.accepted(script.file)

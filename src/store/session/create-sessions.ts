@@ -118,7 +118,7 @@ export class CreateSessions {
   async create(order: SessionOrder): Promise<CreateAnswer> {
     const prepared = this.#prepare(order)
     // Nobody waits for the bytes of another.
-    if (sendsBefore(prepared)) return this.#sendOne(prepared, this.#deadlineMs)
+    if (sendsBefore(prepared)) return this.#sendOne(prepared, performance.now())
     const answer = Promise.withResolvers<CreateAnswer>()
     this.#waiting.add({ prepared, bytes: prepared.bytes, answer })
     return answer.promise
@@ -141,21 +141,20 @@ export class CreateSessions {
   }
 
   async #sendBatch(batch: readonly Prepared[]): Promise<Settled[]> {
-    const giveUpAt = performance.now() + this.#deadlineMs
+    const since = performance.now()
     try {
-      const answers = await this.#send(batch, this.#deadlineMs)
+      const answers = await this.#send(batch, since)
       return answers.map(settledOf)
     } catch (reason) {
       // After the deadline, no session is sent again. Otherwise one of them met something damaged, and each is sent by itself (CREATE-1).
       const isFinal = batch.length === 1 || (reason instanceof RuntimeError && reason.retryable)
       if (isFinal) return batch.map((one) => ({ status: 'rejected', reason: lateReason(reason, one) }))
-      const leftMs = Math.max(1, giveUpAt - performance.now())
-      return Promise.allSettled(batch.map((one) => this.#sendOne(one, leftMs)))
+      return Promise.allSettled(batch.map((one) => this.#sendOne(one, since)))
     }
   }
 
-  async #sendOne(one: Prepared, deadlineMs: number): Promise<CreateAnswer> {
-    const sent = this.#send([one], deadlineMs).catch((reason: unknown) => {
+  async #sendOne(one: Prepared, since: number): Promise<CreateAnswer> {
+    const sent = this.#send([one], since).catch((reason: unknown) => {
       throw lateReason(reason, one)
     })
     const [answer] = (await sent) as [Answer]
@@ -163,36 +162,42 @@ export class CreateSessions {
     return answer
   }
 
-  async #send(batch: readonly Prepared[], deadlineMs: number): Promise<Answer[]> {
-    if (!batch.some(sendsBefore)) return this.#call(batch, deadlineMs).then(whole)
+  async #send(batch: readonly Prepared[], since: number): Promise<Answer[]> {
+    if (!batch.some(sendsBefore)) return this.#call(batch, since).then(whole)
     const [one] = batch
     if (one === undefined || batch.length > 1)
-      return Promise.all(batch.map(async (each) => this.#send([each], deadlineMs))).then((all) => all.flat())
-    return withSentBlobs(this.#redis, this.#keys, one.blobs, deadlineMs, async (leftMs) => {
-      await this.#sendHistory(one, leftMs)
-      const answers = await this.#call(batch, leftMs)
+      return Promise.all(batch.map(async (each) => this.#send([each], since))).then((all) => all.flat())
+    const call = async () => {
+      await this.#sendHistory(one, since)
+      const answers = await this.#call(batch, since)
       return answers.includes(null) ? null : whole(answers)
-    })
+    }
+    return withSentBlobs(this.#redis, this.#keys, one.blobs, this.#deadlineMs, call, since)
   }
 
   /**
    * Writes entries in pieces, into the history that its session is to have. A piece that is there already, or in front of which entries are missing, is
    * not written: whether all are there is seen when the session is created.
    */
-  async #sendHistory({ sessionId, sent }: Prepared, deadlineMs: number): Promise<void> {
+  async #sendHistory({ sessionId, sent }: Prepared, since: number): Promise<void> {
     const keys = { root: rootKey(this.#keys.tag, sessionId) }
     const key = `w:${rootIdOf(sessionId)}:log`
     const { forkKeptMs: keptMs } = this.#policy
     let from = 0
     for (const texts of piecesOf(sent)) {
       const parts = [{ key, sort: 'list', from, texts: texts.length }]
-      await this.#caller.call(prepareForkScript, keys, { keptMs, parts, texts }, { deadlineMs })
+      await this.#caller.call(
+        prepareForkScript,
+        keys,
+        { keptMs, parts, texts },
+        { deadlineMs: this.#deadlineMs, since },
+      )
       from += texts.length
     }
   }
 
   /** Null: bytes of its blobs, or entries of its history, are not there. */
-  async #call(batch: readonly Prepared[], deadlineMs: number): Promise<(Answer | null)[]> {
+  async #call(batch: readonly Prepared[], since: number): Promise<(Answer | null)[]> {
     const { sessions, ends, events } = this.#keys
     const args = {
       wakeupMs: this.#policy.wakeupMs,
@@ -201,7 +206,8 @@ export class CreateSessions {
       sessions: batch.map(({ fields }) => fields),
       texts: batch.flatMap(({ texts }) => texts),
     }
-    const replies = await this.#caller.call(createSessionsScript, { sessions, ends, events }, args, { deadlineMs })
+    const time = { deadlineMs: this.#deadlineMs, since }
+    const replies = await this.#caller.call(createSessionsScript, { sessions, ends, events }, args, time)
     return (replies as [CreateAnswer['kind'] | 'behind' | 'unsent', string, string][]).map(
       ([kind, sessionId, wakeups]) => {
         if (kind === 'unsent') return null

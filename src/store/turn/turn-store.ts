@@ -150,10 +150,9 @@ export class RedisTurnStore implements TurnStore {
     const pools = new Set(batch.flatMap(({ claimsIn }) => claimsIn ?? []))
     const node = pools.size > 0 ? this.#nodeFields(pools) : undefined
     const args = { wakeupMs, seed: newSeed(), node, commits, texts: batch.flatMap(({ texts }) => texts) }
-    const deadlineMs = Math.max(1, asked + leaseMs - performance.now())
     let replies: Reply
     try {
-      replies = await this.#o.caller.call(commitScript, { leases, events }, args, { deadlineMs })
+      replies = await this.#o.caller.call(commitScript, { leases, events }, args, { deadlineMs: leaseMs, since: asked })
     } catch (error) {
       // After the deadline, no commit is sent again. Otherwise one of them met something damaged, and each is sent by itself (BATCH-1).
       const isFinal = batch.length === 1 || (error instanceof RuntimeError && error.retryable)

@@ -1,4 +1,5 @@
 /** Scripts as functions: arguments by name, errors of Redis as errors of troupe. */
+import { performance } from 'node:perf_hooks'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { InvariantError, TransientError } from '../../../src/core/errors.ts'
 import { defaultSessionLimits, encodeLimits } from '../../../src/core/policy.ts'
@@ -206,6 +207,17 @@ describe('a call', () => {
     }
     await expect(guarded('reading', fails, 20_000)).rejects.toMatchObject({ code: 'store_unavailable' })
     expect(asked).toBe(1)
+  })
+
+  test('a call or a read whose time is nearly over names all of the time that its caller gave', async () => {
+    const never = () => new Promise<never>(() => {})
+    const since = performance.now() - 60_000
+    const late = 'no answer within 60000 ms'
+    await expect(guarded('reading', never, 60_000, since)).rejects.toThrow(late)
+    const caller = new ScriptCaller({ fcall: never, evalsha: never } as unknown as Redis)
+    const keys = { record: 'r', inbox: 'u', run: 'n', events: 'e', idem: 'i' }
+    const args = { worker: 'w', mail: '', idemMs: 1, seed: '', wakeupMs: 1, event: '', asked: '', when: undefined }
+    await expect(caller.call(postScript, keys, args, { deadlineMs: 60_000, since })).rejects.toThrow(late)
   })
 
   test('a read says in words what was read', async () => {
