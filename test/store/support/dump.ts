@@ -12,6 +12,8 @@ export type Dump = Readonly<Record<string, unknown>>
 /** Turns the strings of one namespace into words. */
 export class Words {
   readonly #tag: string
+  /** By Redis's clock, in ms; everything that the test brings about is later. */
+  since = 0
   readonly #labels = new Map<string, string>()
   /** A time is printed as in the first dump; else an unchanged time would read differently some milliseconds later. */
   readonly #instants = new Map<string, string>()
@@ -37,22 +39,32 @@ export class Words {
     // Numbers of outboxes are in µs.
     words = words.replace(/\b(\d{13})\d{3}\b/g, '$1')
     return words.replace(/\b\d{13}\b/g, (digits) => {
-      const told = this.#instants.get(digits) ?? distance(Number(digits) - now)
+      const told = this.#instants.get(digits) ?? distance(Number(digits), this.since, now)
       this.#instants.set(digits, told)
       return told
     })
   }
 }
 
-/** "now", "now+60s": to ten seconds, so that a slow machine says the same. */
-function distance(ms: number): string {
-  const seconds = Math.round(ms / 10_000) * 10
+/** The times of this long that tests speak of, in s. */
+const usual = [0, 20, 60, 600]
+const slackMs = 5_000
+
+/**
+ * "now", "now+60s": how far ahead it was when it was written, some time between the two. An instant that fits none of the usual times is told
+ * as its distance from now, to ten seconds.
+ */
+function distance(instant: number, since: number, now: number): string {
+  const fits = (ahead: number) => {
+    const written = instant - ahead * 1_000
+    return written >= since - slackMs && written <= now + slackMs
+  }
+  const seconds = usual.find(fits) ?? Math.round((instant - now) / 10_000) * 10
   return seconds === 0 ? 'now' : `now${seconds > 0 ? '+' : ''}${seconds}s`
 }
 
 export async function dumpKeys(redis: Redis, namespace: string, words: Words): Promise<Dump> {
-  const [seconds, micros] = await redis.time()
-  const now = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+  const now = await clockOf(redis)
   const dump: Record<string, unknown> = {}
   for (const key of await keysOf(redis, namespace)) {
     if (/:s:[^:]+:results$/.test(key)) continue
@@ -71,6 +83,12 @@ export async function dumpKeys(redis: Redis, namespace: string, words: Words): P
     )
   }
   return dump
+}
+
+/** Redis's clock, in ms. */
+export async function clockOf(redis: Redis): Promise<number> {
+  const [seconds, micros] = await redis.time()
+  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
 }
 
 /** Every key in which the namespace occurs, in the order of their names. */

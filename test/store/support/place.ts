@@ -18,7 +18,7 @@ import type { CreateAnswer, SessionOrder } from '../../../src/store/session/crea
 import type { PostAnswer } from '../../../src/store/session/post-answer.ts'
 import { SessionStore } from '../../../src/store/session/session-store.ts'
 import { newNamespace } from '../../support/namespace.ts'
-import { changes, type Dump, dumpKeys, keysOf, Words } from './dump.ts'
+import { changes, clockOf, type Dump, dumpKeys, keysOf, Words } from './dump.ts'
 import { HandNode, type HandNodeOptions } from './hand-node.ts'
 import { sessionView, workerView } from './views.ts'
 import { Wire } from './wire.ts'
@@ -117,13 +117,17 @@ export class Place implements AsyncDisposable {
   }
 
   static async open(options: PlaceOptions = {}): Promise<Place> {
-    return new Place(options.namespace ?? newNamespace(), options)
+    const place = new Place(options.namespace ?? newNamespace(), options)
+    place.#words.since = await clockOf(place.redis)
+    return place
   }
 
   /** Another partition of the namespace, over the same connection: it ends with this one. */
   beside(partition: number): Place {
     const { namespace, redisUrl, wire, policy } = this
-    return new Place(namespace, { namespace, redisUrl, wire, policy, partition })
+    const place = new Place(namespace, { namespace, redisUrl, wire, policy, partition })
+    place.#words.since = this.#words.since
+    return place
   }
 
   /** In dumps, this text becomes `<label>`. */

@@ -6,12 +6,12 @@ describe('wakeups', () => {
   test('wake-ups that are stale go; those that are fresh stay', async () => {
     await using place = await Place.open()
     const now = await place.now()
-    await place.redis.zadd(place.keys.wakeups('default'), now - 1, 'stale', now + 10_000, 'fresh')
-    await place.redis.zadd(place.keys.busy('default'), now - 1, 'stale', now + 10_000, 'fresh')
+    await place.redis.zadd(place.keys.wakeups('default'), now - 1, 'stale', now + 20_000, 'fresh')
+    await place.redis.zadd(place.keys.busy('default'), now - 1, 'stale', now + 20_000, 'fresh')
     await place.node().sweep({ free: 0 })
     expect(await place.dump()).toMatchObject({
-      'wakeups:default': ['fresh now+10s'],
-      'busy:default': ['fresh now+10s'],
+      'wakeups:default': ['fresh now+20s'],
+      'busy:default': ['fresh now+20s'],
     })
   })
 
@@ -22,10 +22,10 @@ describe('wakeups', () => {
     await gone.sweep({ leaving: true, slots: 0, free: 0 })
     for (let times = 1; times <= 2; times++) {
       const now = await place.now()
-      await place.redis.zadd(place.keys.wakeups('gpu'), now - 1, `stale ${times}`, now + 10_000, 'fresh')
-      await place.redis.zadd(place.keys.busy('gpu'), now - 1, `stale ${times}`, now + 10_000, 'fresh')
+      await place.redis.zadd(place.keys.wakeups('gpu'), now - 1, `stale ${times}`, now + 20_000, 'fresh')
+      await place.redis.zadd(place.keys.busy('gpu'), now - 1, `stale ${times}`, now + 20_000, 'fresh')
       await left.sweep({ free: 0 })
-      expect(await place.dump()).toMatchObject({ 'wakeups:gpu': ['fresh now+10s'], 'busy:gpu': ['fresh now+10s'] })
+      expect(await place.dump()).toMatchObject({ 'wakeups:gpu': ['fresh now+20s'], 'busy:gpu': ['fresh now+20s'] })
     }
   })
 
