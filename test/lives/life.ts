@@ -363,8 +363,8 @@ export class Life {
   /** Looks, as the store does when a turn ends, whether something is there that queues the worker. */
   #isQueued(before: number): boolean {
     const { requests, inbox, hasMail } = this.#worker
-    const { end, steersSeen = 0 } = requests.at(-1) ?? {}
-    if (end?.wait === 'any' ? inbox.hasMail : inbox.hasUnseen(steersSeen)) return true
+    const { end, steersUnseenFrom = 0 } = requests.at(-1) ?? {}
+    if (end?.wait === 'any' ? inbox.hasMail : inbox.hasUnseen(steersUnseenFrom)) return true
     // A worker that waits for its children leaves an input where it is.
     return hasMail && requests.slice(before).some(({ entries }) => entries.length > 0)
   }

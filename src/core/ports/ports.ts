@@ -201,8 +201,8 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly resultsSeen: number
   /** Inputs that the run in progress takes before their turn: positions in the lane. */
   readonly steersTaken?: readonly number[] | undefined
-  /** Set with `end`: the turn knows all inputs that steer the run before this position. */
-  readonly steersSeen?: number | undefined
+  /** Set with `end`: the turn has not seen inputs from this position on that steer the run. Absent: it knows of none. */
+  readonly steersUnseenFrom?: number | undefined
   /** New state as JSON; undefined keeps it. */
   readonly stateJson?: string | undefined
   /** What somebody has set for this worker, as `encodeConfiguration` writes it. Absent: as before. */

@@ -213,7 +213,7 @@ function receive(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
   if (mail === null) return { for: forAny }
   if (sliceIsOver(agentTurn, steps)) return { for: goOn }
   if (mail.order !== undefined) return obey(agentTurn, mail, mail.order)
-  if (!turn.gate.isAsked) return { for: goOn }
+  if (!turn.gate.mayBegin) return { for: goOn }
   // The end of the run before is sent now: it must not wait until this run has its first reply.
   turn.flush()
   const asked = inputContextOf(agentTurn.kind.definition.context)

@@ -185,17 +185,17 @@ export class Journal {
   }
 
   /**
-   * Adds a step that the store may decline, and waits for the answer. Resolves with the reason of a refusal, or with null when the step is
+   * Adds a step that is dropped if the store refuses it, and waits for the answer. Resolves with the reason of a refusal, or with null when the step is
    * recorded. No other step of this turn may be on its way.
    */
   async propose(entries: readonly Entry[], parts: StepParts): Promise<Error | null> {
     const jsons = entries.map(encodeEntry)
     const number = this.#steps + 1
-    let declined: Error | null = null
+    let refusal: Error | null = null
     const step: Step = {
       ...this.#step(jsons, parts),
-      declined: (error) => {
-        declined = error
+      onDropped: (error) => {
+        refusal = error
         this.#added.length -= entries.length
         // The next step records these costs, and what was used.
         for (const one of this.#costs) if (one.step === number) one.step = null
@@ -206,8 +206,8 @@ export class Journal {
     this.#note(entries)
     this.turn.add(step)
     await this.turn.settled()
-    if (declined === null) this.#apply(entries, jsons)
-    return declined
+    if (refusal === null) this.#apply(entries, jsons)
+    return refusal
   }
 
   /** The calls that the end of a cancelled run must answer: those open in the stored history, whatever is still on its way. */

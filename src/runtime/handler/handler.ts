@@ -249,7 +249,7 @@ class HandlerTurn {
       asks: requests.asks,
       withdraws: [],
       notes,
-      refused: (error: RuntimeError) => this.#failedStep(mail, error, position, attempt),
+      ifRefused: (error: RuntimeError) => this.#failedStep(mail, error, position, attempt),
     }
   }
 

@@ -72,7 +72,7 @@ export async function lastStep(run: CancelledRun, end: (said: Said) => Step): Pr
     self.close()
     const { sends, stateJson } = self.requests
     const step = end({ reason, ...(sends.length > 0 && { sent: sends.map(({ workerId }) => workerId) }) })
-    return { ...step, sends, ...(stateJson !== undefined && { stateJson }), refused: failed }
+    return { ...step, sends, ...(stateJson !== undefined && { stateJson }), ifRefused: failed }
   } catch (thrown) {
     self.close({ isLate })
     return failed(thrown)

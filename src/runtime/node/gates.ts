@@ -21,7 +21,7 @@ import type { Turn } from '../turn/turn.ts'
 export function gated(behaviour: Behaviour, definition: WorkerDefinition): Behaviour {
   if (!hasRunLimits(definition)) return behaviour
   return async (turn) => {
-    turn.gate.noteThere(turn.assignment.mail.inbox[0]?.order === undefined)
+    turn.gate.noteGates({ isAsked: turn.assignment.mail.inbox[0]?.order === undefined })
     await passGates(turn, definition)
     // A turn whose run must wait is over.
     if (turn.over === undefined) await behaviour(turn)

@@ -38,6 +38,6 @@ export function mayRecord(turn: Turn): boolean {
 /** May the turn receive one more message, or begin one more iteration of an agent? `steps`: how many steps this turn has made. */
 export function mayGoOn(turn: Turn, steps: number, stepsMost: number): boolean {
   if (!turn.isOpen || turn.isDraining || steps >= stepsMost) return false
-  if (turn.gate.isThere && turn.position.run > turn.assignment.run && !turn.position.open) return false
+  if (turn.gate.hasGates && turn.position.run > turn.assignment.run && !turn.position.open) return false
   return performance.now() - turn.startedAt <= turn.host.policy.turnSliceMs
 }

@@ -16,7 +16,7 @@ interface GatedTurn {
 
 export class TurnGate {
   readonly #turn: GatedTurn
-  #isThere = false
+  #hasGates = false
   #isAsked = false
   #problem: RuntimeError | undefined
 
@@ -25,13 +25,13 @@ export class TurnGate {
   }
 
   /** True if the kind has gates: no second run begins in this turn (GATED-1). */
-  get isThere(): boolean {
-    return this.#isThere
+  get hasGates(): boolean {
+    return this.#hasGates
   }
 
   /** True if a run may begin with the next input. False after an order: when the gate was asked, nobody knew which input would come next (GATED-3). */
-  get isAsked(): boolean {
-    return this.#isAsked || !this.#isThere
+  get mayBegin(): boolean {
+    return this.#isAsked || !this.#hasGates
   }
 
   /** Why the run fails as it begins; undefined if it does not. */
@@ -40,8 +40,8 @@ export class TurnGate {
   }
 
   /** Notes that the kind has gates. `isAsked`: the gate is asked about the next message. */
-  noteThere(isAsked: boolean): void {
-    this.#isThere = true
+  noteGates({ isAsked }: { readonly isAsked: boolean }): void {
+    this.#hasGates = true
     this.#isAsked = isAsked
   }
 

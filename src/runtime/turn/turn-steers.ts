@@ -54,10 +54,10 @@ export class TurnSteers {
   }
 
   /**
-   * TURN-STEERS-4: the run has looked at the inputs at all positions before this one. Undefined: it knows of none. An answer may name an input when the
+   * TURN-STEERS-4: the position of the first input that the run has not looked at. Undefined: the store has named none. It may name an input when the
    * behaviour has already ended the turn: nobody reads that one any more, so the worker must not rest.
    */
-  get seen(): number | undefined {
+  get unseenFrom(): number | undefined {
     return this.#waiting.find(({ position }) => !this.#read?.has(position))?.position ?? this.#known
   }
 

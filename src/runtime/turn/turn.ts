@@ -257,7 +257,7 @@ export class Turn {
     this.#outcome.version = this.#version
     this.#outcome.over = over
     this.#enter({ kind: 'over', outcome: this.#outcome })
-    this.#steps.close()
+    this.#steps.stopTimer()
     if (over === 'ended') this.#tellState({ isOver: true })
     this.#finished.resolve(over)
   }
@@ -322,7 +322,7 @@ export class Turn {
       sequence: this.#sequence,
       version: this.#version,
       wakeup: host.wakeup,
-      steersSeen: this.steers.seen,
+      steersUnseenFrom: this.steers.unseenFrom,
       ending: end && plan && { end, plan, turnMs: Math.round(performance.now() - this.startedAt) },
     })
   }
@@ -356,13 +356,13 @@ export class Turn {
     const [step] = steps as readonly [Step]
     if (steps.length > 1) return this.#commitOneByOne(steps, end)
     const error = refusalError(refusals[0] as Refusal, `worker ${this.assignment.name} (${this.assignment.workerId})`)
-    if (step.declined) {
+    if (step.onDropped) {
       this.#steps.drop()
-      step.declined(error)
+      step.onDropped(error)
       if (end) await this.#commit([emptyStep(this.#steps.recorded)], end)
       return
     }
-    const failed = step.refused?.(error)
+    const failed = step.ifRefused?.(error)
     if (failed === undefined) return this.abandon('stale')
     if (this.#state.kind !== 'cancelling') this.#enter({ kind: 'ending', end: runIsOver })
     await this.#commit([failed], runIsOver)

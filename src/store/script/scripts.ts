@@ -43,7 +43,7 @@ export const commitScript = defineScript({
     node: nodeFields,
     kinds: kindsFields,
     commits: words(
-      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed largeTaken resultsSeen steersTaken steersSeen pendingCalls pendingCount openChildren signalsOpen steps attempt state stateKey configured failure clearsFailure outcome result dead deadKept costs atOnce spawns inline sends timers asks withdraws cancels wait retryMs isUncounted isIsolated turnMs leave wasBusy claim',
+      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed largeTaken resultsSeen steersTaken steersUnseenFrom pendingCalls pendingCount openChildren signalsOpen steps attempt state stateKey configured failure clearsFailure outcome result dead deadKept costs atOnce spawns inline sends timers asks withdraws cancels wait retryMs isUncounted isIsolated turnMs leave wasBusy claim',
     ),
     costs: words('model tokensIn tokensOut micros'),
     spawns: words('id kind pool call mail more name permissions detached offered'),

@@ -57,7 +57,7 @@ export function commitArgs(request: CommitRequest, policy: Policy): CommitArgs {
 /** Adds how the run goes on. A field with the value of a new run is left out. */
 function addRun(fields: Fields, request: CommitRequest): void {
   const { open, attempt, retrying, inputsConsumed, signalsConsumed, resultsConsumed, resultsSeen } = request
-  const { steersTaken, steersSeen, pendingCalls, pendingCount, openChildren, signalsOpen, steps } = request
+  const { steersTaken, steersUnseenFrom, pendingCalls, pendingCount, openChildren, signalsOpen, steps } = request
   if (open) fields.open = open
   if (inputsConsumed) fields.inputsConsumed = inputsConsumed
   if (signalsConsumed) fields.signalsConsumed = signalsConsumed
@@ -65,7 +65,7 @@ function addRun(fields: Fields, request: CommitRequest): void {
   if (request.largeTaken?.length) fields.largeTaken = request.largeTaken
   if (resultsSeen) fields.resultsSeen = resultsSeen
   if (steersTaken !== undefined) fields.steersTaken = steersTaken
-  if (steersSeen !== undefined) fields.steersSeen = steersSeen
+  if (steersUnseenFrom !== undefined) fields.steersUnseenFrom = steersUnseenFrom
   if (pendingCalls.length > 0) fields.pendingCalls = encodeCalls(pendingCalls)
   if (pendingCount) fields.pendingCount = pendingCount
   if (openChildren?.length) fields.openChildren = openChildren

@@ -170,6 +170,6 @@ describe('steps that wait', () => {
     expect([queue.take().length, queue.isDue]).toEqual([50, false])
     await waitUntil('the last one is due', () => queue.isDue)
     expect(queue.take()).toHaveLength(1)
-    queue.close()
+    queue.stopTimer()
   })
 })

@@ -63,7 +63,7 @@ describe('steps', () => {
     turn.add(step('b'))
     void turn.end(forSignal)
     await answer(0, accepted(1, { steered: [{ position: 4, when: 'steer' }] }))
-    expect(store.commits[1]?.request).toMatchObject({ entries: ['b'], end: { wait: 'signals' }, steersSeen: 4 })
+    expect(store.commits[1]?.request).toMatchObject({ entries: ['b'], end: { wait: 'signals' }, steersUnseenFrom: 4 })
     await answer(1)
   })
 
@@ -313,7 +313,7 @@ describe('a cancel', () => {
 
 describe('a refusal (TURN-4)', () => {
   const failing = (name: string) =>
-    step(name, { refused: () => ({ ...emptyStep(afterRun(1)), entries: [`${name} failed`], outcome: 'failed' }) })
+    step(name, { ifRefused: () => ({ ...emptyStep(afterRun(1)), entries: [`${name} failed`], outcome: 'failed' }) })
 
   test('a refusal of several steps sends each by itself: those before the refused one stand', async () => {
     turn.add(step('first'))
@@ -344,9 +344,9 @@ describe('a refusal (TURN-4)', () => {
     expect([sent(), turn.over, mayCall(turn)]).toEqual([[['a'], ['a failed', 'any']], undefined, false])
   })
 
-  test('a refusal of a step that may be declined drops it, says why, and goes on from before it', async () => {
+  test('a refusal of a step that may be dropped drops it, says why, and goes on from before it', async () => {
     const told: string[] = []
-    turn.add(step('a', { position: { ...open, calls: 9 }, declined: (error) => void told.push(error.message) }))
+    turn.add(step('a', { position: { ...open, calls: 9 }, onDropped: (error) => void told.push(error.message) }))
     await answer(0, { kind: 'refused', refusals: [refusal] })
     expect(told).toEqual([expect.stringContaining('depth')])
     expect([turn.position.calls, turn.isSettled, turn.over]).toEqual([0, true, undefined])
@@ -356,7 +356,7 @@ describe('a refusal (TURN-4)', () => {
   })
 
   test('a refusal of a step that may be dropped does not keep a turn from its end if the node releases it at that moment', async () => {
-    turn.add(step('a', { declined: () => {} }))
+    turn.add(step('a', { onDropped: () => {} }))
     void turn.release()
     await answer(0, { kind: 'refused', refusals: [refusal] })
     await answer(1)
@@ -364,7 +364,7 @@ describe('a refusal (TURN-4)', () => {
     expect(await turn.finished).toBe('ended')
   })
 
-  test('a refusal of a step that may neither be declined nor dropped gives up the turn', async () => {
+  test('a refusal of a step that says nothing of refusals gives up the turn', async () => {
     turn.add(step('a'))
     turn.add(step('b'))
     await answer(0, { kind: 'refused', refusals: [refusal] })

@@ -44,14 +44,14 @@ describe('what steers a run', () => {
 
   test('an input that steers a run is seen when it was read, not when an answer names it (TURN-STEERS-4)', async () => {
     const { steers, waiting } = steersOfATurn([steer(1)])
-    expect(steers.seen).toBe(1)
+    expect(steers.unseenFrom).toBe(1)
     await waiting()
-    expect(steers.seen).toBe(2)
+    expect(steers.unseenFrom).toBe(2)
     steers.note([steer(1), steer(4), steer(6)], 1)
-    expect(steers.seen).toBe(4)
+    expect(steers.unseenFrom).toBe(4)
     await waiting()
     steers.take(mailAt(4))
-    expect(steers.seen).toBe(7)
+    expect(steers.unseenFrom).toBe(7)
   })
 
   test('an input that its run began with does not steer it, whatever an older answer says', async () => {

@@ -77,9 +77,9 @@ async function interruptCalls(agentTurn: AgentTurn, mails: readonly Mail[]): Pro
       },
     },
   })
-  const declined = await journal.propose(step.entries, step.parts)
+  const refusal = await journal.propose(step.entries, step.parts)
   if (agentTurn.isOver) return null
-  if (declined) return { for: goOn }
+  if (refusal) return { for: goOn }
   if (!isRetried) machine.apply('steered')
   taken(agentTurn, mails)
   return null

@@ -44,8 +44,8 @@ interface CommitHead {
   readonly sequence: number
   readonly version: number
   readonly wakeup: string
-  /** The turn has seen the inputs that steer its run up to this position, itself excluded. */
-  readonly steersSeen?: number | undefined
+  /** The turn has not seen inputs from this position on that steer its run. */
+  readonly steersUnseenFrom?: number | undefined
   /** Set if the turn ends with this commit: how it ends, and what the slot does then. */
   readonly ending?: { readonly end: TurnEnd; readonly plan: SlotPlan; readonly turnMs: number } | undefined
 }
@@ -54,7 +54,7 @@ interface CommitHead {
 export function requestOf(
   { workerId, pool, token, resultsSeen, largeResults, suspect }: Assignment,
   { position, notes, openChildren, ...step }: Step,
-  { sequence, version, wakeup, steersSeen, ending }: CommitHead,
+  { sequence, version, wakeup, steersUnseenFrom, ending }: CommitHead,
 ): CommitRequest {
   const { runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = position
   const { entries, signalsConsumed, inputsConsumed, resultsConsumed, stateJson, failure, outcome, result, dead } = step
@@ -81,7 +81,7 @@ export function requestOf(
     largeTaken: largeResults && resultsConsumed.flatMap((position) => largeResults.get(position) ?? []),
     resultsSeen,
     steersTaken: step.steersTaken,
-    steersSeen: ending && steersSeen,
+    steersUnseenFrom: ending && steersUnseenFrom,
     stateJson,
     configured: step.configured,
     costs: step.costs,

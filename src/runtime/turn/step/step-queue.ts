@@ -88,7 +88,7 @@ export class StepQueue {
 
   /** Takes out the steps of the next commit. */
   take(): Step[] {
-    this.close()
+    this.stopTimer()
     const batch = this.#waiting.splice(0, batchLength(this.#waiting))
     if (this.#waiting.length > 0) this.#flushLater()
     return batch
@@ -115,8 +115,8 @@ export class StepQueue {
     this.#latest = this.#recorded
   }
 
-  /** Stops the timer: it would keep the turn in memory beyond its end, and to collect garbage that has grown old is expensive. */
-  close(): void {
+  /** The timer would keep the turn in memory beyond its end, and to collect garbage that has grown old is expensive. */
+  stopTimer(): void {
     clearTimeout(this.#lazyTimer)
     this.#lazyTimer = undefined
   }

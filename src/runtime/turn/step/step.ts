@@ -33,10 +33,10 @@ export interface Step {
   /** Where the run stands after this step. */
   readonly position: RunPosition
   readonly notes: readonly EventNote[]
-  /** What is recorded instead when the store refuses this step. */
-  readonly refused?: (error: RuntimeError) => Step
-  /** Instead of `refused`: called if the store refuses this step; the step is dropped, and the behaviour goes on. The behaviour has waited for the answer. */
-  readonly declined?: (error: RuntimeError) => void
+  /** Makes what is recorded instead if the store refuses this step. */
+  readonly ifRefused?: (error: RuntimeError) => Step
+  /** In place of `ifRefused`: if the store refuses this step it is dropped, this is called, and the behaviour goes on. It has waited for the answer. */
+  readonly onDropped?: (error: RuntimeError) => void
 }
 
 /** What a run has used: the state and the costs of the step that records it. */

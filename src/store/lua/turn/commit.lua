@@ -25,7 +25,7 @@ ARGV[1] header    json:
     largeTaken     numbers of the calls of the large ones among these results
     resultsSeen    how many results have ever come, as the node knows it
     steersTaken    positions of inputs that the run in progress takes before their turn
-    steersSeen     the first position of steering inputs that the turn has not seen
+    steersUnseenFrom   inputs from this position on that steer the run, the turn has not seen
     pendingCalls   calls whose results are still to come
     pendingCount   how many those are, or were when the run ended
     openChildren   if the run ends: ids of the children whose results were still to come; absent: the script looks for them among all

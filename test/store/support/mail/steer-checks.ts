@@ -136,7 +136,7 @@ export const aTurnEndsOnlyWithWhatItHasSeen: Check = async (place) => {
   await turn.park('signals', { inputsConsumed: 0, signalsOpen: 1 })
   expect(await field('status')).toBe('queued')
   const next = await turn.node.claim()
-  await next.park('signals', { inputsConsumed: 0, signalsOpen: 1, steersSeen: 2 })
+  await next.park('signals', { inputsConsumed: 0, signalsOpen: 1, steersUnseenFrom: 2 })
   expect(await field('status')).toBe('parked')
 }
 

@@ -73,13 +73,13 @@ export class DelegatedCalls {
         { id, kind, name, parent: assignment.workerId, ...(detached && { detached }) },
       ],
     )
-    const declined = await this.#journal.propose(entries, {
+    const refusal = await this.#journal.propose(entries, {
       spawns: orders,
       childrenAtOnce: awaited.length > 0 ? this.#kind.childrenAtOnce : undefined,
       position: { calls: position.calls + orders.length, pendingCalls: [...position.pendingCalls, ...awaited] },
       notes: spawned,
     })
-    if (declined) this.#refused(call, declined)
+    if (refusal) this.#refused(call, refusal)
   }
 
   async #send(call: ToolCallBlock, { to, text }: SendInput): Promise<void> {
@@ -93,8 +93,8 @@ export class DelegatedCalls {
     const reach = isWithin ? agentReach : reachOf(permissions)
     const output: ToolOutput = { type: 'text', value: `Sent to ${workerId}.` }
     const result = this.#journal.entry('toolResult', { ...this.#parts(call, output), sent: [workerId] })
-    const declined = await this.#journal.propose([result], { sends: [{ workerId, mail, reach }] })
-    if (declined) this.#refused(call, declined)
+    const refusal = await this.#journal.propose([result], { sends: [{ workerId, mail, reach }] })
+    if (refusal) this.#refused(call, refusal)
   }
 
   #refused(call: ToolCallBlock, error: Error): void {

@@ -288,14 +288,14 @@ async function release({ journal, turn }: AgentTurn, released: readonly Standing
     approval?.askId == null ? [] : [{ toolCallId: one.call.toolCallId, ask: approval.askId }],
   )
   await turn.settled()
-  const declined = await journal.propose(
+  const refusal = await journal.propose(
     withdrawn.map((parts) => journal.entry('askWithdrawn', parts)),
     {
       withdraws: withdrawn.map(({ ask }) => ask),
       position: { signalsOpen: Math.max(0, journal.position.signalsOpen - withdrawn.length) },
     },
   )
-  return declined === null
+  return refusal === null
 }
 
 function failRun({ journal, end, who }: AgentTurn, { toolName, toolCallId }: ToolCallBlock): ApprovalsEnd {

@@ -37,9 +37,9 @@ local function writeRunEnd(tag, turn, batch)
 end
 
 -- Are there inputs that steer the worker and that its turn has not seen?
-local function hasUnseen(steered, seen)
+local function hasUnseen(steered, from)
   for position in string.gmatch(steered or '', '%d+') do
-    if tonumber(position) >= seen then return true end
+    if tonumber(position) >= from then return true end
   end
   return false
 end
@@ -82,7 +82,7 @@ local function goesOnAtOnce(turn)
     return again, wait
   end
   again = redis.call('EXISTS', recordKey .. laneKeys.signals) == 1 -- guard: end-of-turn test of the signals lane
-  if not again then again = hasUnseen(turn.steered, commit.steersSeen or 0) end -- guard: end-of-turn test of inputs that steer a run
+  if not again then again = hasUnseen(turn.steered, commit.steersUnseenFrom or 0) end -- guard: end-of-turn test of inputs that steer a run
   if not again and turn.awaitsResults then return endsByResults(turn, wait) end
   return again, wait
 end

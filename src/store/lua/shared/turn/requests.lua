@@ -98,7 +98,7 @@ local function readCommit(tag, commit, texts, node)
   checkTexts(commit, 'worker', 'token', 'runState')
   checkTextsIfAny(commit, 'pendingCalls', 'attempt', 'wait', 'outcome', 'leave')
   checkNumbers(commit, 'sequence', 'version', 'texts', 'entries')
-  checkNumbersIfAny(commit, 'atOnce', 'inputsConsumed', 'signalsConsumed', 'resultsSeen', 'pendingCount', 'signalsOpen', 'steps', 'retryMs', 'turnMs', 'deadKept', 'steersSeen')
+  checkNumbersIfAny(commit, 'atOnce', 'inputsConsumed', 'signalsConsumed', 'resultsSeen', 'pendingCount', 'signalsOpen', 'steps', 'retryMs', 'turnMs', 'deadKept', 'steersUnseenFrom')
   if commit.texts < 2 or commit.texts + commit.entries - 1 > #texts then error('the entries should be as many as their count says', 0) end
   for _, name in ipairs({ 'event', 'state', 'stateKey', 'configured', 'failure', 'result', 'dead' }) do
     if commit[name] ~= nil then commit[name] = textAt(commit, commit, name, texts) end
