@@ -93,8 +93,9 @@ Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, clai
         {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list} | {"failed"}: it is to be sent alone. Another commit was
         recorded before this one met an error; or the end of its run drops many timers and asks. The wake-ups of all are in the answer of
         the last recorded commit.
-        claimed: nothing, or the answer of claim: "assigned" and its parts, "empty", "unfit"; or "later": claims before it read much, so the slot
-        is to claim by itself
+        claimed: nothing, or the answer of claim: "assigned" and its parts, "empty", "unfit"; or "later": the script has done as much as one may,
+        so the slot claims by itself
+        spent, caps: what the agents of the session have used together, and what they may use; approval: the session's policy for approvals
         steered: the positions of the inputs that steer the worker, in order; with a ! behind an input that interrupts its run
         assigned: the ids of children that slots took
         opens: the run has ended, and somebody waits at a gate for its place
@@ -113,7 +114,7 @@ local function tellEvent(turn, batch)
   local commit, ended = turn.commit, turn.ended
   local event = commit.event
   if ended then
-    local note = '["session.' .. ended .. (commit.outcome and ('",' .. turn.last) or '"') .. ']]'
+    local note = '["session.' .. ended .. (commit.outcome and ('",' .. turn.endPosition) or '"') .. ']]'
     event = (event and (string.sub(event, 1, -2) .. ',') or '[') .. note
   end
   if not event then return end
@@ -173,7 +174,7 @@ end
 local function commitTurn(tag, turn, batch)
   local instead = guardTurn(tag, turn, batch) or planTurn(tag, turn, batch)
   if instead then return instead end
-  if batch.last and dropsMany(turn) then return { 'failed' } end -- guard: a run that drops many timers and asks ends in a script of its own
+  if batch.lastAnswer and dropsMany(turn) then return { 'failed' } end -- guard: a run that drops many timers and asks ends in a script of its own
   local commit, record = turn.commit, turn.record
   local version = digits(commit.version + 1)
   turn.changes = { 'commit', commit.token .. ':' .. digits(commit.sequence) .. ':' .. version }
@@ -197,7 +198,7 @@ local function commitTurn(tag, turn, batch)
   writeQueues(tag, turn.woke)
   tellEvent(turn, batch)
   local answer = answerOf(turn, version)
-  batch.last, batch.lastKey = answer, turn.recordKey
+  batch.lastAnswer, batch.lastRecordKey = answer, turn.recordKey
   if turn.ended then noteEnd(turn, batch) end
   if commit.wait then writeSlotEnd(tag, turn, batch, answer) end
   return answer
@@ -211,7 +212,7 @@ local node = header.node ~= nil and readNode(header.node)
 local batch = newBatch(header.wakeupMs, header.seed)
 for index = 1, #commits do turns[index] = readCommit(tag, commits[index], texts, node) end
 for index = 1, #turns do
-  if batch.last then -- guard: a turn with an error stops no other
+  if batch.lastAnswer then -- guard: a turn with an error stops no other
     local fine, answer = pcall(commitTurn, tag, turns[index], batch)
     answers[index] = fine and not answer.err and answer or { 'failed' }
   else
@@ -221,5 +222,5 @@ for index = 1, #turns do
     answers[index] = answer
   end
 end
-if batch.last then finishBatch(tag, batch, texts) end
+if batch.lastAnswer then finishBatch(tag, batch, texts) end
 return answers

@@ -3,10 +3,10 @@ command each takes away the leases of turns that ended, notes the ends of sessio
 after the last commit, one after the other, so that no lease is taken from a worker that was claimed a moment before. The wake-up rule is applied
 once, at the end. ]]
 
--- `last` is the answer of the last commit that was recorded, and `lastKey` its record, which keeps the wake-ups of all. `ended`: workers whose turns
+-- `lastAnswer` is that of the last commit that was recorded, and `lastRecordKey` its record, which keeps the wake-ups of all. `ended`: workers whose turns
 -- ended. `ends`: of sessions that ended, the time and the id in turn. `usage`: by kind and model, what their calls used.
 local function newBatch(wakeupMs, seed)
-  return { wakeupMs = wakeupMs, seed = seed, now = false, pools = {}, events = {}, ended = {}, ends = {}, usage = {}, claims = {}, last = false, lastKey = false }
+  return { wakeupMs = wakeupMs, seed = seed, now = false, pools = {}, events = {}, ended = {}, ends = {}, usage = {}, claims = {}, lastAnswer = false, lastRecordKey = false }
 end
 
 local function timeOf(batch)
@@ -55,7 +55,7 @@ local function finishBatch(tag, batch, texts)
   writeClaims(tag, batch, texts)
   local wakeups = next(batch.pools) and writeWakeupsOf(tag, batch.pools, batch.seed, timeOf(batch), batch.wakeupMs) or ''
   if wakeups ~= '' then
-    batch.last[3] = wakeups
-    redis.call('HSET', batch.lastKey, 'wakeups', wakeups)
+    batch.lastAnswer[3] = wakeups
+    redis.call('HSET', batch.lastRecordKey, 'wakeups', wakeups)
   end
 end

@@ -2,7 +2,7 @@
 
 -- Writes the end of a run: its result went to the parent, or goes to the session; what still runs below it is cancelled.
 local function writeRunEnd(tag, turn, batch)
-  local commit, record, session, run, last = turn.commit, turn.record, turn.session, turn.run, turn.last
+  local commit, record, session, run, endPosition = turn.commit, turn.record, turn.session, turn.run, turn.endPosition
   local worker, outcome, isAwaiting = commit.worker, commit.outcome, (commit.pendingCount or 0) > 0
   change(turn, 'run', digits(tonumber(run) + 1))
   if record.calls then change(turn, 'calls', atStart.calls) end
@@ -29,9 +29,9 @@ local function writeRunEnd(tag, turn, batch)
   if not record.parent then
     if turn.endsSession and turn.inboxLeft <= 0 then
       turn.ended = outcome
-      change(turn, 'ended', outcome .. ' ' .. digits(timeOf(batch)) .. ' ' .. run .. ' ' .. last)
+      change(turn, 'ended', outcome .. ' ' .. digits(timeOf(batch)) .. ' ' .. run .. ' ' .. endPosition)
     else
-      redis.call('HSET', sessionKey(tag, session) .. ':results', run, outcome .. ' ' .. last)
+      redis.call('HSET', sessionKey(tag, session) .. ':results', run, outcome .. ' ' .. endPosition)
     end
   end
 end
@@ -44,8 +44,8 @@ local function hasUnseen(steered, from)
   return false
 end
 
--- Has a result come that the turn has not seen and that ends this wait? Returns the wait as well: if it counts results, those that an ended run dropped
--- are added to it.
+-- Has a result come that the turn has not seen and that ends this wait? Returns the wait as well: a wait for a number of results waits for as many more
+-- as an ended run has dropped.
 local function endsByResults(turn, wait)
   local commit, results, laneKey, most, ends = turn.commit, turn.results, turn.recordKey .. laneKeys.results, countAwaited(wait), false
   local known = commit.resultsSeen or 0

@@ -29,7 +29,7 @@ local function writeEntries(turn)
     end
     last = length - 1
   end
-  turn.last = commit.outcome and digits(last)
+  turn.endPosition = commit.outcome and digits(last)
 end
 
 -- Takes inputs out of the inbox of a worker that was steered. An input that a run takes before its turn is emptied where it stands, and goes when all
