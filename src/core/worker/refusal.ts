@@ -41,7 +41,7 @@ export function decodeRefusal(reason: string, detail: string, id: string): Refus
     case 'damaged':
       return { reason: 'damaged', id, damage: detail }
     default:
-      throw new InvariantError(`the store refused worker ${id} for a reason that nobody knows: ${reason}`)
+      throw new InvariantError(`the store refused worker ${id} for a reason that this version does not know: ${reason}`)
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Duty: ids and names in the form that an interface accepts.
- * PORTABLE-1 An id that is accepted stays as it is. The same id always leads to the same one, and two ids never to one.
+ * PORTABLE-1 An id that is accepted stays as it is. Equal ids become equal ids, and different ids stay different.
  */
 import { createHash } from 'node:crypto'
 

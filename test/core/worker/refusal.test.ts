@@ -93,8 +93,10 @@ test('an overwritten field of a recipient is named, with what to do', () => {
   )
 })
 
-test('a reason that nobody knows is an error that names it', () => {
-  expect(() => decodeRefusal('tired', '0', id)).toThrow(/worker \S+ for a reason that nobody knows: tired/)
+test('a reason that this version does not know is an error that names it', () => {
+  expect(() => decodeRefusal('tired', '0', id)).toThrow(
+    /worker \S+ for a reason that this version does not know: tired/,
+  )
 })
 
 describe('an id that is not known', () => {

@@ -31,8 +31,8 @@ local own = readGates(record.gates)
 if own and own.state == 'in' then return { 'in' } end -- guard: a run begins once
 checkSort('zset', leasesKey, gatesKey)
 
--- Does every run that is in progress at the gate wait for this one? That is so if each of them is an ancestor of this run, with first runs alone and no
--- detached worker in between: nobody waits for a later run, which a message began.
+-- Does every run that is in progress at the gate wait for this one? An ancestor's run waits for it if every worker in between is in its first run and
+-- none is detached. Nobody waits for a later run: a message began it.
 local function isOfAncestors(key)
   local level, found = tonumber(record.depth or atStart.depth), 0
   local isAwaited = (record.run or atStart.run) == '1' -- guard: a run that a message began waits at a gate like any other

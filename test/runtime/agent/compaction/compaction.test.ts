@@ -184,7 +184,7 @@ describe('a prompt that is too long', () => {
     expect(requests).toHaveLength(5)
   })
 
-  test('a prompt that is too long for a node that drains is compacted by another one', async () => {
+  test('a prompt that is too long is compacted by another node if its node drains', async () => {
     const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let replies = 0
     const model = recordedModel('test/m', async (request) => {

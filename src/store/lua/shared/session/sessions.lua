@@ -84,7 +84,7 @@ local function sentKeyOf(tag, session, blob)
   return sessionKey(tag, session) .. ':blob:' .. blob .. ':sent'
 end
 
--- Is a blob that the first message names not there whole? Three texts stand for each: its id, its media type, and how many bytes it has.
+-- Is a blob that the first message names missing, or only partly there? Three texts stand for each: its id, its media type, and how many bytes it has.
 local function lacksBlob(tag, order, texts)
   for from = order.firstBlob, order.firstBlob + 3 * (order.blobs - 1), 3 do
     if digits(redis.call('STRLEN', sentKeyOf(tag, order.session, texts[from]))) ~= texts[from + 2] then return true end

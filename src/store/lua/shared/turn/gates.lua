@@ -210,7 +210,7 @@ local function writePassedOver(tag, one, now, woke)
   redis.call('HSET', one.recordKey, 'gates', gatesText('out', one.gates), 'wait', atStart.wait)
 end
 
--- Removes runs that are in progress by the set of the gate, and not by their records: Redis lost some of its past, or another program wrote here. It
+-- Removes runs that the set of the gate calls in progress and their own records do not: Redis lost some of its past, or another program wrote here. It
 -- looks at a part of them, elsewhere each time.
 local function healPlaces(tag, key, gateId, now)
   local most = 32
