@@ -54,7 +54,7 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
   const { turn, end, inbox, journal, parts } = agentTurn
   const hasOnCancel = agentTurn.kind.definition.onCancel !== undefined
   turn.whenCancelled((position) => cancelled(agentTurn, position), { waits: hasOnCancel })
-  turn.doing.countBy(() => journal.takeUsed())
+  turn.unrecorded.countBy(() => journal.takeUsed())
   // Without a schema an input may not fit, either: an empty text.
   turn.steers.judgeBy((mail) => readInput(agentTurn, mail).ok)
   if (turn.assignment.purpose === 'cancelled') return turn.cancel()

@@ -7,7 +7,7 @@
 import type { LiveNote, LivePublisher } from '../../core/ports/live.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import { type FineState, fineState, type RunState } from '../../core/worker/run/run-state.ts'
-import type { RunDoing } from './run-doing.ts'
+import type { UnrecordedRun } from './unrecorded-run.ts'
 
 export interface LiveCall {
   readonly toolCallId: string
@@ -121,7 +121,7 @@ function progressNote({ toolCallId, toolName }: LiveCall, value: unknown): LiveN
 /** What the worker does: by the last step of its turn, and by what its run has begun since. */
 export function stateOf(
   { open, runState }: RunPosition,
-  { run = runState, firstByteSeen }: Pick<RunDoing, 'run' | 'firstByteSeen'>,
+  { run = runState, firstByteSeen }: Pick<UnrecordedRun, 'run' | 'firstByteSeen'>,
   isOver: boolean,
 ): FineState {
   if (isOver) return fineState({ run: runState, worker: open ? 'parked' : 'idle' })
@@ -129,7 +129,11 @@ export function stateOf(
 }
 
 /** The state of the worker's run, in the same way. */
-export function runOf({ runState }: RunPosition, { run = runState }: Pick<RunDoing, 'run'>, isOver: boolean): RunState {
+export function runOf(
+  { runState }: RunPosition,
+  { run = runState }: Pick<UnrecordedRun, 'run'>,
+  isOver: boolean,
+): RunState {
   return isOver ? runState : begun(run)
 }
 

@@ -21,7 +21,6 @@ import { CommitOrder } from './commit-order.ts'
 import { LazySignal } from './lazy-signal.ts'
 import { Lease } from './lease.ts'
 import { noteRecorded } from './recorded.ts'
-import { RunDoing } from './run-doing.ts'
 import { mergeSteps, requestOf } from './step/commit-request.ts'
 import { emptyStep, type Step } from './step/step.ts'
 import { StepQueue } from './step/step-queue.ts'
@@ -33,6 +32,7 @@ import { TurnPause } from './turn-pause.ts'
 import { TurnSession } from './turn-session.ts'
 import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
 import { TurnSteers } from './turn-steers.ts'
+import { UnrecordedRun } from './unrecorded-run.ts'
 
 /** Makes the step that ends a cancelled run, from what is recorded. The behaviour knows its entries, and may take a last step before. */
 export type CancelledStep = (position: RunPosition, stateJson: string | null) => Step | Promise<Step>
@@ -45,7 +45,7 @@ export class Turn {
   readonly host: TurnHost
   readonly lease: Lease
   readonly startedAt = performance.now()
-  readonly doing: RunDoing
+  readonly unrecorded: UnrecordedRun
   readonly pausing = new TurnPause(this)
   readonly gate = new TurnGate(this)
   readonly session: TurnSession
@@ -73,7 +73,7 @@ export class Turn {
     this.session = new TurnSession(assignment)
     this.#version = assignment.version
     this.#tellsTakeOver = this.isRetaken || assignment.lastWords !== null
-    this.doing = new RunDoing(assignment.runState, this.startedAt)
+    this.unrecorded = new UnrecordedRun(assignment.runState, this.startedAt)
     this.#outcome = { over: undefined, aborted: false, commitId: '', version: assignment.version }
     this.#steps = new StepQueue(assignment, host.policy.lazyCommitMs, () => this.#order.sendDue())
     this.steers = new TurnSteers(this, this.#steps)
@@ -185,7 +185,7 @@ export class Turn {
 
   /** Says what the run does between two commits; without arguments: nothing in particular. */
   report(run?: RunState, firstByteSeen = false): void {
-    this.doing.report(run, firstByteSeen)
+    this.unrecorded.report(run, firstByteSeen)
     if (run !== undefined) this.#tellState()
   }
 
@@ -264,7 +264,10 @@ export class Turn {
 
   #tellState({ isOver = false } = {}): void {
     if (this.#live === undefined && !this.host.live.isFollowed(this.assignment.sessionId)) return
-    this.live.changeState(stateOf(this.position, this.doing, isOver), runOf(this.position, this.doing, isOver))
+    this.live.changeState(
+      stateOf(this.position, this.unrecorded, isOver),
+      runOf(this.position, this.unrecorded, isOver),
+    )
   }
 
   // What the turn commits.
@@ -278,7 +281,7 @@ export class Turn {
       const { end } = this.#state
       const batch = this.#steps.take()
       const last = batch.length === 0 ? { ...end, isUncounted: true } : end
-      if (this.#steps.isEmpty) return this.#commit(this.#steps.withUsed(batch, this.doing.takeUsed()), last)
+      if (this.#steps.isEmpty) return this.#commit(this.#steps.withUsed(batch, this.unrecorded.takeUsed()), last)
       await this.#commit(batch)
     }
   }
@@ -334,7 +337,7 @@ export class Turn {
         this.#version = answer.version
         this.#steps.acknowledge(steps.length, step)
         if (step.entries.length > 0) this.#tellsTakeOver = false
-        this.doing.committed(step.position.runState)
+        this.unrecorded.committed(step.position.runState)
         noteRecorded(this, answer, step, end?.retryMs)
         if (end) this.#finish('ended')
         return

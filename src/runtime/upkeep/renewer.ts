@@ -110,7 +110,7 @@ export class Renewer {
     const { turn, wasAsked, renewedAt } = renewal
     if (turn.over) return false
     if (isToBeNamedQuiet(renewal)) return true
-    if (wasAsked && turn.doing.unrecordedMs(now) >= this.#policy.busyAfterMs / 2) return true
+    if (wasAsked && turn.unrecorded.ms(now) >= this.#policy.busyAfterMs / 2) return true
     return wasAsked ? now - renewedAt >= this.#policy.renewEveryMs : now - turn.startedAt >= this.#policy.busyAfterMs
   }
 
@@ -121,7 +121,7 @@ export class Renewer {
       renewal.wasAsked = true
       renewal.turn.host.noteBusy()
     }
-    const states = renewals.map(({ turn }) => turn.doing.encoded)
+    const states = renewals.map(({ turn }) => turn.unrecorded.encoded)
     const quiet = renewals.map(({ turn }) => turn.pausing.isQuiet)
     const runs = renewals.map(({ turn }) => turn.steers.recordedRun)
     const { verdicts, steered, wakeups, trustedUntil } = await this.#store.renew(
@@ -139,7 +139,7 @@ export class Renewer {
       const { turn } = renewal
       const verdict = verdicts[index]
       renewal.renewedAt = asked
-      turn.doing.renewed(states[index] ?? '')
+      turn.unrecorded.renewed(states[index] ?? '')
       if (verdict === 'fenced') turn.abandon('fenced')
       else turn.lease.extend(trustedUntil)
       if (verdict === 'cancelled') void turn.cancel()

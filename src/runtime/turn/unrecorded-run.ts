@@ -1,12 +1,12 @@
 /**
  * Duty: keep what the run of a turn does between two commits, whether the record shows it, and what it has used meanwhile.
- * DOING-1 Only commits, and renewals of the lease, write this to the record. No script is called for its sake.
+ * UNRECORDED-1 Only commits, and renewals of the lease, write this to the record. No script is called for its sake.
  */
 import { performance } from 'node:perf_hooks'
 import { encodeRunState, type RunState } from '../../core/worker/run/run-state.ts'
 import type { Used } from './step/step.ts'
 
-export class RunDoing {
+export class UnrecordedRun {
   #run: RunState | undefined
   #firstByteSeen = false
   #since = 0
@@ -41,7 +41,7 @@ export class RunDoing {
   }
 
   /** For how long the run has been in a state that the record does not show; 0 if the record is right. */
-  unrecordedMs(now: number): number {
+  ms(now: number): number {
     if (this.#run === undefined || this.encoded === this.#recorded) return 0
     return now - Math.max(this.#since, this.#recordedAt)
   }
