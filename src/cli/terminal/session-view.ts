@@ -14,8 +14,8 @@ import { printJson, tell } from './output.ts'
 export interface SessionView extends Disposable {
   /** Writes a line for people, above what is drawn. */
   tell(line: string): void
-  /** Selects the worker whose result is printed at the end. */
-  watch(workerId: string): void
+  /** Selects the first worker. `printed`: whether each of its results is printed, or only the last; then its failures are told like those of others. */
+  watch(workerId: string, printed?: 'each' | 'last'): void
   /** Shows events that were stored together, in order. The roster has noted them. */
   showCommit(commit: readonly RawEvent[], roster: Roster): void
   /** Shows an event that is not stored (states, streamed text, tools and their progress, log lines). */
@@ -42,7 +42,7 @@ export function treeView(): SessionView | undefined {
 class WrittenView {
   readonly tell = tell
 
-  watch(_workerId: string): void {}
+  watch(_workerId: string, _printed?: 'each' | 'last'): void {}
 
   resume(): void {}
 
@@ -96,9 +96,9 @@ class TreeView implements SessionView {
     this.#tree.tell(line)
   }
 
-  watch(workerId: string): void {
-    this.#resultOf = workerId
-    this.#lines = new EventLines(workerId)
+  watch(workerId: string, printed: 'each' | 'last' = 'each'): void {
+    this.#resultOf = printed === 'each' ? workerId : undefined
+    this.#lines = new EventLines(this.#resultOf)
     this.#tree.watch(workerId)
   }
 
@@ -137,8 +137,8 @@ class LinesView extends WrittenView implements SessionView {
   readonly #tools = new ToolLines()
   #lines = new EventLines()
 
-  override watch(workerId: string): void {
-    this.#lines = new EventLines(workerId)
+  override watch(workerId: string, printed: 'each' | 'last' = 'each'): void {
+    this.#lines = new EventLines(printed === 'each' ? workerId : undefined)
   }
 
   showCommit(commit: readonly RawEvent[], roster: Roster): void {

@@ -73,6 +73,13 @@ describe.concurrent('troupe session follow', () => {
     expect(types).toEqual(['session.created', 'session.failed', 'session.retried', 'session.completed', 'result'])
   })
 
+  it('troupe session follow says why a run of a conversation failed', async () => {
+    const { sessionId } = await cli.submit('fails', '--keep-open')
+    const running = cli.project.start(['session', 'follow', sessionId])
+    await running.saw(/ fails {2}.*failed/)
+    expect(running.stderr).toContain('failed: handler_failed')
+  })
+
   it('troupe session follow leaves the session alone on Ctrl+C', async () => {
     const { sessionId } = await cli.submit('waits')
     const running = cli.project.start(['session', 'follow', sessionId])

@@ -41,10 +41,10 @@ async function follow(text: string, flags: FollowFlags): Promise<void> {
   await withTroupe(flags, 'look', async (troupe) => {
     const session = troupe.sessions.get(await eitherId(troupe, text, 'session'))
     // A session that does not exist is an error before anything is shown.
-    await interrupt.orThrow(session.summary())
+    const { mode } = await interrupt.orThrow(session.summary())
     const histories = flags.history ? new FollowedHistories(troupe, session.id, plain, flags.json === true) : undefined
     const view = histories?.view ?? plain
-    view.watch(session.rootId)
+    view.watch(session.rootId, mode === 'conversation' ? 'last' : 'each')
     using _notice = noticeFor(session, troupe, (line) => view.tell(line))
     await using follower = new Follower(
       session,

@@ -41,7 +41,7 @@ export class FollowedHistories {
     const view = this.#view
     return {
       tell: (line) => view.tell(line),
-      watch: (workerId) => view.watch(workerId),
+      watch: (workerId, printed) => view.watch(workerId, printed),
       showCommit: (commit, roster) => {
         view.showCommit(commit, roster)
         this.#note(commit, roster)
