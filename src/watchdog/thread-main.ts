@@ -1,7 +1,6 @@
 /**
  * Duty: the program of the watchdog's thread: look whether the node beats, name what blocks it, end its process in time, and carry out the
- * last order of a node that dies. The node starts this file as a thread and never imports it.
- * WATCH-THREAD-1 Time in which this thread did not run either (a stopped process, a machine that slept) is no block.
+ * last order of a node that dies. The node starts this file as a thread and never imports it. How long the node is blocked: block.ts (WATCH-THREAD-1).
  * WATCH-THREAD-2 What blocks is named once for each block, on stderr, and in the record of its worker, while it still blocks.
  * WATCH-THREAD-3 A process is ended only after its last words were written, or Redis did not take them in time; and never while somebody debugs it.
  * WATCH-THREAD-4 Redis is connected to only when there is something to say. The code for that is loaded before: then there is no time.
@@ -12,6 +11,7 @@ import { performance } from 'node:perf_hooks'
 import { parentPort, workerData } from 'node:worker_threads'
 import { lastWordsOf } from '../core/worker/last-words.ts'
 import type { Redis } from '../store/redis/redis.ts'
+import { Block } from './block.ts'
 import type { Look, ReleaseOrder, ThreadSettings } from './orders.ts'
 
 const settings = workerData as ThreadSettings
@@ -25,10 +25,7 @@ const redisMs = 5_000
 const exitMs = 20_000
 const nativeExitMs = 5_000
 
-let lastBeat = -1
-let lastLook = performance.now()
-let blockedMs = 0
-let isNamed = false
+const block = new Block(everyMs, performance.now())
 let isEnding = false
 
 parentPort?.on('message', (order: ReleaseOrder) => {
@@ -43,23 +40,9 @@ const loading = Promise.all([import('../store/redis/connections.ts'), import('./
 loading.catch(() => {})
 
 function look(): void {
-  const now = performance.now()
-  const beat = Atomics.load(shared, 0)
-  // A look counts no more time than this (WATCH-THREAD-1).
-  const sinceMs = Math.min(now - lastLook, 2 * everyMs)
-  lastLook = now
-  if (beat !== lastBeat) {
-    lastBeat = beat
-    blockedMs = 0
-    isNamed = false
-    return
-  }
-  blockedMs += sinceMs
-  if (blockedMs >= namedAfterMs && !isNamed) {
-    isNamed = true
-    void nameIt()
-  }
-  if (blockedMs >= endsAfterMs && !isEnding) {
+  block.look(Atomics.load(shared, 0), performance.now())
+  if (block.isToBeNamed(namedAfterMs)) void nameIt()
+  if (block.ms >= endsAfterMs && !isEnding) {
     isEnding = true
     void endIt().finally(() => (isEnding = false))
   }
@@ -67,7 +50,7 @@ function look(): void {
 
 async function nameIt(): Promise<void> {
   const found = await ask()
-  if (found.isDebugged || !isNamed) return
+  if (found.isDebugged || !block.isNamed) return
   const end =
     endsAfterMs === Number.POSITIVE_INFINITY ? '' : ` The process ends when that lasts ${seconds(endsAfterMs)}.`
   say('warn', found, advice + end)
@@ -77,7 +60,7 @@ async function nameIt(): Promise<void> {
 /** Ends the process (WATCH-THREAD-3). */
 async function endIt(): Promise<void> {
   const found = await ask()
-  if (found.isDebugged || blockedMs < endsAfterMs) return
+  if (found.isDebugged || block.ms < endsAfterMs) return
   say('fatal', found, 'No lease of this node holds any longer: its process ends now.')
   await send({ ends: true, words: wordsOf(found), authors: authorsOf(found), turns: found.turns })
   evaluate(settings.endExpression, () => {})
@@ -98,7 +81,7 @@ interface Found extends Look {
 function wordsOf({ isNative, place, call, turns }: Found): string {
   const ran = turns.slice(0, 5).map(({ kind, workerId }) => `kind ${kind}, worker ${workerId}`)
   const native = isNative ? `, in native code of ${ran.length === 1 ? ran[0] : `one of these: ${ran.join('; ')}`}` : ''
-  const what = `${seconds(blockedMs)}${native}`
+  const what = `${seconds(block.ms)}${native}`
   return lastWordsOf({ sort: 'blocked', what, thrownAt: place ?? undefined }, call ?? undefined, {
     id,
     host,
