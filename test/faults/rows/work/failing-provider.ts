@@ -128,10 +128,12 @@ async function retried(session: Session, modelCalls: number, signal: AbortSignal
 }
 
 /** A child that failed because the budget was used up gives no number to its parent. */
-async function endFaults({ n, session, raises, result }: Tree): Promise<string[]> {
-  const end = await result.catch((error: unknown) => ({ status: 'none', error: String(error) }) as const)
+async function endFaults(tree: Tree): Promise<string[]> {
+  const { n, session } = tree
+  const end = await tree.result.catch((error: unknown) => ({ status: 'none', error: String(error) }) as const)
   const isRight = end.status === 'completed' && (end.value as { text: string }).text === delegationResult(n)
-  if (isRight || (end.status === 'completed' && raises > 0)) return []
+  // The budget of a tree that was still at work may have been raised until now.
+  if (isRight || (end.status === 'completed' && tree.raises > 0)) return []
   const failed = (await session.report()).workers.filter(({ lastFailure }) => lastFailure !== null)
   const why = failed.map(({ id, lastFailure }) => `agent ${id}: ${lastFailure?.code}, ${lastFailure?.message}`)
   return [`session ${session.id} of ${n} ended with ${JSON.stringify(end)}; ${why.join('; ')}`.slice(0, 2_000)]
