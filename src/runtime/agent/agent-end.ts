@@ -23,7 +23,7 @@ import { type Attributes, noTelemetry, type Telemetry } from '../../core/ports/t
 import type { Mail } from '../../core/worker/message/message.ts'
 import { type Failure, type FailureOrigin, toFailure } from '../../core/worker/run/failure.ts'
 import { afterRun, endingOf } from '../../core/worker/run-ends.ts'
-import { evidenceJson, quarantined } from '../slot/quarantine.ts'
+import { evidenceJson, quarantined } from '../turn/quarantine.ts'
 import { emptyStep, type Step } from '../turn/step/step.ts'
 import { type Journal, openCallsOf, type StepParts } from './journal.ts'
 
