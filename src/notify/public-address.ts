@@ -1,7 +1,7 @@
 /**
  * Duty: find the address of a host to which a request may go.
- * ADDRESS-1 Unless it is allowed, no request goes to an address of this machine or of a private network: whoever may create a session could else reach
- *    what only this machine can. If one address of a name is private, none is used.
+ * ADDRESS-1 Unless it is allowed, no request goes to an address of this machine or of a private network: otherwise whoever may create a session
+ *    could reach what only this machine can reach. If one address of a name is private, none is used.
  */
 import { lookup } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'

@@ -12,7 +12,7 @@ import type { FuzzScene } from './support/fuzz.ts'
 import { Place } from './support/place.ts'
 
 const callsOfEach = isLong ? 10_000 : 300
-/** So many calls of each script must have met an error. Scripts with few arguments and keys need more calls than others: about 6 of 100 reach one. */
+/** At least this many calls of each script must have met an error. Scripts with few arguments and keys need more calls than others: about 6 of 100 reach one. */
 const errorsOfEach = callsOfEach / 20
 const callsMost = 10 * callsOfEach
 

@@ -40,7 +40,7 @@ const liveMs = 15_000
 
 const lettersAtOnce = 50
 
-/** In the index of ends, a session that goes on stands so far before the time of its creation (store/lua/shared/session/sessions.lua). */
+/** In the index of ends, a session that goes on stands this much before the time of its creation (store/lua/shared/session/sessions.lua). */
 const beforeEnds = 4e15
 
 export class InspectStore {

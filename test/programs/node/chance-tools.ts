@@ -94,7 +94,7 @@ function output(tool: string): unknown {
   return { content: [{ type: 'text', text: tool }, mediaBlock(picture(below(2) * 20_000))] }
 }
 
-/** So many bytes more than the smallest one. */
+/** A picture of the smallest size and this many bytes more. */
 export function picture(bytes: number): Uint8Array {
   return Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(bytes + 8, below(250))])
 }

@@ -181,7 +181,7 @@ describe('short looks', () => {
   /** Odd, so that timers of others have no multiple of it, and are not counted. */
   const everyMs = 37
 
-  /** A sweeper whose times are not random. So many looks find nothing, the next one finds work. `onPlan` is told in how many ms it plans each sweep. */
+  /** A sweeper whose times are not random. The first `looks` looks find nothing, and the next one finds work. `onPlan` is told in how many ms it plans each sweep. */
   async function looking(place: Place, looks: number, onPlan: (ms: number, sweeper: Sweeper) => void) {
     const { upkeep } = place.node()
     await upkeep.announce(1, [])

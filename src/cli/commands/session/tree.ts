@@ -30,7 +30,7 @@ export function addTreeCommand(group: Command): void {
   })
 }
 
-/** So much of each name is shown at least, behind the lines that lead to it. */
+/** At least this much of each name is shown, behind the lines that lead to it. */
 const nameLeast = 12
 
 export function sessionTreeLines({ session, workers }: Report, page: Page): readonly string[] {

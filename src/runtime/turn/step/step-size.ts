@@ -37,15 +37,15 @@ export function sizeOf({ spawns, sends, timers, asks, withdraws = [] }: Parts, b
   return { count, weight, bytes }
 }
 
-/** With so many more of this part. */
+/** With this many more of this part. */
 export function withMore({ count, weight, bytes }: Size, part: Part, more = 1): Size {
   return { count: count + more, weight: weight + more * weights[part], bytes }
 }
 
-/** So many bytes of each part are free: they cost Redis little beside the part itself. */
+/** This many bytes of each part are free: they cost Redis little beside the part itself. */
 const smallBytes = 100
 
-/** Is so much within the limit of one commit? */
+/** Is this size within the limit of one commit? */
 export function fitsCommit({ count, weight, bytes }: Size): boolean {
   const counted = Math.max(0, bytes - count * smallBytes)
   return weight + (counted * policy.stepPartsMax) / policy.stepBytesMax <= policy.stepPartsMax

@@ -8,7 +8,7 @@ import { expectInvariants } from '../../../support/fault/oracle.ts'
 import type { Row, Stage } from '../../row.ts'
 
 const tree = { children: 3, steps: 1, stepMs: 1 }
-/** So many messages of a session wait at most. */
+/** At most this many messages of a session wait. */
 const ahead = 10
 
 export const followerRow: Row = {

@@ -78,7 +78,7 @@ export class People {
     this.random = random
   }
 
-  /** So many people at once, until it is over. */
+  /** Lets this many people act at once until it is over, and returns how often they acted. */
   async act(people: number, over: AbortSignal): Promise<number> {
     let acted = 0
     const one = async () => {
