@@ -31,7 +31,7 @@ test('TestTroupe leaves no key in a given Redis', async () => {
   }
   let namespace: string
   {
-    await using troupe = await testTroupe({ workers: { greeter }, redisUrl })
+    await using troupe = await testTroupe({ workers: new Map([['greeter', greeter]]), redisUrl })
     namespace = troupe.namespace
     await troupe.run('greeter', 'Ada')
     expect(await redis.client.keys(`{${namespace}.0}*`)).not.toEqual([])

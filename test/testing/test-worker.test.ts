@@ -47,6 +47,8 @@ describe('testHandler', () => {
     const state = { at: 1, to: 2 }
     const run = await testHandler(counter, { message: { kind: 'timer' }, state })
     expect(run).toMatchObject({ status: 'completed', reply: 'counted to 2', state, timers: [] })
+    const silent = defineWorker({ initial: { at: 7 }, receive: (_, self) => self.reply(null) })
+    expect((await testHandler(silent)).state).toEqual({ at: 7 })
     expect(await testHandler(counter, { message: { kind: 'timer' }, state: { at: 0, to: 9 } })).toMatchObject({
       status: 'waits',
       state: { at: 1, to: 9 },
@@ -68,6 +70,11 @@ describe('testHandler', () => {
       { kind: 'logger', input: 'begun', detached: true },
     ])
     const to = spawns[0]?.id as string
+    const answers = defineWorker({
+      receive: (message, self) => self.reply([message.kind === 'input' && message.from, self.name]),
+    })
+    const from = { kind: 'input', from: to } as const
+    expect((await testHandler(answers, { message: from, kind: 'clerk' })).reply).toEqual([to, 'clerk'])
     expect(await testHandler(sends, { message: { kind: 'input', value: to } })).toMatchObject({
       status: 'completed',
       reply: null,
@@ -89,6 +96,31 @@ describe('testHandler', () => {
   test('testHandler with children that answer goes on to the end of the run', async () => {
     const children = { reader: async (input: unknown) => Promise.resolve(`read ${JSON.stringify(input)}`) }
     expect(await testHandler(boss, { children })).toMatchObject({ status: 'completed', reply: 'read {"page":2}' })
+    // Nobody waits for a detached child.
+    const read: unknown[] = []
+    const patient = defineWorker({
+      receive(message, self) {
+        if (message.kind === 'result') read.push(message.name)
+        else {
+          self.spawn('logger', 'begun', { detached: true })
+          for (const name of ['a', 'b']) self.spawn('reader', name, { name })
+        }
+        if (read.length === 2) self.reply(read)
+      },
+    })
+    const told: unknown[] = []
+    const logger = (input: unknown) => told.push(input)
+    expect((await testHandler(patient, { children: { ...children, logger } })).reply).toEqual(['a', 'b'])
+    expect(told).toEqual([])
+    const twice = defineWorker({
+      receive(message, self) {
+        if (message.kind === 'input') self.spawn('reader', 1)
+        else if (message.value === 'read 1') self.spawn('reader', 2)
+        else self.reply(message.value)
+      },
+    })
+    const { reply, spawns } = await testHandler(twice, { children })
+    expect([reply, new Set(spawns.map(({ id }) => id)).size]).toEqual(['read 2', 2])
     const broken = {
       reader() {
         throw new Error('torn')

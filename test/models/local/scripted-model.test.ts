@@ -36,6 +36,13 @@ test('a function gets the request and the number of the call', async () => {
   })
 })
 
+test('an empty text is in the reply, and is not streamed', async () => {
+  const heard = listener()
+  const reply = await scriptedModel('test/empty', [together(say(''), say('One.'))]).reply(request, heard)
+  expect(reply.content).toHaveLength(2)
+  expect(heard.deltas).toEqual([{ type: 'text', text: 'One.' }])
+})
+
 test('an error that a function throws is thrown by the call', async () => {
   const broken = new Error('broken')
   const model = scriptedModel('test/broken', () => {
