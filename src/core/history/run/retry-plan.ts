@@ -156,8 +156,9 @@ function callsToReopen(sinceReply: readonly Entry[], failure: Failure) {
     const result = results.get(toolCallId)
     return result === undefined || result.status === 'cancelled' || result.failure !== undefined
   }
-  // RETRY-PLAN-3: the model failed, or a message of a user stands after the results.
-  const areOver = failure.origin === 'model' || sinceReply.some(({ type }) => type === 'user')
+  // RETRY-PLAN-3: the model failed, now or before, or a message of a user stands after the results.
+  const wasAsked = (entry: Entry) => entry.type === 'attemptFailed' && entry.failure.origin === 'model'
+  const areOver = failure.origin === 'model' || sinceReply.some((entry) => entry.type === 'user' || wasAsked(entry))
   const own = areOver ? [] : calls.filter(({ toolCallId }) => !delegated.has(toolCallId))
   const isUnknown = ({ toolCallId }: ToolCallBlock) => results.get(toolCallId)?.status === 'unknown'
   return { reopened: own.filter((call) => isOpen(call) && !isUnknown(call)), unknown: own.filter(isUnknown) }

@@ -83,7 +83,12 @@ test('calls that a message interrupted are not run again if the run fails before
     }
 })
 
-test('a call of unknown outcome that the model was told of asks for no decision when the model fails after it', () => {
+test.each([
+  ['the model fails after it', []],
+  ['a budget is used up by calls of the model that failed after it', ['attemptFailed']],
+] as const)('a call of unknown outcome that the model was told of asks for no decision when %s', (_, attempts) => {
+  const modelFailure = { ...failure, code: 'model_unavailable', origin: 'model' } as const
+  const budget = { ...failure, code: 'budget_exceeded' } as const
   const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'pay', input: {} } as const
   const usage = { inputTokens: 1, outputTokens: 1 }
   const output = { type: 'error-text', value: 'nobody knows' } as const
@@ -92,7 +97,8 @@ test('a call of unknown outcome that the model was told of asks for no decision 
       ['user', { id: 'm0', content: [{ type: 'text', text: 'go' }] }],
       ['assistant', { id: 'm1', model: 'a/b', content: [call], finishReason: 'tool-calls', usage }],
       ['toolResult', { id: 'm2', toolCallId: 'c1', toolName: 'pay', status: 'unknown', output }],
-      ['failed', { failure: { ...failure, code: 'model_unavailable', origin: 'model' } }],
+      ...attempts.map((type) => [type, { failure: modelFailure, retryMs: 1 }] as const),
+      ['failed', { failure: attempts.length > 0 ? budget : modelFailure }],
     ] as const
   ).map(([type, parts]) => decodeEntry(entryJson(type, 1, 1, 1, parts)))
   const verdict = planRetry({ run: 1, epoch: 1, at: 2, next: entries.length, entries })
