@@ -1,4 +1,4 @@
-/** Duty: the pools of the kinds that a node was given, and the check that each pool which the node shall host has a kind, and that there are not too many. */
+/** Duty: the pools of the kinds that a node was given, and the check that each pool that the node is to host has a kind, and that there are not too many. */
 import { didYouMean } from '../../core/check/closest.ts'
 import { preview } from '../../core/check/preview.ts'
 import { isWorkerDefinition, type WorkerDefinition } from '../../core/definition/define-worker.ts'
@@ -11,7 +11,7 @@ export function poolOf(definition: WorkerDefinition): string {
   return (isWorkerDefinition(definition) ? definition.pool : undefined) ?? defaultPool
 }
 
-/** `known`: the pools that have kinds; `wanted`: those of them that the node shall host, or undefined for all. */
+/** `known`: the pools that have kinds; `wanted`: those of them that the node is to host, or undefined for all. */
 export function checkPools(wanted: readonly string[] | undefined, known: readonly string[]): void {
   // A pool without a kind is a misspelt one: its kinds would wait for a node in silence.
   const empty = wanted?.find((pool) => !known.includes(pool))

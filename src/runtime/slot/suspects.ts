@@ -1,6 +1,6 @@
 /**
  * Duty: lets a node run one suspect at a time. A suspect is a worker that was started repeatedly and never committed; if it ends the
- * node again, no innocent worker shall be blamed for that.
+ * node again, no innocent worker is blamed for that.
  * SUSPECT-1 One slot at a time has the permission to claim a suspect.
  * SUSPECT-2 No slot has it while a behaviour goes on although its turn is over (an overrun): it may block or end the node as well. An
  *    overrun counts for a limited time, else one that never ends would keep suspects from running for ever.
