@@ -43,6 +43,13 @@ describe.concurrent('troupe audit', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('has 1 partition, not 3') })
   })
 
+  it('troupe partition raise says of one partition that there is nothing to do', async () => {
+    const namespace = `${cli.namespace}-raised`
+    await submitted(namespace)
+    const { stdout } = await cli.project.ask(['partition', 'raise', '1', '--namespace', namespace])
+    expect(stdout).toBe(`namespace ${namespace} has 1 partition: nothing to do\n`)
+  })
+
   it('troupe audit exits with 0 without a finding, with 1 for a finding, and with 66 for an unknown session', async () => {
     const namespace = `${cli.namespace}-codes`
     const sessionId = await submitted(namespace)

@@ -1,6 +1,7 @@
 /** `troupe partition …`: the partitions of the namespace, and more of them. */
 import type { Command } from 'commander'
 import type { PartitionSummary } from '../../../client/summaries.ts'
+import { count } from '../../../words/amounts.ts'
 import { addGroup } from '../../group.ts'
 import { wholeNumber } from '../../options.ts'
 import { listing } from '../../view/answer.ts'
@@ -55,7 +56,7 @@ is finished by the same command.`,
       const object = { type: 'raised', namespace, from, to }
       const line =
         from === to
-          ? `namespace ${namespace} has ${from} partitions: nothing to do`
+          ? `namespace ${namespace} has ${count(from, 'partition')}: nothing to do`
           : `namespace ${namespace} has ${to} partitions now, and had ${from}: nodes and clients that run learn it within seconds`
       return { objects: [object], lines: () => [line] }
     },
