@@ -68,6 +68,15 @@ describe.concurrent('an agent', () => {
     expect(tree?.stdout).toMatch(/^planner +done +3 +\d+ +\d+ /m)
     expect(worker?.stdout).toMatch(/^iterations +3$/m)
   })
+
+  it('troupe session show says of a branch which worker it is one of, and up to where', async () => {
+    const { objects } = await project.run(['run', 'planner', 'look at it', '--json'])
+    const { workerId } = objects[0] as { workerId: string }
+    const { objects: made } = await project.ask(['worker', 'fork', workerId, '--json'])
+    const { sessionId } = made[0] as { sessionId: string }
+    const { stdout } = await project.ask(['session', 'show', sessionId])
+    expect(stdout).toMatch(new RegExp(`^branch of +worker ${workerId}, up to position \\d+ of its history$`, 'm'))
+  })
 })
 
 describe.concurrent('troupe tools', () => {
