@@ -66,6 +66,20 @@ export class SentinelGroup implements AsyncDisposable {
     return waitUntil('another server is the primary', promoted, promotionMsMax)
   }
 
+  /**
+   * Resolves when one server alone calls itself the primary, and all sentinels name it. On a busy machine two of them may promote one server each; it takes
+   * them some ten seconds to make one a replica again, and what was written to it since is lost.
+   */
+  async untilOnePrimary(): Promise<void> {
+    const isOne = async () => {
+      const roles = await Promise.all(this.servers.map(roleIfThere))
+      const primaries = this.servers.filter((_, index) => roles[index] === 'master')
+      const named = await Promise.all(this.sentinels.map((sentinel) => primaryPort(sentinel)))
+      return primaries.length === 1 && named.every((port) => port === primaries[0]?.port)
+    }
+    await waitUntil('one server alone is the primary', isOne, promotionMsMax)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.sentinels.map((sentinel) => sentinel[Symbol.asyncDispose]()))
     await Promise.all(this.servers.map((server) => server[Symbol.asyncDispose]()))
@@ -95,6 +109,20 @@ export async function ask<T>({ url }: RedisServer, question: (redis: Redis) => P
 export async function roleOf(server: RedisServer): Promise<string> {
   const [role] = await ask(server, (redis) => redis.role())
   return String(role)
+}
+
+/** Null: the server does not answer. */
+async function roleIfThere({ url }: RedisServer): Promise<string | null> {
+  const redis = new Redis(url, { retryStrategy: () => null, connectTimeout: 1_000, commandTimeout: 1_000, protocol: 2 })
+  redis.on('error', () => {})
+  try {
+    const [role] = await redis.role()
+    return String(role)
+  } catch {
+    return null
+  } finally {
+    redis.disconnect()
+  }
 }
 
 function untilFollowed(primary: RedisServer): Promise<unknown> {

@@ -124,6 +124,7 @@ async function failOver(stage: Stage, deed: Deed): Promise<void> {
   const { lost } = await outcome(harness, await unsure)
   stage.say(`${lost} of 10 sessions lost that may not have been replicated`)
   assert.equal(await following, 'session.completed')
+  await group.untilOnePrimary()
   await goesOn(harness, nodes)
   await check?.()
 }
