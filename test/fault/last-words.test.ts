@@ -38,8 +38,8 @@ class Place implements AsyncDisposable {
     return new Place(await connect({ redisUrl, namespace }), namespace)
   }
 
-  async start(policy: object = {}, waitMs = 60_000): Promise<Started> {
-    const order = JSON.stringify({ redisUrl, namespace: this.#namespace, policy, waitMs })
+  async start(policy: object = {}, waitMs = 60_000, more: object = {}): Promise<Started> {
+    const order = JSON.stringify({ redisUrl, namespace: this.#namespace, policy, waitMs, ...more })
     const child = spawn(process.execPath, [program, order], { cwd, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
     this.#children.push(child)
     let text = ''
@@ -136,9 +136,9 @@ describe.concurrent('a node that dies', () => {
 
 describe.concurrent('code that blocks the event loop', () => {
   test.each([
-    ['loops', new RegExp(`at ${file}, in receive of kind loops`)],
-    ['backtracks', new RegExp(`at ${file}, in receive of kind backtracks`)],
-    ['runsNativeCode', /in native code of kind runsNativeCode, worker [0-9a-f-]{36}/],
+    ['loops', new RegExp(`code blocked .* at ${file}, in receive of kind loops`)],
+    ['backtracks', new RegExp(`code blocked .* at ${file}, in receive of kind backtracks`)],
+    ['runsNativeCode', /code blocked .* in native code of kind runsNativeCode, worker [0-9a-f-]{36}/],
   ])(
     'code that blocks the event loop and %s is named while it blocks; then the process ends, and the start counts',
     async (kind, named) => {
@@ -155,9 +155,11 @@ describe.concurrent('code that blocks the event loop', () => {
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line) as { level: number; msg: string })
+      // Nobody can ask native code whose it is.
+      const whose = kind === 'runsNativeCode' ? {} : { session: session.id, kind, doing: 'receive' }
       expect(lines).toMatchObject([
-        { level: 40, msg: expect.stringMatching(named) },
-        { level: 60, msg: expect.stringMatching(named) },
+        { level: 40, msg: expect.stringMatching(named), ...whose },
+        { level: 60, msg: expect.stringMatching(named), ...whose },
       ])
       expect(await place.report(session.id)).toMatchObject({
         activity: 'queued',
@@ -166,4 +168,13 @@ describe.concurrent('code that blocks the event loop', () => {
       })
     },
   )
+
+  test('code that blocks the event loop of a node that is not to end by it is named, without a time when the process ends', async () => {
+    await using place = await Place.open()
+    const node = await place.start(short, 60_000, { endIfBlocked: false })
+    await place.create('loops')
+    const line = await waitUntil('it is named', () => node.stderr().split('\n', 2)[1] !== undefined && node.stderr())
+    expect(line).toContain('code blocked the event loop')
+    expect(line).not.toContain('The process ends')
+  })
 })

@@ -12,6 +12,7 @@ const order = JSON.parse(process.argv[2] ?? '{}') as {
   readonly namespace: string
   readonly policy: Record<string, number>
   readonly waitMs: number
+  readonly endIfBlocked?: boolean
 }
 
 /** The test that started this node sets it: a time would say nothing of how far the other workers have come. */
