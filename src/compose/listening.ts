@@ -23,7 +23,7 @@ import type { Parts } from './parts.ts'
 
 /** `work`: begins to work in all partitions from this one on. */
 export function growthOf(
-  { places, namespace, patienceMs, log }: Parts,
+  { places, namespace, policy, patienceMs, log }: Parts,
   connections: Connections,
   work: (from: number) => Promise<void>,
 ): Growth {
@@ -36,6 +36,7 @@ export function growthOf(
       places.grow(partitions)
       await work(before)
     },
+    goodbyeMs: policy.goodbyeMs,
     log,
   })
 }

@@ -2,6 +2,7 @@
  * Duty: takes in the partitions that come while a node runs.
  * GROWTH-1 It looks once at a time; a request while it looks makes it look once more. What fails is tried again: a session in a new partition
  *    waits for it.
+ * GROWTH-2 A node that stops waits for the look in progress as long as for its other last calls: Redis may not answer.
  */
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { toRuntimeError } from '../../core/errors.ts'
@@ -16,6 +17,8 @@ export interface GrowthOptions {
   readonly known: () => number
   /** Opens those that it does not know, and begins to work in all that are open. Safe to call again where it failed. */
   readonly open: (partitions: number) => Promise<void>
+  /** How long `stop` waits at most. */
+  readonly goodbyeMs: number
   readonly log: WorkerLog
 }
 
@@ -78,6 +81,6 @@ export class Growth implements Listener {
   async stop(): Promise<void> {
     this.#isStopped = true
     clearTimeout(this.#again)
-    await this.#looking
+    await Promise.race([this.#looking, new Promise((resolve) => setTimeout(resolve, this.#o.goodbyeMs).unref())])
   }
 }

@@ -24,6 +24,7 @@ function node(count: () => Promise<number>) {
       has.partitions = partitions
       return does.open()
     },
+    goodbyeMs: 3_000,
     log,
   })
   return { growth, does, has }
@@ -104,6 +105,21 @@ test('a node that stops waits for the look in progress, and looks no more', asyn
   await stopping
   await vi.advanceTimersByTimeAsync(60_000)
   expect(has.looked).toBe(1)
+})
+
+test('a node that stops while Redis does not answer its look waits no longer than for its other last calls (GROWTH-2)', async () => {
+  vi.useFakeTimers()
+  const { growth } = node(() => new Promise(() => {}))
+  await growth.ready()
+  void growth.look()
+  let isStopped = false
+  void growth.stop().then(() => {
+    isStopped = true
+  })
+  await vi.advanceTimersByTimeAsync(2_999)
+  expect(isStopped).toBe(false)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(isStopped).toBe(true)
 })
 
 test('a node that stops while it waits to try again tries no more', async () => {
