@@ -38,7 +38,7 @@ export class Block {
     this.#isNamed = false
   }
 
-  /** True once for each block, when it has lasted for so long. */
+  /** True once for each block, when it has lasted for `afterMs`. */
   isToBeNamed(afterMs: number): boolean {
     if (this.#ms < afterMs || this.#isNamed) return false
     this.#isNamed = true

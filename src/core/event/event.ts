@@ -44,7 +44,6 @@ const listed: Readonly<Record<Exclude<EventType, (typeof neverStored)[number]>, 
   'message.deadLettered': true,
   'message.redriven': true,
   'message.undelivered': true,
-  // Reserved: nothing writes it.
   'turn.retried': true,
   'worker.interrupted': true,
   'worker.blocked': true,

@@ -2,6 +2,7 @@
  * Duty: connections to Redis: how they are opened, waited for and closed.
  * REDIS-1 Commands are re-sent after a reconnect (ioredis does so for all that are in flight), hence every script is idempotent.
  */
+import { performance } from 'node:perf_hooks'
 import { Redis, type RedisOptions } from 'ioredis'
 import { ConflictError } from '../../core/errors.ts'
 import { checkRedisUrl, redisPlace } from '../../core/redis-url.ts'

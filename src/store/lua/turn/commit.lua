@@ -25,7 +25,7 @@ ARGV[1] header    json:
     largeTaken     numbers of the calls of the large ones among these results
     resultsSeen    how many results have ever come, as the node knows it
     steersTaken    positions of inputs that the run in progress takes before their turn
-    steersUnseenFrom   inputs from this position on that steer the run, the turn has not seen
+    steersUnseenFrom   from this position on, the turn has not seen the inputs that steer the run
     pendingCalls   calls whose results are still to come
     pendingCount   how many those are, or were when the run ended
     openChildren   if the run ends: ids of the children whose results were still to come; absent: the script looks for them among all
