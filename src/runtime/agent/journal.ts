@@ -101,7 +101,8 @@ export class Journal {
     const recorded = this.#spendings.at(-1)?.spending.modelCalls ?? 0
     if (this.tally.modelCalls <= recorded) return
     const back = { modelCalls: -1, failedModelCalls: -1 }
-    this.tally = { ...this.tally, failedModelCalls: 0, ...addUsage(this.tally, back) }
+    // A sum of none is left out, and would leave the old one in place.
+    this.tally = { ...this.tally, failedModelCalls: undefined, ...addUsage(this.tally, back) }
   }
 
   /** Counts tokens of a request that has no reply yet, or takes them back because its reply counts them. */
