@@ -117,6 +117,10 @@ test('while a server is away, lists show what the other partitions have, for tho
   )
   expect(replies).toMatchObject(Array.from(replies, () => ({ status: 200, body: { away } })))
   expect(new Set(replies[0]?.body.sessions?.map(({ id }) => id))).toEqual(new Set(here))
+  const autoscaled = await fetch(`${api.url}/v1/autoscale?pool=default`)
+  const { detail } = (await autoscaled.json()) as { readonly detail: string }
+  // A count without the work of a partition would stop nodes that are needed.
+  expect([autoscaled.status, away.some((partition) => detail.includes(`partition ${partition}`))]).toEqual([503, true])
   const lacks = `the list lacks what is in ${away.length === 1 ? 'partition' : 'partitions'} ${away.join(', ')}, which`
   expect(listed).toMatchObject({ code: 69, stderr: expect.stringContaining(lacks) })
 })
