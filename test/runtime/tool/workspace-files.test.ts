@@ -114,13 +114,16 @@ test.runIf(process.platform === 'linux')(
       }
     })()
     const seen = new Set<string>()
-    for (let round = 0; round < 1_500; round++) {
+    const wanted = ['deep', 'inside', 'note.txt']
+    const deadline = performance.now() + 60_000
+    // On a busy machine the folder changes places so often that few looks succeed.
+    for (let round = 0; round < 1_500 || (seen.size < wanted.length && performance.now() < deadline); round++) {
       const [read, listed] = await Promise.allSettled([workspace.read('sub/note.txt'), workspace.list('sub')])
       if (read.status === 'fulfilled') seen.add(read.value.toString())
       if (listed.status === 'fulfilled') for (const { name } of listed.value) seen.add(name)
     }
     over.abort()
     await exchanging
-    expect([...seen].sort()).toEqual(['deep', 'inside', 'note.txt'])
+    expect([...seen].sort()).toEqual(wanted)
   },
 )
