@@ -83,7 +83,20 @@ test('browsers may keep files of the page whose names change with their content,
   await using app = await appThatThrows(null, page)
   const keepsFor = async (url: string) => (await app.ask('GET', url)).headers['cache-control']
   expect(await keepsFor('/assets/new.js')).toBe('public, max-age=31536000, immutable')
-  for (const url of ['/', '/sessions/x', '/icon.svg']) expect(await keepsFor(url)).toBe('no-store')
+  for (const url of ['/', '/index.html', '/icon.svg']) expect(await keepsFor(url)).toBe('no-store')
+})
+
+test.each([
+  ['/sessions', './#/sessions'],
+  ['/sessions/x?tab=calls', '../#/sessions/x?tab=calls'],
+  ['/sessions/x/y', '../../#/sessions/x/y'],
+])('the path %s leads to the screen of that name, under the path of a proxy, too', async (url, screen) => {
+  const page = await mkdtemp(join(tmpdir(), 'page-'))
+  await writeFile(join(page, 'index.html'), 'x')
+  await using app = await appThatThrows(null, page)
+  const { statusCode, headers } = await app.ask('GET', url)
+  expect([statusCode, headers.location]).toEqual([302, screen])
+  expect(new URL(screen, `https://host.test/proxy${url}`).href).toBe(`https://host.test/proxy/#${url}`)
 })
 
 test.each(['0.0.0.0', '::', '192.168.1.1', '127.example.com'])(

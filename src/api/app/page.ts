@@ -1,6 +1,6 @@
 /**
  * Duty: the static page, if it was built. Its files hold no data, so they need no token: the page asks for one.
- * PAGE-1 An address that no route and no file has gets the page, so that its addresses can be reloaded; except under /v1.
+ * PAGE-1 A path that no route and no file has leads to the screen of that name, whatever path a proxy puts before it; except under /v1.
  */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -41,12 +41,20 @@ export async function addPage(app: FastifyInstance, folder: string | null): Prom
       // The names of these files change with their content, so browsers may keep them.
       if (path.startsWith('assets/'))
         return reply.header('cache-control', 'public, max-age=31536000, immutable').sendFile(path)
-      return reply.sendFile(/\.[a-z0-9]+$/i.test(path) ? path : 'index.html')
+      if (path === '' || /\.[a-z0-9]+$/i.test(path)) return reply.sendFile(path === '' ? 'index.html' : path)
+      return reply.redirect(screenAt(request.url), 302)
     },
   })
   app.setNotFoundHandler((request) => {
     throw notFound(request)
   })
+}
+
+/** Where the screen of this path is, relative to it: the page has its own addresses behind `#`. `/sessions/x?y` is at `../#/sessions/x?y`. */
+function screenAt(url: string): string {
+  const [path = ''] = url.split('?', 1)
+  const up = '../'.repeat(path.split('/').length - 2)
+  return `${up || './'}#${url}`
 }
 
 function notFound({ method, url }: FastifyRequest): ApiError {
