@@ -28,10 +28,10 @@ import { type ConnectOptions, connectRules } from './connect-options.ts'
 import { EventHub } from './event/event-hub.ts'
 import { type FleetEvent, FleetEvents, type FleetQuery, fleetRules } from './event/fleet-events.ts'
 import { NodeHandle } from './fleet/node-handle.ts'
-import { hostsByKind, nodeSummaries, takesWork } from './fleet/node-summaries.ts'
 import { Partitions } from './fleet/partition-list.ts'
 import { PartitionLook, type Purpose, partitionsOf } from './fleet/partitions.ts'
 import { Pools } from './fleet/pools.ts'
+import { Register } from './fleet/register.ts'
 import { type Health, readHealth } from './health/health.ts'
 import { lookForHoldups } from './health/held-up.ts'
 import { type NamespaceFacts, namespaceFacts } from './health/namespace-facts.ts'
@@ -106,6 +106,7 @@ export class Troupe implements AsyncDisposable {
   readonly #log: WorkerLog
   readonly #inspect: readonly InspectStore[]
   readonly #audits: readonly AuditStore[]
+  readonly #register: Register
   readonly #index: SessionIndex
   readonly #submission: Submission
   readonly #dead: DeadLetters
@@ -142,6 +143,7 @@ export class Troupe implements AsyncDisposable {
     const readers = readersOf(places, deadlineMs)
     this.#inspect = readers.inspect
     this.#audits = readers.audits
+    this.#register = new Register(this.#inspect, connections.isCluster)
     this.#index = new SessionIndex(this.#inspect, (id) => this.#inspectOf(id, 'session'))
     const creator = newCreator()
     this.#hub = new EventHub({
@@ -218,8 +220,7 @@ export class Troupe implements AsyncDisposable {
   /** The nodes that run. `stalled: true`: also those that were not seen for the time of a lease, marked so, until they are forgotten. */
   async nodes(query: NodesQuery = {}): Promise<NodeSummary[]> {
     checkOptions('nodes', query, nodesRules, InputError)
-    const { live, stalled } = await nodeSummaries(this.#inspect[0] as InspectStore)
-    return query.stalled ? [...live, ...stalled.map((node) => ({ ...node, stalled: true as const }))] : live
+    return this.#register.nodes(query)
   }
 
   /** One node: which workers it runs, and giving these to other nodes when it stands still. */
@@ -234,15 +235,8 @@ export class Troupe implements AsyncDisposable {
   }
 
   /** The kinds that nodes have registered, and how many live nodes host each of them. A node that drains takes up no work, and is not counted. */
-  async kinds(): Promise<KindSummary[]> {
-    const [kinds, nodes] = await Promise.all([(this.#inspect[0] as InspectStore).kinds(), this.nodes()])
-    const hosts = hostsByKind(nodes.filter(takesWork))
-    return kinds
-      .map((kind) => {
-        const hosting = hosts.get(kind.kind) ?? 0
-        return { ...kind, nodes: hosting, hosted: hosting > 0 }
-      })
-      .sort((a, b) => (a.kind < b.kind ? -1 : 1))
+  kinds(): Promise<KindSummary[]> {
+    return this.#register.kinds()
   }
 
   /** Newest first; of one worker if `workerId` is set, and without those that were dealt with if `open` is true. */
@@ -359,7 +353,7 @@ export class Troupe implements AsyncDisposable {
     })
     const queues = (now: number, pools: readonly string[]) =>
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)
-    const { live, stalled: stalledNodes } = await nodeSummaries(this.#inspect[0] as InspectStore)
+    const { live, stalled: stalledNodes } = await this.#register.bySight()
     const health = await readHealth(this.#inspect, live, await this.kinds(), queues)
     const [heldUp, newest] = [await lookForHoldups(this.#index), await lookAtNewest(this.#index, this.#audits)]
     const failingWebhooks = (await this.webhooks.list()).filter(({ state }) => state === 'failing')

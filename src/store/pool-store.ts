@@ -14,9 +14,9 @@ export interface PoolWork {
   readonly pool: string
   /** How many workers wait in the run queues of the pool. */
   readonly waiting: number
-  /** Since when the first of these workers waits, in ms since 1970. */
-  readonly oldestSince: number | null
-  /** How many timers, retries and expiries of its workers are due by then. */
+  /** How long the first of these workers has waited, by the clock of the partition. */
+  readonly oldestMs: number | null
+  /** How many timers, retries and expiries of its workers are due within the time that was asked for. */
   readonly due: number
   /** How many turns have lasted longer than 100 ms. */
   readonly busy: number
@@ -35,20 +35,21 @@ export class PoolStore {
     this.#keys = keys
   }
 
-  async now(): Promise<number> {
-    const [seconds, micros] = await this.#redis.time()
-    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
-  }
-
-  /** The work of each pool that ever had a node or a queued worker. `dueBy`: in ms since 1970. */
-  async work(now: number, dueBy: number): Promise<PoolWork[]> {
+  /** The work of each pool that ever had a node or a queued worker, with what is due within `dueMs`. */
+  async work(dueMs: number): Promise<PoolWork[]> {
+    const now = await this.#now()
     const registered = (await orElse(allMembers(this.#redis, this.#keys.pools), [])).filter(isPool)
     const pools = [...new Set([defaultPool, ...registered])].filter((pool) => pool !== unhostedPool)
     const own: PoolWork[] = []
     for (let from = 0; from < pools.length; from += poolsAtOnce)
       own.push(...(await Promise.all(pools.slice(from, from + poolsAtOnce).map((pool) => this.#workOf(pool, now)))))
-    const parts = [...own, ...(await this.#due(dueBy)), ...(await this.#unhosted())]
+    const parts = [...own, ...(await this.#due(now + dueMs)), ...(await this.#unhosted(now))]
     return [...Map.groupBy(parts, ({ pool }) => pool)].map(([pool, some]) => sumOf(pool, some))
+  }
+
+  async #now(): Promise<number> {
+    const [seconds, micros] = await this.#redis.time()
+    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
   }
 
   async #workOf(pool: string, now: number): Promise<PoolWork> {
@@ -64,7 +65,7 @@ export class PoolStore {
     return {
       pool,
       waiting: lengths.reduce<number>((sum, length) => sum + numberIn(length), 0),
-      oldestSince: oldest(since.map((text) => (text === null ? null : Number(text)))),
+      oldestMs: longest(since.map((text) => agoMs(text, now))),
       due: 0,
       busy: numberIn(turns),
     }
@@ -86,7 +87,7 @@ export class PoolStore {
   }
 
   /** Workers of kinds that no live node hosts count as work of the pool in which their kind was hosted last. */
-  async #unhosted(): Promise<PoolWork[]> {
+  async #unhosted(now: number): Promise<PoolWork[]> {
     const queue = this.#keys.run(unhostedPool)
     const [count, first] = await Promise.all([
       orElse(this.#redis.zcard(queue), 0),
@@ -103,7 +104,7 @@ export class PoolStore {
       ...none,
       pool,
       waiting: Math.ceil(count * share),
-      oldestSince: oldest(since.map((text, index) => (text === null || pools[index] !== pool ? null : Number(text)))),
+      oldestMs: longest(since.filter((_, index) => pools[index] === pool).map((text) => agoMs(text, now))),
     }))
   }
 
@@ -116,16 +117,20 @@ export class PoolStore {
   }
 }
 
-const none = { waiting: 0, oldestSince: null, due: 0, busy: 0 }
+const none = { waiting: 0, oldestMs: null, due: 0, busy: 0 }
 
 /** A key that another program wrote over answers an error: the audit names it. */
 function numberIn(reply: unknown): number {
   return typeof reply === 'number' ? reply : 0
 }
 
-function oldest(times: readonly (number | null)[]): number | null {
-  const known = times.filter((at) => at !== null)
-  return known.length === 0 ? null : Math.min(...known)
+function agoMs(since: string | null, now: number): number | null {
+  return since === null ? null : Math.max(0, now - Number(since))
+}
+
+function longest(times: readonly (number | null)[]): number | null {
+  const known = times.filter((ms) => ms !== null)
+  return known.length === 0 ? null : Math.max(...known)
 }
 
 /** How large a part of all names each name is. */
@@ -139,7 +144,7 @@ export function sumOf(pool: string, parts: readonly PoolWork[]): PoolWork {
   return {
     pool,
     waiting: sum(({ waiting }) => waiting),
-    oldestSince: oldest(parts.map(({ oldestSince }) => oldestSince)),
+    oldestMs: longest(parts.map(({ oldestMs }) => oldestMs)),
     due: sum(({ due }) => due),
     busy: sum(({ busy }) => busy),
   }

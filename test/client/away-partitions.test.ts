@@ -1,8 +1,11 @@
 /** What a client does in all partitions of a cluster while one of its servers stands still, or is away. */
 import { tmpdir } from 'node:os'
+import { pino } from 'pino'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startApi } from '../../src/api/api.ts'
 import { connectInternal } from '../../src/client/client.ts'
+import { startNode } from '../../src/compose.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { partitionOf } from '../../src/core/ids.ts'
 import { tagOf } from '../../src/store/keys.ts'
 import { RunningCommand } from '../cli/command-line.ts'
@@ -20,15 +23,31 @@ beforeAll(async () => {
 })
 afterAll(() => cluster[Symbol.asyncDispose]())
 
-/** A namespace, and a server that does not have its first partition: without that nobody knows of the others. */
-async function placed() {
-  const namespace = newNamespace()
-  const homes = await Promise.all(
-    Array.from({ length: partitions }, (_, partition) => cluster.primaryOf(tagOf(namespace, partition))),
-  )
-  const victim = homes.find((home) => home !== homes[0]) as RedisServer
-  const away = homes.flatMap((home, partition) => (home === victim ? [partition] : []))
-  return { namespace, victim, away }
+/**
+ * A namespace, and a server that has some of its partitions: the first among them, or not. A client that connects needs the first one, which has the
+ * number of all.
+ */
+async function placed(which: 'first' | 'another' = 'another') {
+  for (;;) {
+    const namespace = newNamespace()
+    const homes = await Promise.all(
+      Array.from({ length: partitions }, (_, partition) => cluster.primaryOf(tagOf(namespace, partition))),
+    )
+    const [first] = homes as [RedisServer]
+    const other = homes.find((home) => home !== first)
+    if (other === undefined) continue
+    const victim = which === 'first' ? first : other
+    const away = homes.flatMap((home, partition) => (home === victim ? [partition] : []))
+    return { namespace, victim, away }
+  }
+}
+
+async function killed(victim: RedisServer): Promise<void> {
+  await victim.kill()
+  onTestFinished(async () => {
+    await victim.restart()
+    await waitUntil('the cluster is whole', () => cluster.isWhole())
+  })
 }
 
 test('while a server stands still, sessions without a key are created at the others (KEY-HOME-2)', {
@@ -54,11 +73,7 @@ test('while a server is away, sessions are created and cancelled at the others, 
   await using client = await connectInternal({ ...place, deadlineMs: 30_000 })
   await using looking = await connectInternal({ ...place, deadlineMs: 1_000 })
   const all = await client.partitions.list()
-  await victim.kill()
-  onTestFinished(async () => {
-    await victim.restart()
-    await waitUntil('the cluster is whole', () => cluster.isWhole())
-  })
+  await killed(victim)
   // What lists the partitions says which of them are away.
   const seen = all.map((row) => (away.includes(row.partition) ? { ...row, sessions: null, nodes: null } : row))
   await expect.poll(() => looking.partitions.list()).toEqual(seen)
@@ -90,7 +105,7 @@ test('while a server is away, lists show what the other partitions have, for tho
   const here = created.map(({ id }) => id).filter((id) => !away.includes(partitionOf(id)))
   await using looking = await connectInternal({ redisUrl: cluster.url, namespace, purpose: 'look', deadlineMs: 2_000 })
   await using api = await startApi({ redisUrl: cluster.url, namespace, port: 0 })
-  await gone.kill()
+  await killed(gone)
 
   const env = { TROUPE_REDIS_URL: cluster.url, TROUPE_NAMESPACE: namespace }
   const command = new RunningCommand(['session', 'list', '--limit', '50', '--json'], { cwd: tmpdir(), env })
@@ -123,4 +138,34 @@ test('while a server is away, lists show what the other partitions have, for tho
   expect([autoscaled.status, away.some((partition) => detail.includes(`partition ${partition}`))]).toEqual([503, true])
   const lacks = `the list lacks what is in ${away.length === 1 ? 'partition' : 'partitions'} ${away.join(', ')}, which`
   expect(listed).toMatchObject({ code: 69, stderr: expect.stringContaining(lacks) })
+})
+
+test('while the first partition is away, another one tells of nodes, kinds and the nodes of pools (REGISTER-1)', {
+  timeout: 60_000,
+}, async () => {
+  const { namespace, victim, away } = await placed('first')
+  const place = { redisUrl: cluster.url, namespace }
+  const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+  const logger = pino({ level: 'silent' })
+  const node = await startNode({ ...place, partitions, workers: { echo }, logger })
+  onTestFinished(() => node.stop({ force: true }))
+  await using client = await connectInternal({ ...place, deadlineMs: 2_000 })
+  await using api = await startApi({ ...place, port: 0 })
+  // The server of the API opens its client with the first request.
+  expect((await fetch(`${api.url}/readyz`)).status).toBe(200)
+  await killed(victim)
+
+  const told: number[] = []
+  const onAway = (partition: number) => void told.push(partition)
+  const [nodes, kinds, pools, ...replies] = await Promise.all([
+    client.nodes(),
+    client.kinds(),
+    client.pools.list({ onAway }),
+    ...['readyz', 'v1/nodes', 'v1/kinds'].map((path) => fetch(`${api.url}/${path}`)),
+  ])
+  expect(nodes).toMatchObject([{ id: node.id }])
+  expect(kinds).toMatchObject([{ kind: 'echo', nodes: 1, hosted: true }])
+  expect(pools).toMatchObject([{ pool: 'default', nodes: 1 }])
+  expect(told).toEqual(away)
+  expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
 })

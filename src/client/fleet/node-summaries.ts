@@ -4,9 +4,10 @@ import { drainingIn, type NodeRow } from '../../store/record/register-line.ts'
 import type { NodeSummary } from '../summaries.ts'
 
 /** `stalled`: the nodes that were not seen for the time of a lease. */
-export async function nodeSummaries(store: InspectStore): Promise<Record<'live' | 'stalled', NodeSummary[]>> {
-  const now = await store.now()
-  const { live, stalled } = await store.nodesBySight()
+export type NodesBySight = Record<'live' | 'stalled', NodeSummary[]>
+
+export async function nodeSummaries(store: InspectStore): Promise<NodesBySight> {
+  const { now, live, stalled } = await store.nodesBySight()
   const summaries = (rows: readonly NodeRow[]) => rows.map((row) => nodeSummary(row, now))
   return { live: summaries(live), stalled: summaries(stalled) }
 }

@@ -26,30 +26,29 @@ export class Pools {
   /** The work of one pool. A pool that nobody knows has no work. */
   get = async (name: string): Promise<PoolSummary> => {
     const found = (await this.list()).find(({ pool }) => pool === name)
-    return found ?? summaryOf(sumOf(name, []), [], 0)
+    return found ?? summaryOf(sumOf(name, []), [])
   }
 
   /** Every pool that ever had a node or a queued worker, by name. */
   list = async (query: PoolsQuery = {}): Promise<PoolSummary[]> => {
     checkOptions('pools.list', query, poolsRules, InputError)
-    const now = await (this.#stores[0] as PoolStore).now()
     const [nodes, work] = await Promise.all([
       this.#nodes(),
-      ofEach(this.#stores, (store) => store.work(now, now + dueMs), query.onAway),
+      ofEach(this.#stores, (store) => store.work(dueMs), query.onAway),
     ])
     const byPool = Map.groupBy(work.flat(), ({ pool }) => pool)
     const names = new Set([...byPool.keys(), ...nodes.flatMap(({ pools }) => pools)])
-    return [...names].sort().map((pool) => summaryOf(sumOf(pool, byPool.get(pool) ?? []), nodes, now))
+    return [...names].sort().map((pool) => summaryOf(sumOf(pool, byPool.get(pool) ?? []), nodes))
   }
 }
 
-function summaryOf({ pool, waiting, oldestSince, due, busy }: PoolWork, nodes: readonly NodeSummary[], now: number) {
+function summaryOf({ pool, waiting, oldestMs, due, busy }: PoolWork, nodes: readonly NodeSummary[]): PoolSummary {
   const own = nodes.filter(({ pools }) => pools.includes(pool))
   const taking = own.filter(takesWork)
   return {
     pool,
     waiting,
-    oldestMs: oldestSince === null ? null : Math.max(0, now - oldestSince),
+    oldestMs,
     due,
     busy,
     nodes: taking.length,
