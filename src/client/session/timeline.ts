@@ -64,6 +64,9 @@ function asReported(bar: TimelineBar, worker: WorkerReport | undefined): Timelin
   return { ...bar, kind: (holdup && kindOfWait[holdup.reason]) ?? bar.kind }
 }
 
+/** What a worker waited for that received such a message. */
+const waitFor: Readonly<Record<string, BarKind>> = { result: 'children', timer: 'timer' }
+
 /** What a worker does, and since when. */
 interface Doing {
   kind: BarKind
@@ -99,6 +102,8 @@ class TimelineFold {
     this.#from ??= at
     this.#to = at
     const text = (name: string) => textIn(details[name])
+    // A handler writes nothing before its receive has returned: then its event says how long that took.
+    const workedSince = at - Number(details.ms ?? 0)
     switch (type) {
       case 'session.created':
       case 'session.retried':
@@ -112,8 +117,8 @@ class TimelineFold {
         if (details.kind !== 'order' && !this.#doing.has(workerId)) this.#begin(workerId, 'queue', at)
         return
       case 'run.started':
-        this.#end(workerId, 'queue', at)
-        this.#begin(workerId, 'working', at)
+        this.#end(workerId, 'queue', workedSince)
+        if (!this.#doing.has(workerId)) this.#begin(workerId, 'working', workedSince)
         return
       case 'model.replied':
       case 'model.blanked':
@@ -134,9 +139,10 @@ class TimelineFold {
         return
       case 'message.consumed':
         this.#children.get(workerId)?.delete(text('from') ?? '')
-        this.#end(workerId, details.kind === 'result' ? 'children' : details.kind === 'timer' ? 'timer' : 'working', at)
+        this.#end(workerId, waitFor[text('kind') ?? ''] ?? 'working', workedSince)
         return
       case 'turn.retried':
+        this.#end(workerId, 'working', workedSince)
         this.#retried(workerId, at, Number(details.retryMs ?? 0))
         return
       case 'worker.interrupted':
@@ -167,10 +173,11 @@ class TimelineFold {
     this.#doing.set(workerId, { kind, since })
   }
 
-  /** Ends a bar: until now the worker did this. It goes on as working code until something else is known. */
-  #end(workerId: string, kind: BarKind, at: number, label: string | null = null): void {
+  /** Ends a bar: until then the worker did this. It goes on as working code until something else is known. */
+  #end(workerId: string, kind: BarKind, then: number, label: string | null = null): void {
     const doing = this.#doing.get(workerId)
     if (doing === undefined) return
+    const at = Math.max(then, doing.since)
     // A wait that ended while the worker still stood in the queue was a wait for a slot.
     const shown = doing.kind === 'queue' && kind === 'working' ? 'queue' : kind
     this.#push({ workerId, kind: shown, from: doing.since, to: at, label })

@@ -16,7 +16,12 @@ import type { Failure } from '../worker/run/failure.ts'
 import type { FineState, RunState } from '../worker/run/run-state.ts'
 
 // These are types and not interfaces, because only types are assignable to Record<string, unknown>.
-type RetryDetails = {
+type WorkDetails = {
+  /** For how many milliseconds the code of a handler had worked on the message when this was recorded. Absent: shorter than a timeline can show. */
+  readonly ms?: number
+}
+
+type RetryDetails = WorkDetails & {
   readonly run: number
   /** The attempt that failed, from 1. */
   readonly attempt: number
@@ -111,7 +116,11 @@ export interface EventDetails {
     readonly when?: Steering
   }
   /** `when`: an input that steered or interrupted the run. */
-  readonly 'message.consumed': { readonly kind: Message['kind']; readonly from?: string; readonly when?: Steering }
+  readonly 'message.consumed': WorkDetails & {
+    readonly kind: Message['kind']
+    readonly from?: string
+    readonly when?: Steering
+  }
   readonly 'message.deadLettered': { readonly id: string }
   readonly 'message.redriven': { readonly letter: string; readonly by?: string }
   /** It was sent to a worker of another partition, which did not take it. `why`: as a send within the partition is refused. */
@@ -121,7 +130,7 @@ export interface EventDetails {
   readonly 'worker.interrupted': { readonly starts: number; readonly lastWords?: string }
   /** Code of the worker keeps the event loop of its node to itself. */
   readonly 'worker.blocked': { readonly starts: number; readonly lastWords?: string }
-  readonly 'run.started': Nothing
+  readonly 'run.started': WorkDetails
   /** Only set for a run of a job's root: the number of the run unless it is 1, and the value if it is small. */
   readonly 'run.completed': { readonly run?: number; readonly value?: unknown }
   readonly 'run.warned': { readonly run: number; readonly warning: string }

@@ -18,7 +18,7 @@ type Orders = { readonly [Type in EventType]?: readonly (keyof EventDetails[Type
 const orders = {
   'session.created': ['kind', 'name', 'mode', 'by', 'messages', 'rests', 'forkedFrom', 'dryRun', 'branchOf'],
   'worker.spawned': ['id', 'kind', 'name', 'detached'],
-  'message.consumed': ['kind', 'from', 'when'],
+  'message.consumed': ['kind', 'from', 'when', 'ms'],
   'model.replied': ['model', 'iteration', 'calls', 'inputTokens', 'outputTokens', 'finishReason', 'costMicroUsd'],
   'tool.started': ['toolCallId', 'toolName'],
   'tool.succeeded': ['toolCallId', 'toolName', 'ms'],

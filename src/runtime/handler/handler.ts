@@ -50,7 +50,15 @@ import { HandlerState } from './handler-state.ts'
 import { consumed, interruptedStep, isInterrupted, isSteer, judgeInputs } from './handler-steers.ts'
 import { HandlerSteps } from './handler-steps.ts'
 import { type ReceiveTimeout, timeoutOf } from './receive-timeout.ts'
-import { nameOfMail, openBeside, pendingAfter, type RecordedMail, toRecord } from './recorded-mail.ts'
+import {
+  nameOfMail,
+  openBeside,
+  pendingAfter,
+  type RecordedMail,
+  receivedNote,
+  toRecord,
+  workOn,
+} from './recorded-mail.ts'
 import { awaitedIn, namedInEntry, notesOf, type Requests } from './requests.ts'
 
 export function handlerBehaviour(definition: HandlerDefinition): Behaviour {
@@ -299,7 +307,7 @@ class HandlerTurn {
     }
   }
 
-  #retryStep(mail: Mail, error: RuntimeError, position: RunPosition, attempt: number): RetryStep {
+  #retryStep(mail: RecordedMail, error: RuntimeError, position: RunPosition, attempt: number): RetryStep {
     const at = Date.now()
     const failure = toFailure(error, 'handler', attempt, at)
     const asked = error instanceof TransientError ? error.retryAfterMs : undefined
@@ -310,7 +318,7 @@ class HandlerTurn {
       ...emptyStep({ ...position, runState: 'TransientFailure', ...withAttempts(nameOfMail(mail), attempt, position) }),
       entries: [entryJson('attemptFailed', position.run, this.#turn.assignment.epoch, at, { failure, retryMs })],
       failure,
-      notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
+      notes: [['turn.retried', { run: position.run, attempt, retryMs, failure, ...workOn(mail) }]],
       retryMs,
     }
   }
@@ -360,20 +368,9 @@ class HandlerTurn {
     else live.tell([['run.warned', details]])
   }
 
-  #receivedNotes(mail: Mail, position: RunPosition): EventNote[] {
-    const warnings = this.#warnings.splice(0)
-    if (!position.open) return [['run.started'], ...warnings]
-    return [
-      ...warnings,
-      [
-        'message.consumed',
-        {
-          kind: mail.message.kind,
-          ...(mail.message.kind === 'result' ? { from: mail.message.from } : {}),
-          ...(mail.message.kind === 'input' && mail.message.when ? { when: mail.message.when } : {}),
-        },
-      ],
-    ]
+  #receivedNotes(mail: RecordedMail, { open }: RunPosition): EventNote[] {
+    const [note, warnings] = [receivedNote(mail, open), this.#warnings.splice(0)]
+    return open ? [...warnings, note] : [note, ...warnings]
   }
 }
 

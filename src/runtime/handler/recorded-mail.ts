@@ -1,4 +1,5 @@
-/** Duty: a mail together with the JSON of its message as the history will hold it. */
+/** Duty: a mail that is received: the JSON of its message as the history will hold it, and since when the code of its worker has it. */
+import type { EventNote } from '../../core/event/event.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
 import { receiveResult } from '../../core/worker/child-result.ts'
 import type { Mail, Message } from '../../core/worker/message/message.ts'
@@ -6,10 +7,12 @@ import type { Mail, Message } from '../../core/worker/message/message.ts'
 /** A mail with its message as it will be recorded (HANDLER-4). */
 export interface RecordedMail extends Mail {
   readonly json: string
+  /** By `performance.now()`. */
+  readonly since: number
 }
 
 export function toRecord(mail: Mail): RecordedMail {
-  return { ...mail, json: jsonOf(mail.message) }
+  return { ...mail, json: jsonOf(mail.message), since: performance.now() }
 }
 
 /**
@@ -27,6 +30,29 @@ function jsonOf(message: Message): string {
 /** Names a mail by its lane and its position there. */
 export function nameOfMail(mail: Mail): string {
   return `${mail.lane}:${mail.position}`
+}
+
+/** Shorter work is not written: no timeline shows it, and most runs of handlers are shorter. */
+const workMsMin = 10
+
+/** For how long its code has had the message, for the event that tells of it. */
+export function workOn({ since }: RecordedMail): { ms?: number } {
+  const ms = Math.round(performance.now() - since)
+  return ms < workMsMin ? {} : { ms }
+}
+
+/** `isOpen`: its run had begun before this message. */
+export function receivedNote(mail: RecordedMail, isOpen: boolean): EventNote {
+  const work = workOn(mail)
+  if (!isOpen) return work.ms === undefined ? ['run.started'] : ['run.started', work]
+  const { message } = mail
+  const details = {
+    kind: message.kind,
+    ...(message.kind === 'result' ? { from: message.from } : {}),
+    ...(message.kind === 'input' && message.when ? { when: message.when } : {}),
+    ...work,
+  }
+  return ['message.consumed', details]
 }
 
 /** The calls whose results are still to come once this message is received. */

@@ -65,6 +65,48 @@ test('an order that is done without a run leaves no bar that never ends', async 
   expect(done).toEqual(['p queue 1-2', 'p working 2-3'])
 })
 
+const another: Told = ['q', 'message.consumed']
+const timer = { kind: 'timer', ms: 2 }
+test.each<[string, Told, Told, readonly string[]]>([
+  ['its first message', another, ['p', 'run.started', { ms: 2 }], ['p queue 1-4', 'p working 4-']],
+  [
+    'a message that it cannot receive yet',
+    another,
+    ['p', 'turn.retried', { retryMs: 9, ms: 2 }],
+    ['p queue 1-4', 'p working 4-6', 'p retry 6-15', 'p working 15-'],
+  ],
+  ['a timer', ['p', 'run.started'], ['p', 'message.consumed', timer], ['p queue 1-2', 'p timer 2-4', 'p working 4-']],
+  [
+    'a message longer than it has it',
+    ['p', 'run.started'],
+    ['p', 'message.consumed', { ...timer, ms: 5 }],
+    ['p queue 1-2', 'p working 2-'],
+  ],
+])('the time in which a handler works on %s is no wait', async (_, before, last, bars) => {
+  expect(await barsOf(['p', 'session.created'], before, another, another, another, last)).toEqual(bars)
+})
+
+test('the timeline of a handler that worked in its only turn says so', async () => {
+  const released = Promise.withResolvers<void>()
+  const slow = defineWorker({
+    async receive(_, self) {
+      await released.promise
+      self.reply('done')
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { slow } })
+  const session = await troupe.create('slow')
+  await waitUntil('it works', async () => (await session.root.report()).activity === 'working')
+  const begun = performance.now()
+  await waitUntil('it has worked for a while', () => performance.now() - begun > 50)
+  released.resolve()
+  await session.result()
+  const { bars } = await timelineOf(session)
+  const worked = bars.filter(({ kind }) => kind === 'working').map(({ from, to }) => (to ?? 0) - from)
+  expect(worked.length).toBe(1)
+  expect(worked[0]).toBeGreaterThanOrEqual(50)
+})
+
 test('a worker that waits has no bar that says that it works (TIMELINE-4)', async () => {
   const reported = (more: object) => [{ id: 'p', lifecycle: 'busy', holdup: null, ...more }]
   const byTimer = reported({ activity: 'waiting', holdup: { reason: 'timer' } })
