@@ -66,7 +66,8 @@ export class Roster {
         this.#spawned(workerId, details)
         return
       case 'run.started':
-        this.#change(workerId, 'working', at)
+        // A handler writes it behind the work on its first message.
+        this.#change(workerId, 'working', at - Number(details.ms ?? 0))
         return
       case 'message.consumed':
       case 'step.recorded':
@@ -82,7 +83,7 @@ export class Roster {
         this.#goOn(workerId, activityAfter[type])
         return
       case 'worker.stateChanged':
-        this.#changed(workerId, details.state)
+        this.#changed(workerId, details.state, at)
         return
       case 'run.completed':
       case 'worker.cancelled':
@@ -187,8 +188,11 @@ export class Roster {
   }
 
   /** The stored events tell how a run ends, and in which order the next one begins. */
-  #changed(id: string, state: unknown): void {
-    if (isFineState(state) && !isOver(activityOfState(state))) this.#goOn(id, activityOfState(state))
+  #changed(id: string, state: unknown, at: number): void {
+    if (!isFineState(state) || isOver(activityOfState(state))) return
+    this.#goOn(id, activityOfState(state))
+    const seat = this.#seats.get(id)
+    if (seat !== undefined && !isOver(seat.activity)) seat.startedAt ??= at
   }
 
   #seat(id: string, kind: string, name: string, parentId: string | null, isAwaited = false): void {
@@ -197,7 +201,10 @@ export class Roster {
 
   /** Notes that the next run begins, or that the last one goes on. Until its first commit only transient events tell what the worker does. */
   #runAgain(id: string): void {
-    if (isOver(this.#seats.get(id)?.activity)) this.#change(id, 'queued')
+    const seat = this.#seats.get(id)
+    if (seat === undefined || !isOver(seat.activity)) return
+    seat.startedAt = null
+    this.#change(id, 'queued')
   }
 
   /** A late event of a run that has ended changes nothing. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { countsText } from '../../../src/cli/view/progress-text.ts'
 import type { EventType } from '../../../src/core/event/event.ts'
-import { commit, created, failure, rosterAfter, spawning } from '../../words/commits.ts'
+import { at, commit, created, failure, rosterAfter, spawning } from '../../words/commits.ts'
 
 describe('Roster', () => {
   it('Roster counts a parent with open children as waiting', () => {
@@ -78,6 +78,19 @@ describe('Roster', () => {
     expect(activityAfter('tool.succeeded', {})).toBe('working')
     expect(activityAfter('worker.failed', { failure: { code: 'poison' } })).toBe('put aside')
     expect(activityAfter('worker.stateChanged', { state: 'working' })).toBe('put aside')
+  })
+
+  it('Roster says since when a handler works, before and after its first commit', () => {
+    const roster = rosterAfter(created)
+    const startedAfter = (...notes: Parameters<typeof commit>[1][]) => {
+      for (const event of commit('root', ...notes)) roster.note(event)
+      return roster.member('root')?.startedAt
+    }
+    expect(startedAfter()).toBe(null)
+    expect(startedAfter(['worker.stateChanged', { state: 'working' }])).toBe(at)
+    expect(startedAfter(['run.started', { ms: 1_500 }], 'run.completed')).toBe(at - 1_500)
+    expect(startedAfter(['worker.stateChanged', { state: 'working' }])).toBe(at - 1_500)
+    expect(startedAfter(['message.accepted', { kind: 'input' }])).toBe(null)
   })
 
   it('Roster ignores workers whose spawn it has not seen', () => {

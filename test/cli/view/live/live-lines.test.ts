@@ -132,8 +132,8 @@ describe('the live tree', () => {
         ['text.delta', { text: 'begin and the very end', iteration: 1 }],
       ),
     )
-    expect(watched.lines(60)[2]).toMatch(/^└─ docs \(reader\) {2}answering: …?begin and the very end$/)
-    expect(watched.lines(46)[2]).toMatch(/answering: ….*very end/)
+    expect(watched.lines(60)[2]).toMatch(/^└─ docs \(reader\) {2}answering: …?begin and the very end +12s$/)
+    expect(watched.lines(46)[2]).toMatch(/answering: ….*very end +12s$/)
     watched.note(commit('root', ['text.delta', { text: 'one\n\u001b[2Jtwo', iteration: 1 }]))
     expect(watched.lines(60).slice(-3)).toEqual(['surveyor:', 'one', '\\e[2Jtwo'])
   })
