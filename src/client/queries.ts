@@ -11,7 +11,7 @@ import {
   yesOrNo,
 } from '../core/check/check-options.ts'
 import { type AskSort, type AskState, askSorts, askStates } from '../core/worker/ask/ask.ts'
-import type { OnAway } from './fleet/each-partition.ts'
+import { type OnAway, onAwayRule } from './fleet/each-partition.ts'
 import { type ListedState, listedStates } from './session/session-state.ts'
 import type { Dismissed, Redriven } from './summaries.ts'
 
@@ -142,10 +142,10 @@ export const sessionsRules: Rules<SessionsQuery> = {
   name: keyRule,
   limit: count,
   before: id,
-  onAway: callback,
+  onAway: onAwayRule,
 }
-export const workersRules: Rules<WorkersQuery> = { sessionId: id, limit: count, onAway: callback }
-export const poolsRules: Rules<PoolsQuery> = { onAway: callback }
+export const workersRules: Rules<WorkersQuery> = { sessionId: id, limit: count, onAway: onAwayRule }
+export const poolsRules: Rules<PoolsQuery> = { onAway: onAwayRule }
 export const asksRules: Rules<AsksQuery> = {
   sessionId: id,
   kind: oneOfRule(askSorts),

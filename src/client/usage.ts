@@ -8,6 +8,7 @@ import { InputError } from '../core/errors.ts'
 import { msOfDay, msOfHour } from '../core/hours.ts'
 import type { InspectStore } from '../store/audit/inspect-store.ts'
 import type { UsageLine } from '../store/audit/usage-lines.ts'
+import { type OnAway, ofEach, onAwayRule } from './fleet/each-partition.ts'
 
 export const usageParts = ['day', 'hour', 'kind', 'model'] as const
 export type UsagePart = (typeof usageParts)[number]
@@ -19,6 +20,8 @@ export interface UsageQuery {
   readonly days?: number | undefined
   /** How many hours, this one among them. Default 24 with rows by hour, at most 744. */
   readonly hours?: number | undefined
+  /** Called for each partition of a cluster that is away: the rows lack what was used there then. Default: the call throws. */
+  readonly onAway?: OnAway | undefined
 }
 
 export interface UsageRow {
@@ -44,6 +47,7 @@ export const usageRules: Rules<UsageQuery> = {
   },
   days: wholeNumberRule(1, 400),
   hours: wholeNumberRule(1, 744),
+  onAway: onAwayRule,
 }
 
 const defaultParts = (hours: number | undefined): readonly UsagePart[] =>
@@ -51,15 +55,13 @@ const defaultParts = (hours: number | undefined): readonly UsagePart[] =>
 
 export async function readUsage(
   stores: readonly InspectStore[],
-  { days, hours, by = defaultParts(hours) }: UsageQuery,
+  { days, hours, by = defaultParts(hours), onAway }: UsageQuery,
 ): Promise<UsageRow[]> {
   const isByHour = by.includes('hour') || hours !== undefined
   if (isByHour && (days !== undefined || by.includes('day')))
     throw new InputError('usage is by days or by hours: leave out days and "day", or hours and "hour".')
-  const now = await (stores[0] as InspectStore).now()
   const [ms, count] = isByHour ? [msOfHour, hours ?? 24] : [msOfDay, days ?? 30]
-  const since = (Math.floor(now / ms) - count + 1) * ms
-  const lines = (await Promise.all(stores.map((store) => store.usage(since, now)))).flat()
+  const lines = (await ofEach(stores, (store) => store.usage(ms, count), onAway)).flat()
   const rows = [...Map.groupBy(lines, (line) => JSON.stringify(partsOf(line, by)))].map(([, group]) => rowOf(group, by))
   return rows.sort((a, b) => momentOf(a).localeCompare(momentOf(b)) || b.costMicroUsd - a.costMicroUsd)
 }

@@ -6,12 +6,14 @@ import { startApi } from '../../src/api/api.ts'
 import { connectInternal } from '../../src/client/client.ts'
 import { startNode } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { msOfDay } from '../../src/core/hours.ts'
 import { partitionOf } from '../../src/core/ids.ts'
-import { tagOf } from '../../src/store/keys.ts'
+import { tagOf, usageKey } from '../../src/store/keys.ts'
 import { RunningCommand } from '../cli/command-line.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { RedisCluster } from '../support/redis/redis-cluster.ts'
 import type { RedisServer } from '../support/redis/redis-server.ts'
+import { ask } from '../support/redis/sentinel-group.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 
 const partitions = 6
@@ -109,10 +111,11 @@ test('while a server is away, lists show what the other partitions have, for tho
 
   const env = { TROUPE_REDIS_URL: cluster.url, TROUPE_NAMESPACE: namespace }
   const command = new RunningCommand(['session', 'list', '--limit', '50', '--json'], { cwd: tmpdir(), env })
+  const usage = new RunningCommand(['usage'], { cwd: tmpdir(), env })
   const { sessions, workers, pools } = looking
   const failed = sessions.list().catch((error: unknown) => error)
   await Promise.all(
-    [sessions.list, sessions.page, workers.list, pools.list].map(async (list) => {
+    [sessions.list, sessions.page, workers.list, pools.list, looking.usage.bind(looking)].map(async (list) => {
       const told: number[] = []
       await list({ onAway: (partition) => void told.push(partition) })
       expect(told).toEqual(away)
@@ -124,7 +127,7 @@ test('while a server is away, lists show what the other partitions have, for tho
   expect(last).toMatchObject({ type: 'error', code: 'store_unavailable' })
   expect(new Set(shown.map(({ sessionId }) => sessionId))).toEqual(new Set(here))
   const replies = await Promise.all(
-    ['sessions?limit=50', 'workers', 'pools'].map(async (list) => {
+    ['sessions?limit=50', 'workers', 'pools', 'usage'].map(async (list) => {
       const reply = await fetch(`${api.url}/v1/${list}`)
       const body = (await reply.json()) as { readonly sessions?: readonly { readonly id: string }[] }
       return { status: reply.status, body }
@@ -137,10 +140,11 @@ test('while a server is away, lists show what the other partitions have, for tho
   // A count without the work of a partition would stop nodes that are needed.
   expect([autoscaled.status, away.some((partition) => detail.includes(`partition ${partition}`))]).toEqual([503, true])
   const lacks = `the list lacks what is in ${away.length === 1 ? 'partition' : 'partitions'} ${away.join(', ')}, which`
-  expect(listed).toMatchObject({ code: 69, stderr: expect.stringContaining(lacks) })
+  for (const ended of [listed, await usage.ended])
+    expect(ended).toMatchObject({ code: 69, stderr: expect.stringContaining(lacks) })
 })
 
-test('while the first partition is away, another one tells of nodes, kinds and the nodes of pools (REGISTER-1)', {
+test('while the first partition is away, others tell of nodes and kinds, and of the pools and usage that they have (REGISTER-1)', {
   timeout: 60_000,
 }, async () => {
   const { namespace, victim, away } = await placed('first')
@@ -153,11 +157,17 @@ test('while the first partition is away, another one tells of nodes, kinds and t
   await using api = await startApi({ ...place, port: 0 })
   // The server of the API opens its client with the first request.
   expect((await fetch(`${api.url}/readyz`)).status).toBe(200)
+  const used = Array.from({ length: partitions }, async (_, partition) => {
+    const key = usageKey(tagOf(namespace, partition), Math.floor(Date.now() / msOfDay))
+    await ask(await cluster.primaryOf(key), (redis) => redis.hset(key, '0 echo test/m', '1 10 2 5 0'))
+  })
+  await Promise.all(used)
   await killed(victim)
 
   const told: number[] = []
   const onAway = (partition: number) => void told.push(partition)
-  const [nodes, kinds, pools, ...replies] = await Promise.all([
+  const [usage, nodes, kinds, pools, ...replies] = await Promise.all([
+    client.usage({ by: ['kind'], onAway: () => {} }),
     client.nodes(),
     client.kinds(),
     client.pools.list({ onAway }),
@@ -167,5 +177,6 @@ test('while the first partition is away, another one tells of nodes, kinds and t
   expect(kinds).toMatchObject([{ kind: 'echo', nodes: 1, hosted: true }])
   expect(pools).toMatchObject([{ pool: 'default', nodes: 1 }])
   expect(told).toEqual(away)
+  expect(usage).toMatchObject([{ kind: 'echo', modelCalls: partitions - away.length }])
   expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
 })

@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import { metricsPage } from '../../client/health/metrics-page.ts'
 import { type UsageRow, usageParts } from '../../client/usage.ts'
+import { withAway } from '../away.ts'
 import { route } from '../route.ts'
-import { count } from '../schemas/parts.ts'
+import { away, count } from '../schemas/parts.ts'
 import { schemaOf } from '../schemas/schema-of.ts'
 
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
@@ -60,9 +61,10 @@ export const usage = route({
     days: count(400).optional().describe('Default 30.'),
     hours: count(744).optional().describe('In place of days. Default 24 with rows by hour.'),
   }),
-  replies: { 200: z.object({ usage: z.array(usageRow) }) },
+  replies: { 200: z.object({ usage: z.array(usageRow), away }) },
   cli: { command: 'usage' },
-  async handle({ troupe, query: { by, ...query } }) {
-    return { usage: await troupe.usage({ ...query, by: by?.split(',') as (typeof usageParts)[number][] | undefined }) }
-  },
+  handle: ({ troupe, query: { by, ...query } }) =>
+    withAway(async (onAway) => ({
+      usage: await troupe.usage({ ...query, by: by?.split(',') as (typeof usageParts)[number][] | undefined, onAway }),
+    })),
 })

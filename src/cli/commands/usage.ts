@@ -6,6 +6,7 @@ import { withTroupe } from '../host/connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, someOf, wholeNumber } from '../options.ts'
 import { pageOf, print, printJson } from '../terminal/output.ts'
 import { type Column, tableLines } from '../view/table.ts'
+import { AwayPartitions } from './away-partitions.ts'
 
 interface UsageFlags extends ConnectionFlags {
   readonly by?: readonly UsagePart[]
@@ -40,10 +41,13 @@ export function addUsageCommand(program: Command): void {
 
 async function usage(flags: UsageFlags): Promise<void> {
   const { by = ['kind', 'model'], days, hours } = flags
-  const rows = await withTroupe(flags, 'look', (troupe) => troupe.usage({ by, days, hours }))
+  const away = new AwayPartitions()
+  const rows = await withTroupe(flags, 'look', (troupe) => troupe.usage({ by, days, hours, onAway: away.note }))
+  const { failure } = away
   if (flags.json) for (const row of rows) printJson(row)
-  else if (rows.length === 0) print('No model was called in that time.')
+  else if (rows.length === 0 && failure === undefined) print('No model was called in that time.')
   else for (const line of tableLines(rows, columnsOf(by), pageOf())) print(line)
+  if (failure !== undefined) throw failure
 }
 
 function columnsOf(by: readonly UsagePart[]): Column<UsageRow>[] {

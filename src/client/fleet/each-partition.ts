@@ -1,8 +1,11 @@
 /** Duty: ask all partitions at once, and do without those that are away, if the caller takes that. */
+import type { Rule } from '../../core/check/check-options.ts'
 import { TransientError } from '../../core/errors.ts'
 
 /** Called for a partition that is away: the answer is of the others alone. */
 export type OnAway = (partition: number, error: TransientError) => void
+
+export const onAwayRule: Rule = { expects: 'a function', fits: (value) => typeof value === 'function' }
 
 /**
  * What each partition answers. `stores`: one for each, in their order. Throws the error of a partition that is away, unless there is `onAway`; and in

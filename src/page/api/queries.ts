@@ -155,7 +155,8 @@ export const useDeliveries = (query: { readonly webhook?: string; readonly state
   useGet<{ readonly deliveries: readonly Delivery[] }>('webhooks/deliveries', listMs, query)
 export const useDelivery = (id: string) => useGet<DeliveryDetails>(`webhooks/deliveries/${id}`, listMs)
 
-export const useUsage = (by: string) => useGet<{ readonly usage: readonly UsageRow[] }>('usage', slowListMs, { by })
+export const useUsage = (by: string) =>
+  useGet<{ readonly usage: readonly UsageRow[]; readonly away: readonly number[] }>('usage', slowListMs, { by })
 
 export const useWorker = (id: string) => useGet<WorkerReport>(`workers/${id}`, slowListMs)
 

@@ -147,9 +147,10 @@ export class InspectStore {
     return oldestAsks(this.#redis, this.#keys, most)
   }
 
-  /** What model calls used and cost in the hours that began at `since` or later. */
-  usage(since: number, now: number): Promise<UsageLine[]> {
-    return usageLines(this.#redis, this.#keys, since, now)
+  /** What model calls used and cost in so many hours or days, the present one among them. `ms`: how long each of them is. */
+  async usage(ms: number, count: number): Promise<UsageLine[]> {
+    const now = await this.now()
+    return usageLines(this.#redis, this.#keys, (Math.floor(now / ms) - count + 1) * ms, now)
   }
 
   /** What the last audit found that somebody recorded; null if none was. */

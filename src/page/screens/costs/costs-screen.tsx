@@ -7,7 +7,7 @@ import { costText, tokensText } from '../../../words/amounts.ts'
 import { useUsage } from '../../api/queries.ts'
 import { Pills } from '../../parts/list/pills.tsx'
 import { type Column, Table } from '../../parts/list/table.tsx'
-import { Empty, Waiting } from '../../parts/state/empty.tsx'
+import { Empty, Lacking, Waiting } from '../../parts/state/empty.tsx'
 import { Line } from '../../parts/text/text.tsx'
 import { useTitle } from '../../parts/text/title.tsx'
 import { hourText } from './hour-text.ts'
@@ -26,6 +26,7 @@ export function CostsScreen(): ReactNode {
   // Until they come, the rows are those of another way: they have no name in this one.
   const usage = query.isPlaceholderData ? undefined : query.data?.usage
   const rows = usage ?? []
+  const { away = [] } = query.data ?? {}
   return (
     <div className="screen-body">
       <SpendPerHour />
@@ -42,7 +43,8 @@ export function CostsScreen(): ReactNode {
       </div>
       <div className="box">
         <Waiting query={{ ...query, data: usage }} what="costs" />
-        {usage?.length === 0 && <Empty commands={['troupe demo']}>No model was asked yet.</Empty>}
+        <Lacking away={away} />
+        {usage?.length === 0 && away.length === 0 && <Empty commands={['troupe demo']}>No model was asked yet.</Empty>}
         {rows.length > 0 && (
           <Table name="Costs" columns={columnsOf(rows, by)} rows={rows} keyOf={(row) => row[by] ?? ''} />
         )}
