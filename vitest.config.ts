@@ -2,6 +2,7 @@
 
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { patienceMs } from './test/support/time/patience.ts'
 
 // `import 'troupe'` in workers/ and tests means src/. Vitest hands the conditions on to its processes.
 const conditions = ['troupe-source', 'node', 'import', 'default']
@@ -24,8 +25,8 @@ export default defineConfig({
     testTimeout: 400_000,
     hookTimeout: 400_000,
     teardownTimeout: 60_000,
-    // As waitUntil (test/support/time/wait-until.ts): a busy machine needs longer than the second that is the default.
-    expect: { poll: { timeout: 120_000 } },
+    // A busy machine needs longer than the second that is the default.
+    expect: { poll: { timeout: patienceMs } },
     restoreMocks: true,
     // The one interval that looks at all calls of Redis stays real: begun by what a file before left behind, a fake one would never fire again.
     fakeTimers: { toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'Date', 'performance'] },

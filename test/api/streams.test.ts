@@ -7,6 +7,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { isEventBefore } from '../../src/core/event/event.ts'
 import { partitionOf } from '../../src/core/ids.ts'
 import { followEvents, type StreamedEvent } from '../../src/http/index.ts'
+import { patienceMs } from '../support/time/patience.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 import { talker } from './support/talker.ts'
 import { TestApi } from './support/test-api.ts'
@@ -165,7 +166,7 @@ test('a stream whose last entries cannot be read does not end as if they had com
   const [root] = (await client.sessions.get(id).report()).workers
   const sentTo = new Map([[root?.id ?? '', -1]])
   await client.close()
-  const feed = new HistoryFeed(client, {} as never, AbortSignal.timeout(20_000), { only: undefined, sentTo })
+  const feed = new HistoryFeed(client, {} as never, AbortSignal.timeout(patienceMs), { only: undefined, sentTo })
   await expect(feed.finish()).rejects.toMatchObject({ code: 'client_closed' })
 })
 

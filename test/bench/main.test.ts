@@ -25,7 +25,7 @@ async function measuring(figure: string) {
   bench.stderr.setEncoding('utf8').on('data', (text: string) => {
     printed += text
   })
-  await waitUntil('the bench measures a contestant', () => printed.includes('rehearsal:'), 120_000)
+  await waitUntil('the bench measures a contestant', () => printed.includes('rehearsal:'))
   const redis = Number(/process (\d+)/.exec(printed)?.[1])
   expect(isAlive(redis)).toBe(true)
   return { bench, redis, ended, printed: () => printed }

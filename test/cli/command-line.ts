@@ -66,7 +66,7 @@ export class RunningCommand {
       if (this.#hasEnded) throw new Error(`it ended with ${this.child.exitCode}: ${this.stderr}`)
       return false
     }
-    await waitUntil(`${text} on ${where}`, isThere, 120_000)
+    await waitUntil(`${text} on ${where}`, isThere)
   }
 
   kill(signal: NodeJS.Signals): void {

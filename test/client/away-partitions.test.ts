@@ -52,9 +52,7 @@ async function killed(victim: RedisServer): Promise<void> {
   })
 }
 
-test('while a server stands still, sessions without a key are created at the others (KEY-HOME-2)', {
-  timeout: 60_000,
-}, async () => {
+test('while a server stands still, sessions without a key are created at the others (KEY-HOME-2)', async () => {
   const { namespace, victim, away } = await placed()
   await using client = await connectInternal({ redisUrl: cluster.url, namespace, partitions })
   victim.freeze()
@@ -67,9 +65,7 @@ test('while a server stands still, sessions without a key are created at the oth
   expect(await client.sessions.list()).toHaveLength(20)
 })
 
-test('while a server is away, sessions are created and cancelled at the others, and all partitions are listed', {
-  timeout: 60_000,
-}, async () => {
+test('while a server is away, sessions are created and cancelled at the others, and all partitions are listed', async () => {
   const { namespace, victim, away } = await placed()
   const place = { redisUrl: cluster.url, namespace, partitions }
   await using client = await connectInternal({ ...place, deadlineMs: 30_000 })
@@ -96,9 +92,7 @@ test('while a server is away, sessions are created and cancelled at the others, 
   )
 })
 
-test('while a server is away, lists show what the other partitions have, for those who take that', {
-  timeout: 60_000,
-}, async () => {
+test('while a server is away, lists show what the other partitions have, for those who take that', async () => {
   const { namespace, victim: gone, away } = await placed()
   await using client = await connectInternal({ redisUrl: cluster.url, namespace, partitions, deadlineMs: 20_000 })
   const created = await Promise.all(

@@ -12,9 +12,9 @@ import { SessionStore } from '../../src/store/session/session-store.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
 import { TcpProxy } from '../support/redis/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { awaitResult } from '../support/time/await-session.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 
-const soon = () => AbortSignal.timeout(20_000)
 /** Nothing is renewed within the test, so nothing but the commit itself tells a node what became of its worker. */
 const deaf = { policy: { leaseMs: 600_000, renewEveryMs: 600_000, busyAfterMs: 600_000, leaseMarginMs: 1_000 } }
 
@@ -44,7 +44,7 @@ describe('a commit', () => {
     await waitUntil('its commit was answered', () => old.busy === 0)
     expect((await troupe.history(session.rootId)).length).toBe(0)
     gates.new.resolve()
-    expect(await session.result({ signal: soon() })).toMatchObject({ value: 'new' })
+    expect(await awaitResult(session)).toMatchObject({ value: 'new' })
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
@@ -74,7 +74,7 @@ describe('a commit', () => {
     await new SessionStore(redis, new ScriptCaller(redis), silent, 0, policy, 5_000).cancel(session.id, 'quietly')
     redis.disconnect()
     gate.resolve()
-    expect(await session.result({ signal: soon() })).toMatchObject({ status: 'cancelled' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'cancelled' })
     expect((await troupe.history(session.rootId)).map(({ type }) => type)).toEqual(['cancelled'])
     const { workers } = await expectInvariants(troupe.redis, troupe.namespace)
     expect(workers.size).toBe(1)
@@ -105,11 +105,11 @@ describe('a commit', () => {
       { ...deaf, redisUrl: proxy.url },
     )
     started.resolve()
-    expect(await session.result({ run: 1, signal: soon() })).toMatchObject({ value: 'first' })
+    expect(await awaitResult(session, { run: 1 })).toMatchObject({ value: 'first' })
     proxy.mend()
     await waitUntil('the same turn receives the second', () => seen.length === 2)
     gate.resolve()
-    expect(await session.result({ run: 2, signal: soon() })).toMatchObject({ value: 'second' })
+    expect(await awaitResult(session, { run: 2 })).toMatchObject({ value: 'second' })
     expect(seen).toEqual(['first', 'second'])
     await expectInvariants(troupe.redis, troupe.namespace)
   })

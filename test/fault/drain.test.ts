@@ -4,6 +4,7 @@ import { rollingRow } from '../faults/rows/node/deaths.ts'
 import { Harness, type NodeProcess, type NodeSettings } from '../support/fault/harness.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
 import { testRow } from '../support/fault/row-tests.ts'
+import { awaitResult } from '../support/time/await-session.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 
 // Leases far longer than the test: whoever waits for one fails.
@@ -26,7 +27,7 @@ test.concurrent('a node that drains passes a chain of steps on between two steps
   await waitUntil('it drains', () => old.drainsSeen === 1)
   const before = harness.ledger.lines('link').length
   expect(await stopped).toBe(0)
-  expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({
+  expect(await awaitResult(session)).toMatchObject({
     status: 'completed',
     value: steps,
   })
@@ -51,7 +52,7 @@ test.concurrent('a second signal releases the running turns at once', async () =
   await waitUntil('the other node has begun', isTakenOver)
   expect(await old.gone).toBe(0)
   expect(harness.ledger.lines('aborted').map((line) => line.node)).toEqual([old.name])
-  expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({ status: 'completed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
   expect(harness.ledger.lines('done').map((line) => line.node)).toEqual([other.name])
   await expectInvariants(harness.redis, harness.namespace)
 })
@@ -62,7 +63,7 @@ test.concurrent('a handler that does not end is released after the drain time', 
   const { session, old } = await running(harness, 'slow', { ms: 6_000, deaf: true }, 'begun', settings)
   expect(await old.stop()).toBe(0)
   expect(harness.ledger.lines('done')).toEqual([])
-  expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({ status: 'completed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
   await expectInvariants(harness.redis, harness.namespace)
 })
 

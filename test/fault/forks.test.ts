@@ -7,6 +7,7 @@ import { chatter, countOf, letters, settled } from '../support/fault/letters.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
 import { RedisServer } from '../support/redis/redis-server.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { awaitResult } from '../support/time/await-session.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 
 test('a Redis that is killed while a session of 50 workers is forked loses no letter of the session or of a copy', async () => {
@@ -63,8 +64,7 @@ test('nodes that are killed around forks of a tree with timers and results: each
     node = await harness.start(`n${kill}`)
   }
   harness.ledger.append('forked')
-  for (const one of all)
-    expect(await one.result({ signal: AbortSignal.timeout(90_000) })).toMatchObject({ value: treeResult(input) })
+  for (const one of all) expect(await awaitResult(one)).toMatchObject({ value: treeResult(input) })
   const { workers } = await expectInvariants(harness.redis, harness.namespace)
   expect(workers.size).toBe(all.length * (input.children + 1))
 })

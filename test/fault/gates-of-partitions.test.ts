@@ -5,6 +5,7 @@ import { partitionOf } from '../../src/core/ids.ts'
 import { gateRow } from '../faults/rows/work/gates.ts'
 import { testRow } from '../support/fault/row-tests.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { awaitResult } from '../support/time/await-session.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 
 test('a kind runs no more at once than its gate says, over all partitions', async () => {
@@ -24,8 +25,7 @@ test('a kind runs no more at once than its gate says, over all partitions', asyn
   await troupe.startNode({ narrow })
   const sessions = await Promise.all(Array.from({ length: 40 }, (_, number) => troupe.create('narrow', number)))
   expect(new Set(sessions.map(({ id }) => partitionOf(id))).size).toBe(4)
-  for (const session of sessions)
-    expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({ status: 'completed' })
+  for (const session of sessions) expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
   expect(most).toBe(3)
   expect((await troupe.client.audit()).findings).toEqual([])
 })

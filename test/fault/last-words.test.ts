@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, inject, test } from 'vitest'
 import { connect, type Troupe } from '../../src/client/client.ts'
 import { newNamespace } from '../support/namespace.ts'
+import { awaitResult } from '../support/time/await-session.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 
 const program = fileURLToPath(new URL('../programs/node/watched-node.ts', import.meta.url))
@@ -94,7 +95,7 @@ describe.concurrent('a node that dies', () => {
     // With leases of a minute the test would take minutes.
     for (let start = 1; start <= 5; start++) expect(await (await place.start({ leaseMs: 60_000 })).code).toBe(1)
     await place.start({ leaseMs: 60_000 })
-    const result = await session.result({ signal: AbortSignal.timeout(30_000) })
+    const result = await awaitResult(session)
     const message = expect.stringMatching(new RegExp(`was started 5 times .*nobody awaits me, at ${file}`)) as string
     expect(result).toMatchObject({ status: 'failed', failure: { code: 'poison', message } })
     expect(await place.troupe.deadLetters()).toMatchObject([
@@ -128,8 +129,7 @@ describe.concurrent('a node that dies', () => {
         })
     }
     await place.start({ leaseMs: 60_000 }, 1)
-    for (const session of innocents)
-      expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ status: 'completed' })
+    for (const session of innocents) expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
     expect(await place.report((innocents[0] as { id: string }).id)).toMatchObject({ lastWords: null })
   })
 })

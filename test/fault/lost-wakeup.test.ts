@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { policy } from '../../src/core/policy.ts'
 import { Harness } from '../support/fault/harness.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
+import { awaitResult } from '../support/time/await-session.ts'
 
 const silent = { waker: { wake() {} } }
 
@@ -16,7 +17,7 @@ describe('work whose wake-up was never sent', () => {
     )
     await harness.start('a', { policy: { sweepEveryMs: policy.sweepEveryMs } })
     for (const [number, session] of sessions.entries())
-      expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: number })
+      expect(await awaitResult(session)).toMatchObject({ value: number })
     await expectInvariants(harness.redis, harness.namespace)
   })
 
@@ -30,7 +31,7 @@ describe('work whose wake-up was never sent', () => {
     while (harness.ledger.lines('root').length === 0) await new Promise((resolve) => setImmediate(resolve))
     await node.kill()
     await harness.start('b')
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
     await expectInvariants(harness.redis, harness.namespace)
   })
 })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { policy } from '../../src/core/policy.ts'
 import { Harness, type NodeProcess } from '../support/fault/harness.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
+import { awaitResult } from '../support/time/await-session.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 
 const startsAtMost = policy.suspectAfterStarts + policy.poisonAfterIsolatedStarts
@@ -47,10 +48,9 @@ describe('a handler that takes its process down', () => {
             }),
           ),
         )
-        const result = await parent.result({ run: 1, signal: AbortSignal.timeout(240_000) })
+        const result = await awaitResult(parent, { run: 1, msMax: 240_000 })
         expect(result).toMatchObject({ status: 'completed', value: { status: 'failed', code: 'poison' } })
-        for (const session of innocent)
-          expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({ status: 'completed' })
+        for (const session of innocent) expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
 
         const { workers } = await parent.report()
         const child = workers.find(({ kind }) => kind === 'deadly')
@@ -92,13 +92,12 @@ describe('a handler that takes its process down', () => {
         Array.from({ length: 6 }, () => harness.client.sessions.create({ kind: 'slow', input: { ms: 300 } })),
       )
       for (const session of deadly) {
-        expect(await session.result({ signal: AbortSignal.timeout(240_000) })).toMatchObject({
+        expect(await awaitResult(session, { msMax: 240_000 })).toMatchObject({
           status: 'failed',
           failure: { code: 'poison' },
         })
       }
-      for (const session of innocent)
-        expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({ status: 'completed' })
+      for (const session of innocent) expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
     } finally {
       await node.stop()
     }
@@ -114,7 +113,7 @@ describe('a handler that takes its process down', () => {
     const node = keepAlive(harness, 'only')
     try {
       const session = await harness.client.sessions.create({ kind: 'dies-of-second', input: null })
-      expect(await session.result({ signal: AbortSignal.timeout(240_000) })).toMatchObject({
+      expect(await awaitResult(session, { msMax: 240_000 })).toMatchObject({
         status: 'failed',
         failure: { code: 'poison', message: expect.stringMatching(/:2 \(result\)/) },
       })

@@ -4,8 +4,7 @@ import { startApi } from '../../src/api/api.ts'
 import { connectInternal } from '../../src/client/client.ts'
 import { partitionOf } from '../../src/core/ids.ts'
 import { Harness } from '../support/fault/harness.ts'
-
-const soon = () => ({ signal: AbortSignal.timeout(60_000) })
+import { awaitResult } from '../support/time/await-session.ts'
 
 test('a node and a client run work in new partitions after a raise, and running work goes on', async () => {
   await using harness = await Harness.open()
@@ -29,7 +28,7 @@ test('a node and a client run work in new partitions after a raise, and running 
     if (result.status === 'fulfilled') sessions.push(result.value)
   expect(new Set(sessions.map(({ id }) => partitionOf(id)))).toEqual(new Set([0, 1, 2, 3]))
   for (const { id } of sessions) expect((await lookUp(id)).status).toBe(200)
-  for (const session of sessions) expect(await session.result(soon())).toMatchObject({ status: 'completed', value: 2 })
+  for (const session of sessions) expect(await awaitResult(session)).toMatchObject({ status: 'completed', value: 2 })
 
   const ended = new Set<string>()
   while (ended.size < sessions.length) {
@@ -38,7 +37,7 @@ test('a node and a client run work in new partitions after a raise, and running 
     const { type, sessionId } = value.event
     if (type === 'session.completed' && sessionId !== long.id) ended.add(sessionId)
   }
-  expect(await long.result(soon())).toMatchObject({ status: 'completed', value: 40 })
+  expect(await awaitResult(long)).toMatchObject({ status: 'completed', value: 40 })
   expect(await client.partitions.list()).toMatchObject([0, 1, 2, 3].map((partition) => ({ partition, nodes: 1 })))
   expect(await node.stop()).toBe(0)
   expect((await client.audit()).findings).toEqual([])

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { isLong } from '../support/fault/fault-settings.ts'
 import { Harness } from '../support/fault/harness.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
+import { awaitResult } from '../support/time/await-session.ts'
 
 const slots = 50
 /** Longer than a busy machine takes to begin them all. */
@@ -19,7 +20,7 @@ test('fifty long turns, submitted one by one, run at the same time (I17)', async
   const results: Promise<unknown>[] = []
   for (let number = 0; number < slots; number++) {
     const session = await harness.client.sessions.create({ kind: 'slow', input: { ms } })
-    results.push(session.result({ signal: AbortSignal.timeout(120_000) }))
+    results.push(awaitResult(session))
   }
   for (const result of await Promise.all(results)) expect(result).toMatchObject({ status: 'completed' })
   const begun = harness.ledger.lines('begun')

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { Harness } from '../support/fault/harness.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
+import { awaitResult } from '../support/time/await-session.ts'
 
 test('a handler whose node is killed in its second step does not repeat the first one (HANDLER-STEPS-1)', async () => {
   await using harness = await Harness.open()
@@ -9,7 +10,7 @@ test('a handler whose node is killed in its second step does not repeat the firs
   const session = await harness.client.sessions.create({ kind: 'stepper', input: null })
   expect(await doomed.gone).toBe('SIGKILL')
   await harness.start('heir')
-  const result = await session.result({ signal: AbortSignal.timeout(120_000) })
+  const result = await awaitResult(session)
   const done = harness.ledger.lines()
   expect(done.map(({ what, node }) => [what, node])).toEqual([
     ['first', 'doomed'],

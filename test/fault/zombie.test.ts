@@ -4,6 +4,7 @@ import { runCommandLine } from '../../src/cli/program.ts'
 import { zombieRow } from '../faults/rows/node/zombie.ts'
 import { Harness } from '../support/fault/harness.ts'
 import { testRow } from '../support/fault/row-tests.ts'
+import { awaitResult } from '../support/time/await-session.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 
 testRow(zombieRow)
@@ -37,7 +38,7 @@ test('an operator releases the work of a node that stands still, long before its
     lastWords: expect.stringMatching(/silent for \d+ s, and ada released its work: it 'hangs'$/),
   })
   await expect(node.report()).rejects.toMatchObject({ code: 'node_not_found' })
-  expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({ status: 'completed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
   zombie.thaw()
   await waitUntil('the zombie has worked to its end', () => harness.ledger.lines('done').length === 2)
   const history = await harness.history(session.rootId)

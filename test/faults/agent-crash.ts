@@ -8,6 +8,7 @@ import { HistoryWatch } from '../support/fault/follower/history-watch.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
 import { delegationResult } from '../support/provider/delegation-script.ts'
 import { FakeProvider } from '../support/provider/fake-provider.ts'
+import { awaitResult } from '../support/time/await-session.ts'
 import type { Stage } from './row.ts'
 
 const program = new URL('../programs/node/agent-node.ts', import.meta.url)
@@ -32,7 +33,7 @@ export async function agentCrash(stage: Stage, { crashAt, plan = '' }: AgentDeat
   assert.equal(await Promise.race([doomed.gone, patience]), 'SIGKILL', `the node did not die at ${crashAt ?? plan}`)
   const kills = new Map([[doomed.pid, Date.now()]])
   const heir = await harness.start('heir', settings)
-  const result = await session.result({ signal: AbortSignal.timeout(240_000) })
+  const result = await awaitResult(session, { msMax: 240_000 })
   assert.deepEqual(result, { status: 'completed', run: 1, value: { text: delegationResult(n) } })
   await expectInvariants(harness.redis, harness.namespace)
   await watch.look()

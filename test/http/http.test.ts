@@ -4,6 +4,7 @@ import { entryOf } from '../../src/api/guard/tokens.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { connectHttp, followEvents, HttpProblem } from '../../src/http/index.ts'
 import { TestApi } from '../api/support/test-api.ts'
+import { patienceMs } from '../support/time/patience.ts'
 
 const token = 'a-token-of-more-than-thirty-two-characters'
 let api: TestApi
@@ -56,7 +57,7 @@ test.each([
       return new Response(new ReadableStream({ start, pull: (out) => out.error(new TypeError('the wire broke')) }))
     }
     const options = { url: api.api.url, token, path: pathOf(body.sessionId), fetch: breaking }
-    const following = followEvents({ ...options, signal: AbortSignal.timeout(20_000) })
+    const following = followEvents({ ...options, signal: AbortSignal.timeout(patienceMs) })
     expect((await following.next()).value).toMatchObject({ type: 'run.completed', data: { sessionId: body.sessionId } })
     await following.return()
     expect(connections).toBe(2)

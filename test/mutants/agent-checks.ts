@@ -20,6 +20,8 @@ export {
   aStepOfARecipeIsRecordedAsStarted,
 } from './hook-checks.ts'
 
+import { awaitResult } from '../support/time/await-session.ts'
+
 export type AgentCheck = (redisUrl: string) => Promise<void>
 
 class Scene implements AsyncDisposable {
@@ -117,7 +119,7 @@ async function idsOfCalls(redisUrl: string, first: string, second: string, third
   const model = recordedModel('test/m', [twice, call('look', { n: 3 }, third), say('done')])
   await scene.troupe.startNode({ agent: defineWorker({ instructions: 'x', model, tools: [tool] }) })
   const session = await scene.troupe.create('agent', 'go')
-  await session.result({ signal: AbortSignal.timeout(20_000) }).catch(() => {})
+  await awaitResult(session).catch(() => {})
   const results = (await scene.troupe.history(session.rootId)).filter((entry) => entry.type === 'toolResult')
   return new Set(results.map(({ toolCallId }) => toolCallId)).size
 }

@@ -7,6 +7,7 @@ import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { call, type ScriptedReply, say } from '../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../support/provider/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { awaitResult } from '../support/time/await-session.ts'
 import { heldPolicy, holdWrites, storedTypes } from './held-writes.ts'
 
 type Reply = (request: ModelRequest, number: number) => ScriptedReply | Promise<ScriptedReply>
@@ -27,7 +28,7 @@ async function runWith(
   const session = await troupe.create('agent', 'go')
   root = session.rootId
   await troupe.startNode({ agent: defineWorker({ instructions: 'x', model, ...agent }) }, { policy: heldPolicy })
-  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
 }
 
 export async function aDecisionIsRecordedBeforeItsToolRuns(redisUrl: string): Promise<void> {

@@ -91,7 +91,7 @@ test(
     expect(await page.getByText('Decided.').count()).toBe(0)
     await page.keyboard.press('Escape')
     await rig.api.post(`/v1/approvals/${asked?.id}`, { decision: 'approve', hash: asked?.hash })
-    await chosen.waitFor({ state: 'detached', timeout: 20_000 })
+    await chosen.waitFor({ state: 'detached' })
     await page.keyboard.press('a')
     await page.keyboard.press('j')
     await chosen.waitFor()

@@ -10,6 +10,7 @@ import { workerKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/fault/oracle.ts'
 import { recordedModel } from '../support/provider/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { awaitResult } from '../support/time/await-session.ts'
 
 interface Order {
   n: number
@@ -107,7 +108,7 @@ describe('a handler', () => {
     const { inbox } = workerKeys(troupe.tag, session.rootId)
     await troupe.redis.lset(inbox, 0, encodeInput(null, '['.repeat(levels) + ']'.repeat(levels)))
     await troupe.startNode({ depth })
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: levels })
+    expect(await awaitResult(session)).toMatchObject({ value: levels })
     const [entry] = await troupe.history(session.rootId)
     expect(entry).toMatchObject({ message: { value: '(a value that is nested too deeply to be written)' } })
   })

@@ -18,6 +18,7 @@ import { tagOf } from '../../src/store/keys.ts'
 import { newNamespace } from './namespace.ts'
 import { isNodeFault } from './node-fault.ts'
 import { sureLeases } from './test-policy.ts'
+import { awaitResult } from './time/await-session.ts'
 
 export type Workers = Readonly<Record<string, WorkerDefinition>>
 
@@ -100,7 +101,7 @@ export class TestTroupe implements AsyncDisposable {
 
   /** Creates a session and waits for its result. */
   async run(kind: string, input: unknown = null, more: Partial<CreateSession> = {}): Promise<RunResult> {
-    return (await this.create(kind, input, more)).result({ signal: AbortSignal.timeout(20_000) })
+    return awaitResult(await this.create(kind, input, more))
   }
 
   async history(workerId: string): Promise<Entry[]> {

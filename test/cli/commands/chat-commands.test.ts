@@ -4,9 +4,10 @@ import { chatted } from '../../../src/cli/commands/talk/chat-commands.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitIdle } from '../../support/time/await-session.ts'
 import { plainPage } from '../view/plain-page.ts'
 
-const place = { page: plainPage(), signal: AbortSignal.timeout(60_000) }
+const place = { page: plainPage(), signal: new AbortController().signal }
 
 describe('a typed line', () => {
   test.each([
@@ -102,7 +103,7 @@ test('/clear lets the model forget the whole conversation [4.12]', async () => {
   const model = scriptedModel('test/m', ({ messages }) => say(`${messages.length}`))
   await using troupe = await TestTroupe.start({ workers: { clerk: defineWorker({ instructions: 'x', model }) } })
   const session = await troupe.create('clerk', 'one', { keepOpen: true })
-  await session.idle({ signal: AbortSignal.timeout(10_000) })
+  await awaitIdle(session)
   const said = await chatted('/clear', session, place)
   expect(said).toEqual({ kind: 'said', lines: ['troupe: the model has forgotten the conversation'] })
   await session.root.send('two')

@@ -51,11 +51,11 @@ test('a message that is typed during a run waits for its end, and /steer brings 
   terminal.type('later\r')
   await terminal.showsLine(/waits for the end of this run/)
   terminal.type('/steer now\r')
-  await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['heard now', 'heard later'])
+  await expect.poll(() => answers).toEqual(['heard now', 'heard later'])
   terminal.type('wait\r')
   await terminal.showsLine(/^talker {2}waiting/)
   terminal.type('sooner\u001b\r')
-  await expect.poll(() => answers.at(-1), { timeout: 60_000 }).toBe('heard sooner')
+  await expect.poll(() => answers.at(-1)).toBe('heard sooner')
   terminal.type('\u0004')
   expect(await talk.ended).toBe(0)
   await terminal.showsLine(/the conversation is closed/)
@@ -132,13 +132,13 @@ test('Esc at the moment when an answer has ended leaves the conversation as it i
   const { terminal, answers } = talk
   const cancels = vi.spyOn(Worker.prototype, 'cancelRun')
   terminal.type('hello\r')
-  await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['heard hello'])
+  await expect.poll(() => answers).toEqual(['heard hello'])
   // The event of that end has not come.
   vi.spyOn(PromptView.prototype, 'isBusy', 'get').mockReturnValue(true)
   terminal.type('\u001b')
-  await expect.poll(() => cancels.mock.settledResults, { timeout: 60_000 }).toMatchObject([{ value: false }])
+  await expect.poll(() => cancels.mock.settledResults).toMatchObject([{ value: false }])
   terminal.type('still here?\r')
-  await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['heard hello', 'heard still here?'])
+  await expect.poll(() => answers).toEqual(['heard hello', 'heard still here?'])
 })
 
 test('an answer that cannot be read while Redis is away is printed later (OPEN-TALK-2)', async () => {
@@ -149,7 +149,7 @@ test('an answer that cannot be read while Redis is away is printed later (OPEN-T
   )
   terminal.type('hello\r')
   await terminal.showsLine(/Redis is away/)
-  await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['heard hello'])
+  await expect.poll(() => answers).toEqual(['heard hello'])
 })
 
 test('an ask that cannot be read while Redis is away is shown later (OPEN-ASK-2)', async () => {
@@ -162,7 +162,7 @@ test('an ask that cannot be read while Redis is away is shown later (OPEN-ASK-2)
   await using talk = await talkWith(asker)
   const { terminal, answers } = talk
   terminal.type('hello\r')
-  await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['heard'])
+  await expect.poll(() => answers).toEqual(['heard'])
   const away = new TransientError('Redis is away.', { code: 'store_unavailable' })
   const asks = vi.spyOn(Session.prototype, 'asks').mockRejectedValue(away)
   terminal.type('ask\r')
@@ -183,7 +183,7 @@ test('the line behind an answer is a message (OPEN-ASK-3)', async () => {
   terminal.type('ask\r')
   await terminal.showsLine(/asks: Ship it\?/)
   terminal.type('yes\rmore\r')
-  await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['answer yes', 'input false'])
+  await expect.poll(() => answers).toEqual(['answer yes', 'input false'])
 })
 
 test('a line that the person began before a call was shown decides nothing (OPEN-ASK-1)', async () => {
@@ -208,7 +208,7 @@ test('a line that the person began before a call was shown decides nothing (OPEN
   await terminal.showsLine(/waits for the end of this run/)
   await terminal.showsLine(/^Run it\?/)
   terminal.type('y\r')
-  await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['it is paid', 'yes what?'])
+  await expect.poll(() => answers).toEqual(['it is paid', 'yes what?'])
   terminal.type('/quit\r')
   expect(await talk.ended).toBe(0)
 })

@@ -18,5 +18,5 @@ test('a folder or file that is named is watched even if its name begins with a d
   )
   const [hidden, seen] = [join(workers, '.hidden.ts'), join(workers, 'echo.ts')]
   for (const file of [hidden, seen, env]) await writeFile(file, 'x')
-  await expect.poll(() => [...new Set(changed)].sort(), { timeout: 20_000 }).toEqual([env, seen])
+  await expect.poll(() => [...new Set(changed)].sort()).toEqual([env, seen])
 })

@@ -6,6 +6,7 @@ import { newId } from '../../../src/core/ids.ts'
 import { defaultSessionLimits } from '../../../src/core/policy.ts'
 import { CountingServer } from '../../support/counting-server.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitEvents } from '../../support/time/await-session.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
@@ -154,7 +155,7 @@ describe('session.events', () => {
     const session = await troupe.create('echo')
     await session.result()
     const types: string[] = []
-    for await (const { type } of session.events({ after, signal: AbortSignal.timeout(20_000) })) types.push(type)
+    for await (const { type } of awaitEvents(session, { after })) types.push(type)
     expect([types.at(0), types.at(-1)]).toEqual(['session.created', 'session.completed'])
   })
 })

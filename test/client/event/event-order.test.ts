@@ -8,9 +8,9 @@ import type { RawEvent } from '../../../src/core/event/event.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { tool } from '../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitEvents } from '../../support/time/await-session.ts'
+import { patienceMs } from '../../support/time/patience.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
-
-const soon = () => AbortSignal.timeout(60_000)
 
 /** A model that begins once it may, and ends its answer once what it has written was seen. */
 function streaming(mayBegin: Promise<void>, wasSeen: Promise<void>): Model {
@@ -38,7 +38,7 @@ async function talked(mayBegin = now, wasSeen = now) {
   return TestTroupe.start({ workers: { agent } })
 }
 
-const pastOf = (session: Session) => Array.fromAsync(session.events({ after: '0-0', transient: false, signal: soon() }))
+const pastOf = (session: Session) => Array.fromAsync(awaitEvents(session, { after: '0-0', transient: false }))
 
 describe('events of a run', () => {
   test('events of a run come in one order: session, run, reply, calls, the next reply, the end of the run, the end of the session [1.27]', async () => {
@@ -92,7 +92,7 @@ describe('session.updates', () => {
     await using troupe = await talked(begin.promise, seen.promise)
     const session = await troupe.client.sessions.create({ kind: 'agent', input: 'go' }, { follow: true })
     const updates: ContextUpdate[] = []
-    for await (const update of session.updates({ after: '0-0', signal: soon() })) {
+    for await (const update of session.updates({ after: '0-0', signal: AbortSignal.timeout(patienceMs) })) {
       updates.push(update)
       if (update.currentState === 'AwaitingLLMResponse') begin.resolve()
       if (update.messageUpdate?.type === 'contentDelta') seen.resolve()
@@ -141,7 +141,7 @@ describe('session.updates', () => {
       await troupe.client.approvals.decide(ask.id, { decision })
     }
     await session.result()
-    const updates = await Array.fromAsync(session.updates({ after: '0-0', signal: soon() }))
+    const updates = await Array.fromAsync(session.updates({ after: '0-0', signal: AbortSignal.timeout(patienceMs) }))
     const [first, second] = asked
     expect(
       updates.flatMap(({ messageUpdate }) =>
@@ -165,7 +165,7 @@ describe('session.updates', () => {
     await using troupe = await talked()
     const session = await troupe.create('agent', 'go')
     await session.result()
-    const updates = await Array.fromAsync(session.updates({ after: '0-0', signal: soon() }))
+    const updates = await Array.fromAsync(session.updates({ after: '0-0', signal: AbortSignal.timeout(patienceMs) }))
     expect(path(updates)).toEqual([
       'Idle>ProcessingUserMessage',
       'ProcessingUserMessage>ExecutingTools',

@@ -15,6 +15,7 @@ import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { trimEvents } from '../../support/redis/trim-events.ts'
 import { commandsNaming } from '../../support/redis/watched-commands.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitEvents } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
@@ -27,13 +28,13 @@ const parent = defineWorker({
 
 async function all(session: Session, after = '0-0'): Promise<RawEvent[]> {
   const events: RawEvent[] = []
-  for await (const event of session.events({ after, signal: AbortSignal.timeout(20_000) })) events.push(event)
+  for await (const event of awaitEvents(session, { after })) events.push(event)
   return events
 }
 
 async function upTo(session: Session, after: string, type: EventType): Promise<RawEvent[]> {
   const events: RawEvent[] = []
-  for await (const event of session.events({ after, signal: AbortSignal.timeout(20_000) })) {
+  for await (const event of awaitEvents(session, { after })) {
     events.push(event)
     if (event.type === type) break
   }
@@ -113,7 +114,7 @@ describe('session.events', () => {
       let after = '0-0'
       while (seen.at(-1)?.ended === undefined) {
         let count = 0
-        for await (const event of session.events({ after, signal: AbortSignal.timeout(20_000) })) {
+        for await (const event of awaitEvents(session, { after })) {
           seen.push(event)
           after = event.id
           if (++count === 2) break
@@ -168,9 +169,7 @@ describe('session.events', () => {
     const session = await troupe.create('echo')
     const seen: string[] = []
     const following = (async () => {
-      const signal = AbortSignal.timeout(60_000)
-      for await (const event of far.sessions.get(session.id).events({ signal })) seen.push(event.type)
-      return signal.aborted
+      for await (const event of awaitEvents(far.sessions.get(session.id))) seen.push(event.type)
     })()
     await waitUntil('it follows', async () => {
       await session.root.send('x')
@@ -182,7 +181,7 @@ describe('session.events', () => {
     await troupe.run('echo')
     await trimEvents(troupe.redis, troupe.tag, 'MAXLEN', 1)
     proxy.mend()
-    expect(await following).toBe(false)
+    await following
     expect(seen.at(-1)).toBe('events.trimmed')
   })
 

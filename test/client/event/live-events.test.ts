@@ -11,6 +11,7 @@ import { RedisLivePublisher } from '../../../src/store/event/live-channel.ts'
 import { partitionKeys, sessionChannels } from '../../../src/store/keys.ts'
 import { openLossyRedis } from '../../../src/store/redis/redis.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitEvents } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
@@ -48,7 +49,7 @@ type EventsQuery = Parameters<Session['events']>[0]
 function reading(session: Session, query: EventsQuery = {}) {
   const events: RawEvent[] = []
   const done = (async () => {
-    for await (const event of session.events({ signal: AbortSignal.timeout(120_000), ...query })) events.push(event)
+    for await (const event of awaitEvents(session, query)) events.push(event)
   })()
   return { events, done, texts: () => events.filter(({ transient }) => transient).map(({ details }) => details.text) }
 }
@@ -172,7 +173,7 @@ describe('stored events', () => {
     const filling = troupe.redis.pipeline()
     for (let count = 0; count < 600; count++) filling.xadd(partitionKeys(troupe.tag).events, '*', 'other', '[]')
     await filling.exec()
-    const events = session.events({ after: '0-0', signal: AbortSignal.timeout(120_000) })
+    const events = awaitEvents(session, { after: '0-0' })
     const told = [(await events.next()).value]
     const watching = reading(session)
     await waitUntil('both follow', () => {
@@ -204,7 +205,7 @@ describe('stored events', () => {
     await using scene = await opened()
     const { troupe, say, heeded, subscribers } = scene
     const session = await troupe.create('echo')
-    const events = session.events({ signal: AbortSignal.timeout(120_000) })
+    const events = awaitEvents(session)
     const first = events.next()
     await waitUntil('it follows', async () => (await subscribers(session)) === 1)
     say(session, 'first')

@@ -8,12 +8,14 @@ import type { RawEvent } from '../../../src/core/event/event.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { RedisLivePublisher } from '../../../src/store/event/live-channel.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitEvents } from '../../support/time/await-session.ts'
+import { hourMs } from '../../support/time/due-timers.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 function follow(session: Session, query: Parameters<Session['events']>[0] = { after: '0-0' }) {
   const events: RawEvent[] = []
   const done = (async () => {
-    for await (const event of session.events({ signal: AbortSignal.timeout(60_000), ...query })) events.push(event)
+    for await (const event of awaitEvents(session, query)) events.push(event)
   })()
   const of = (type: string) => events.filter((event) => event.type === type)
   const states = () => of('worker.stateChanged').map(({ details }) => details.state)
@@ -135,11 +137,7 @@ describe('a follower', () => {
     const second = follow(session, {})
     await waitUntil('the second one has it too', () => second.text() === 'one two three ')
     modelCall.onDelta({ type: 'text', text: 'four' })
-    await waitUntil(
-      'both have the rest',
-      () => first.text() === 'one two three four' && second.text() === first.text(),
-      10_000,
-    )
+    await waitUntil('both have the rest', () => [first, second].every(({ text }) => text() === 'one two three four'))
     expect(second.of('text.delta').map(({ details }) => details.offset)).toEqual([0, 14])
     expect(second.of('reasoning.delta')).toMatchObject([{ details: { text: 'hm', offset: 0 } }])
     expect(new Set(second.of('text.delta').map(({ details }) => details.request)).size).toBe(1)
@@ -183,15 +181,15 @@ test('nothing is published while nobody follows, nor for a follower of stored ev
 
 test('the record shows within a moment that a model was asked, and that it replies, without a wait for the next renewal', async () => {
   const held = heldModel()
-  const never = { leaseMs: 120_000, renewEveryMs: 100_000 }
+  const never = { leaseMs: hourMs, renewEveryMs: hourMs }
   const agent = defineWorker({ instructions: 'x', model: held.model })
   await using troupe = await TestTroupe.start({ workers: { agent }, policy: never })
   const session = await troupe.create('agent')
   const modelCall = await held.asked
   const state = async () => (await session.report()).workers[0]?.state
-  await waitUntil('the record says that it was asked', async () => (await state()) === 'requesting', 20_000)
+  await waitUntil('the record says that it was asked', async () => (await state()) === 'requesting')
   modelCall.onFirstByte()
-  await waitUntil('the record says that it speaks', async () => (await state()) === 'receiving', 20_000)
+  await waitUntil('the record says that it speaks', async () => (await state()) === 'receiving')
   held.end()
   expect(await session.result()).toMatchObject({ status: 'completed' })
 })

@@ -7,6 +7,7 @@ import { call, say, together } from '../../../src/models/local/scripted-model.ts
 import { askKey } from '../../../src/store/keys.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** An agent that asks to pay 1 and 2, then 3, and that may delete. */
@@ -34,7 +35,7 @@ async function begin() {
       const found = await troupe.client.approvals.list({ sessionId: session.id })
       return found.length === count && found
     })
-  const result = () => session.result({ signal: AbortSignal.timeout(20_000) })
+  const result = () => awaitResult(session)
   return { troupe, session, paid, open, result, approvals: troupe.client.approvals }
 }
 

@@ -7,6 +7,7 @@ import { InputError } from '../../../src/core/errors.ts'
 import { chat } from '../../../src/core/history/chat/message-factories.ts'
 import { sessionKeys } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
@@ -16,7 +17,7 @@ test('each order gets its own session, which runs', async () => {
   const results = await troupe.client.sessions.createMany(orders)
   const values = results.map(async (result) => {
     if (result.status === 'rejected') throw result.reason
-    return result.value.result({ signal: AbortSignal.timeout(20_000) })
+    return awaitResult(result.value)
   })
   expect(await Promise.all(values)).toMatchObject(orders.map(({ input }) => ({ status: 'completed', value: input })))
 })

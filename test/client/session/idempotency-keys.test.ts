@@ -7,6 +7,7 @@ import { type Place, partitionKeys, placesOf } from '../../../src/store/keys.ts'
 import type { OpenPlace } from '../../../src/store/places.ts'
 import type { ScriptCaller } from '../../../src/store/script/script.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 
 /** Sends a message as a sender does that got no answer for an earlier message under the key. */
 const fixedAnswer = (answer: readonly string[]) => ({ call: async () => [...answer] }) as unknown as ScriptCaller
@@ -23,7 +24,7 @@ test('a message is not lost because a session has its key', async () => {
   await session.result({ run: 1 })
   await troupe.create('echo', 2, { idempotencyKey: `${session.rootId}/step` })
   await session.root.send('hello', { idempotencyKey: 'step' })
-  expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'hello' })
+  expect(await awaitResult(session, { run: 2 })).toMatchObject({ value: 'hello' })
 })
 
 test('a message is not lost to the key of another message, even if both keys were cut within an emoji', async () => {
@@ -53,7 +54,7 @@ test('a key used for one worker is free for another', async () => {
       steers: false,
       warning: null,
     })
-    expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value })
+    expect(await awaitResult(session, { run: 2 })).toMatchObject({ value })
   }
 })
 

@@ -14,6 +14,7 @@ import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { commandsNaming } from '../../support/redis/watched-commands.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
@@ -64,7 +65,7 @@ describe('session.result', () => {
     const configured = session.root.configure({ settings: { temperature: 0.5 } })
     await waitUntil('the order waits', async () => (await session.root.report()).status === 'queued')
     const looked = vi.spyOn(InspectStore.prototype, 'session')
-    const result = session.result({ signal: AbortSignal.timeout(30_000) })
+    const result = awaitResult(session)
     await waitUntil('it was looked for', () => looked.mock.calls.some(([, run]) => run === 2))
     looked.mockRestore()
     await session.resume()
@@ -137,7 +138,7 @@ describe('session.result', () => {
     )
     proxy.mend()
     expect(await firstResult).toMatchObject({ value: 'first' })
-    expect(await second.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'second' })
+    expect(await awaitResult(second)).toMatchObject({ value: 'second' })
   })
 
   test('session.result ends with the reason of its signal', async () => {
@@ -183,7 +184,7 @@ describe('session.result', () => {
     await session.root.send('second')
     await waitUntil('it runs', async () => (await session.root.report()).status === 'running')
     using looks = vi.spyOn(InspectStore.prototype, 'session')
-    const result = session.result({ signal: AbortSignal.timeout(20_000) })
+    const result = awaitResult(session)
     await waitUntil('it is known which', () => looks.mock.settledResults.some(({ type }) => type === 'fulfilled'))
     first.resolve()
     expect(await result).toEqual({ status: 'completed', run: 1, value: 'first' })
@@ -224,7 +225,7 @@ describe('session.result', () => {
     const session = await troupe.create('echo')
     await session.cancel()
     using looks = vi.spyOn(InspectStore.prototype, 'session')
-    const result = session.result({ signal: AbortSignal.timeout(20_000) }).catch((error: unknown) => error)
+    const result = awaitResult(session).catch((error: unknown) => error)
     await waitUntil('it is looked for', () => looks.mock.settledResults[0]?.type === 'fulfilled')
     await troupe.startNode({ echo })
     expect(await result).toMatchObject({ status: 'cancelled' })

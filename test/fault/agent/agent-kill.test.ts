@@ -13,6 +13,7 @@ import { Harness, type NodeProcess } from '../../support/fault/harness.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { delegationResult } from '../../support/provider/delegation-script.ts'
 import { FakeProvider } from '../../support/provider/fake-provider.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 
 const program = new URL('../../programs/node/agent-node.ts', import.meta.url)
 const workersOfSession = 7
@@ -104,10 +105,9 @@ class Stage implements AsyncDisposable {
 }
 
 async function expectResults(stage: Stage, sessions: readonly Session[], values: readonly number[], ms: number) {
-  const signal = AbortSignal.timeout(ms)
   const results = await Promise.all(
     sessions.map((session) =>
-      session.result({ signal }).catch(async (error: unknown) => ({ error, report: await session.report() })),
+      awaitResult(session, { msMax: ms }).catch(async (error: unknown) => ({ error, report: await session.report() })),
     ),
   )
   for (const [index, result] of results.entries()) {
@@ -176,7 +176,7 @@ test('agents end right, and nothing is repeated, when nodes are killed at chosen
           values.push(n)
           const session = await stage.create('root', { n, plan })
           sessions.push(session)
-          await session.result({ signal: AbortSignal.timeout(180_000) }).catch(() => {})
+          await awaitResult(session, { msMax: 180_000 }).catch(() => {})
         }
       }),
     )
@@ -196,7 +196,6 @@ test(
   () =>
     withSeed(async (random) => {
       await using stage = await Stage.open(2)
-      const signal = AbortSignal.timeout(180_000)
       const ended = Array.from({ length: isLong ? 60 : 10 }, async (_, n) => {
         await pause(1_000 * random())
         const session = await stage.create('root', {
@@ -205,7 +204,7 @@ test(
         })
         await pause(2_500 * random())
         await session.cancel('enough')
-        return (await session.result({ signal })).status
+        return (await awaitResult(session, { msMax: 180_000 })).status
       })
       await pause(1_000)
       await stage.nodes[0]?.kill()
@@ -246,7 +245,7 @@ test.concurrent('a once tool of unknown outcome does not run again: the run fail
   const ended = outcomes.map(async (expected) => {
     const { kind, when } = expected
     const session = await stage.create(kind, { n: 0, plan: `${kind}/once/${when}` })
-    const result = await session.result({ signal: AbortSignal.timeout(180_000) })
+    const result = await awaitResult(session, { msMax: 180_000 })
     const of = (what: string) => ledger.lines(what).filter(({ worker }) => worker === session.rootId)
     const key = `${session.rootId}/`
     const asked = ledger.lines('reconciled').filter(({ note }) => (note as EffectNote).key.startsWith(key))
@@ -273,7 +272,7 @@ test.concurrent.for([
   async ([_what, kind, plan, code], { expect }) => {
     await using stage = await Stage.open(1)
     const session = await stage.create(kind, { n: 0, plan })
-    expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({
+    expect(await awaitResult(session)).toMatchObject({
       status: 'failed',
       failure: { code },
     })

@@ -6,15 +6,15 @@ import { ConflictError } from '../../../src/core/errors.ts'
 import { askKey, workerKeys } from '../../../src/store/keys.ts'
 import { Harness } from '../../support/fault/harness.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const program = new URL('../../programs/node/approval-node.ts', import.meta.url)
 const changed = { decision: 'approve', arguments: { amount: 7 } }
 const paid = (harness: Harness) => harness.ledger.lines('paid').map(({ note }) => (note as { amount: number }).amount)
-const resultOf = (session: Session) => session.result({ signal: AbortSignal.timeout(60_000) })
 
 function openAsk(session: Session, unlike = ''): Promise<Ask> {
-  return waitUntil('it asks', async () => (await session.asks()).find(({ id }) => id !== unlike) ?? false, 60_000)
+  return waitUntil('it asks', async () => (await session.asks()).find(({ id }) => id !== unlike) ?? false)
 }
 
 /** Waits until the worker has committed that it waits, and its node holds nothing of it. */
@@ -47,7 +47,7 @@ describe('a grandchild that needs an approval', () => {
       { id: ask.id, workerKind: 'leaf', details: { arguments: { amount: 100 } } },
     ])
     await harness.client.asks.answer(ask.id, changed, { by: 'ada' })
-    expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
     expect(paid(harness)).toEqual([7])
     await expectSound(harness)
   })
@@ -88,7 +88,7 @@ describe('one byte that is changed by hand between approval and run', () => {
     expect(again.details).toMatchObject({ again: expect.stringContaining('not the one that was approved') })
     expect(paid(harness)).toEqual([])
     await harness.client.asks.answer(again.id, changed)
-    expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
     expect(paid(harness)).toEqual([7])
   })
 
@@ -107,7 +107,7 @@ describe('one byte that is changed by hand between approval and run', () => {
     const again = await openAsk(session, ask.id)
     expect(paid(harness)).toEqual([])
     await harness.client.asks.answer(again.id, changed)
-    expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
     expect(paid(harness)).toEqual([7])
     await expectSound(harness)
   })
@@ -115,20 +115,16 @@ describe('one byte that is changed by hand between approval and run', () => {
 
 /** Approves whatever is asked until the session has ended. */
 async function approveAll(session: Session, harness: Harness): Promise<void> {
-  const result = resultOf(session)
+  const result = awaitResult(session)
   let isOver = false
   const over = () => {
     isOver = true
   }
   result.then(over, over)
-  await waitUntil(
-    'it has ended',
-    async () => {
-      for (const { id } of await session.asks()) await answer(harness, id)
-      return isOver
-    },
-    60_000,
-  )
+  await waitUntil('it has ended', async () => {
+    for (const { id } of await session.asks()) await answer(harness, id)
+    return isOver
+  })
   expect(await result).toMatchObject({ status: 'completed' })
 }
 

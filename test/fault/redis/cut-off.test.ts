@@ -5,6 +5,7 @@ import { Harness } from '../../support/fault/harness.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { testRow } from '../../support/fault/row-tests.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 describe('a node that is cut off', () => {
@@ -19,7 +20,7 @@ describe('a node that is cut off', () => {
       proxy[how]()
       await waitUntil('it no longer trusts its lease', () => harness.ledger.lines('aborted').length === 1)
       await harness.start('other')
-      expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({
+      expect(await awaitResult(session)).toMatchObject({
         status: 'completed',
         run: 1,
       })

@@ -9,6 +9,7 @@ import type { ClaimAnswer, TurnStore } from '../../../src/core/ports/ports.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const policy = { leaseMs: 600_000, renewEveryMs: 600_000, busyAfterMs: 600_000, leaseMarginMs: 1_000, wakeupMs: 300 }
@@ -62,7 +63,7 @@ describe('a worker that was assigned to a slot without its knowledge', () => {
       const sessions = await Promise.all([1, 2, 3].map((number) => troupe.create('echo', number)))
       await troupe.startNode({ echo }, { policy, concurrency: 1, aroundTurns: losing(call, asked, nonces) })
       for (const [index, session] of sessions.entries()) {
-        expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: index + 1 })
+        expect(await awaitResult(session)).toMatchObject({ value: index + 1 })
         expect(await troupe.redis.hget(workerKeys(troupe.tag, session.rootId).record, 'crashes')).toBeNull()
       }
       const [, lost = ''] = asked.find((word) => word.startsWith('lost'))?.split(' ') ?? []
@@ -102,7 +103,7 @@ describe('a worker that was assigned to a slot without its knowledge', () => {
     }
     await troupe.startNode({ echo }, { policy, concurrency: 1, aroundTurns: late })
     for (const [index, session] of sessions.entries()) {
-      expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({ value: index + 1 })
+      expect(await awaitResult(session)).toMatchObject({ value: index + 1 })
     }
     const [, lost = ''] = asked.find((word) => word.startsWith('lost'))?.split(' ') ?? []
     expect(asked.filter((word) => word.endsWith(lost))).toEqual([`lost ${lost}`, `renewed ${lost}`, `ran ${lost}`])

@@ -3,12 +3,13 @@ import { describe, expect, inject, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitEvents, awaitResult } from '../../support/time/await-session.ts'
+import { patienceMs } from '../../support/time/patience.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
-const msMax = 120_000
 
-describe('when all connections were lost without a word', { concurrent: true, timeout: 2 * msMax }, () => {
+describe('when all connections were lost without a word', { concurrent: true }, () => {
   test('a node opens each connection again after a silent loss, and works', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()
@@ -17,17 +18,17 @@ describe('when all connections were lost without a word', { concurrent: true, ti
     const { connections: lost, opened: before } = proxy
     proxy.forget()
     const session = await troupe.create('echo', 2)
-    expect(await session.result({ signal: AbortSignal.timeout(msMax) })).toMatchObject({ value: 2 })
-    await waitUntil('each was opened again', () => proxy.opened >= before + lost, msMax)
+    expect(await awaitResult(session)).toMatchObject({ value: 2 })
+    await waitUntil('each was opened again', () => proxy.opened >= before + lost)
   })
 
   test('a follower of events goes on after a silent loss, and ends', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()
-    const options = { redisUrl: proxy.url, namespace: troupe.namespace, deadlineMs: msMax }
+    const options = { redisUrl: proxy.url, namespace: troupe.namespace, deadlineMs: patienceMs }
     await using far = await TestTroupe.connect(options)
     const session = await troupe.create('echo', 1)
-    const events = far.client.sessions.get(session.id).events({ after: '0-0', signal: AbortSignal.timeout(msMax) })
+    const events = awaitEvents(far.client.sessions.get(session.id), { after: '0-0' })
     // Before the first event comes it listens to what will come.
     const seen = [(await events.next()).value?.type]
     const following = (async () => {

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis'
 import { type TreeInput, treeResult } from '../../programs/node/fault-kinds.ts'
 import type { Harness } from '../../support/fault/harness.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { type Row, type Stage, type Trial, trial } from '../row.ts'
 
 const tree: TreeInput = { children: 5, steps: 6, stepMs: 150 }
@@ -50,7 +51,7 @@ function harmed(how: string, harm: Harm): Trial {
     const results = await Promise.all(
       Array.from({ length: sessions }, async () => {
         const session = await harness.client.sessions.create({ kind: 'tree', input: tree })
-        return session.result({ signal: AbortSignal.timeout(120_000) })
+        return awaitResult(session)
       }),
     ).finally(() => over.abort())
     assert.ok((await harming) > 5, 'too little harm was done')

@@ -6,6 +6,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, type TestContext } from 'vitest'
 import { buildPage } from '../../../scripts/page.ts'
 import { TestApi } from '../../api/support/test-api.ts'
+import { patienceMs } from '../../support/time/patience.ts'
 import { startBrowser } from './browser.ts'
 import { hostile, kinds } from './kinds.ts'
 
@@ -40,7 +41,7 @@ export class PageRig {
     this.#browser = await startBrowser()
     if (this.#browser === null) return
     this.#context = await this.#browser.newContext({ viewport: { width: 1280, height: 800 } })
-    this.#context.setDefaultTimeout(60_000)
+    this.#context.setDefaultTimeout(patienceMs)
   }
 
   async #close(): Promise<void> {

@@ -12,6 +12,7 @@ import { changedStore } from '../../support/changed-store.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** A tool that runs until its signal fires. */
@@ -78,7 +79,7 @@ describe('a cancel', () => {
       )
     })
     await session.cancel()
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'cancelled' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'cancelled' })
     await cancelled(session)
     expect(await results(troupe, session)).toEqual([
       'parent: cancelled, cancelled, error',

@@ -7,6 +7,7 @@ import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const before = z.object({ at: z.number() })
@@ -50,7 +51,7 @@ class Act {
     await node.stop({ force: true })
     meanwhile()
     await troupe.startNode({ agent: agent(second) })
-    await session.result({ signal: AbortSignal.timeout(20_000) })
+    await awaitResult(session)
     await expectInvariants(troupe.redis, troupe.namespace)
     return await results(troupe, session.rootId)
   }
@@ -113,7 +114,7 @@ test('a call that started children waits for them even if their kind may no long
   await node.stop()
   await troupe.startNode({ agent: defineWorker({ instructions: 'x', model, spawns: ['other'] }), other })
   open.resolve()
-  await session.result({ signal: AbortSignal.timeout(20_000) })
+  await awaitResult(session)
   expect(await results(troupe, session.rootId)).toMatchObject([
     { status: 'ok', output: { value: [{ status: 'completed', details: 'worked' }] } },
   ])

@@ -16,6 +16,7 @@ import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { call, say, scriptedModel, together } from '../../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 type Deed = 'give' | 'throw' | 'hang' | 'wait'
@@ -151,8 +152,7 @@ test('an agent with any replies and tools, and with turns lost anywhere, ends an
       const policy = { ...shortest, ...patient, ...quick }
       await troupe.startNode({ agent, helper }, { aroundTurns, policy, logger: pino({ level: 'silent' }) })
       const sessions = await Promise.all(given.map((plan) => troupe.create('agent', plan)))
-      const signal = AbortSignal.timeout(120_000)
-      const ended = Promise.all(sessions.map((session) => session.result({ signal })))
+      const ended = Promise.all(sessions.map((session) => awaitResult(session)))
       let isOver = false
       void ended.finally(() => {
         isOver = true

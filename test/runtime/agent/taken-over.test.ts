@@ -8,6 +8,7 @@ import { workerKeys } from '../../../src/store/keys.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { shortLeases } from '../../support/test-policy.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const instructions = 'Look.'
@@ -46,7 +47,7 @@ test.each([
     proxy.cut()
     await node.stop({ force: true })
     await troupe.startNode({ agent: defineWorker({ ...kind, model: scriptedModel('next/model', after) }) })
-    const result = await session.result({ signal: AbortSignal.timeout(20_000) })
+    const result = await awaitResult(session)
     expect(result).toMatchObject({ status: 'completed', value: { text: 'done' } })
     expect(await troupe.redis.hget(record, 'runState')).toBe('Idle')
   },

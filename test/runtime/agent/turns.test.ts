@@ -12,6 +12,7 @@ import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 import { accepted, assignmentByHand, HeldStore } from '../support/held-store.ts'
 
@@ -95,9 +96,9 @@ test('the end of a run does not wait for the first reply of the next run in its 
   await session.root.send('two')
   const agent = defineWorker({ instructions: 'x', model })
   await troupe.startNode({ agent }, { policy: { lazyCommitMs: 600_000 } })
-  expect(await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+  expect(await awaitResult(session, { run: 1 })).toMatchObject({ status: 'completed' })
   gate.resolve()
-  expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+  expect(await awaitResult(session, { run: 2 })).toMatchObject({ status: 'completed' })
 })
 
 /** The work of a turn with these inputs, and how it ended. The model function receives the turn. */

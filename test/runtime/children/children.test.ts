@@ -5,6 +5,7 @@ import { TerminalError } from '../../../src/core/errors.ts'
 import type { ResultMessage } from '../../../src/core/worker/message/message.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const brief = ({ call, status, value, failure, name }: ResultMessage) => ({
@@ -289,7 +290,7 @@ describe('spawn', () => {
       return workers.find(({ id }) => id === session.rootId)?.mailbox.pending === 4
     })
     gate.resolve()
-    const result = await session.result({ signal: AbortSignal.timeout(20_000) })
+    const result = await awaitResult(session)
     expect(result).toMatchObject({ status: 'completed', value: [{ value: 'first' }, {}, {}, {}, {}] })
     await expectInvariants(troupe.redis, troupe.namespace)
   })

@@ -7,6 +7,7 @@ import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { changedStore } from '../../support/changed-store.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 describe('a step', () => {
@@ -97,7 +98,7 @@ describe('a step', () => {
     await using troupe = await TestTroupe.start({ workers: { clock } })
     const session = await troupe.create('clock')
     // 150 turns, one after the other.
-    expect(await session.result({ signal: AbortSignal.timeout(120_000) })).toMatchObject({ value: 1 })
+    expect(await awaitResult(session)).toMatchObject({ value: 1 })
   })
 
   test('a step of a receive whose history could not be read once does not keep later steps from reading it', async () => {

@@ -4,6 +4,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 /** Both tell `seen` of each input. */
@@ -203,7 +204,7 @@ describe('the mailbox', () => {
     await using troupe = await TestTroupe.start({ workers: { echo, sender } })
     const other = await troupe.create('echo', 1, { keepOpen: true })
     expect(await troupe.run('sender', ` ${other.rootId.toUpperCase()}\n`)).toMatchObject({ status: 'completed' })
-    expect(await other.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'hello' })
+    expect(await awaitResult(other, { run: 2 })).toMatchObject({ value: 'hello' })
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 

@@ -10,6 +10,7 @@ import { outboxKeys, placesOf, tagOf } from '../../../src/store/keys.ts'
 import { RedisOutboxStore } from '../../../src/store/outbox-store.ts'
 import { ScriptCaller } from '../../../src/store/script/script.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitEvents } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const partitions = 2
@@ -141,7 +142,7 @@ test('a message that its recipient does not take becomes an event of its sender'
   await waitUntil('the recipient has ended', async () => (await there.summary()).state === 'cancelled')
   const here = await createIn(0, 'sender', { to: there.rootId, count: 1 })
   const events: unknown[] = []
-  for await (const { type, details } of here.events({ after: '0-0', signal: AbortSignal.timeout(20_000) })) {
+  for await (const { type, details } of awaitEvents(here, { after: '0-0' })) {
     if (type !== 'message.undelivered') continue
     events.push(details)
     break

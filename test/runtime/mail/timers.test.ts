@@ -5,6 +5,7 @@ import { TransientError } from '../../../src/core/errors.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { hourMs, makeTimersDue } from '../../support/time/due-timers.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
@@ -66,7 +67,7 @@ describe('self.after', () => {
     })
     await using troupe = await TestTroupe.start({ workers: { waiter }, policy: { sweepEveryMs: 600_000 } })
     const session = await troupe.create('waiter')
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'in time' })
+    expect(await awaitResult(session)).toMatchObject({ value: 'in time' })
   })
 
   test('several timers fire in the order they are due', async () => {

@@ -7,6 +7,7 @@ import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { CountingServer } from '../../support/counting-server.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
@@ -120,7 +121,7 @@ describe('a kind', () => {
     const waiting = await Promise.all(Array.from({ length: 120 }, () => troupe.create('retired')))
     await troupe.startNode({ current: echo })
     const session = await troupe.create('current', 'through')
-    const result = await session.result({ signal: AbortSignal.timeout(20_000) })
+    const result = await awaitResult(session)
     expect(result).toMatchObject({ status: 'completed', value: 'through' })
     expect((await waiting[0]?.report())?.workers[0]?.status).toBe('queued')
   })
@@ -276,7 +277,7 @@ describe('a node', () => {
     gated = false
     expect(reasons).toMatchObject([{ code: 'lease_lost' }])
     await troupe.startNode(workers)
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'done' })
+    expect(await awaitResult(session)).toMatchObject({ value: 'done' })
     expect(attempts).toEqual([1, 1])
     await expectInvariants(troupe.redis, troupe.namespace)
   })

@@ -8,6 +8,7 @@ import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 import { assignmentByHand, HeldStore } from '../support/held-store.ts'
 
@@ -60,7 +61,7 @@ test.each(changes)('%s keeps its messages until its kind is as before', async (_
   await node.stop()
 
   await troupe.startNode({ changes: before })
-  expect(await session.result({ run, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value })
+  expect(await awaitResult(session, { run })).toMatchObject({ value })
   await expectInvariants(troupe.redis, troupe.namespace)
 })
 
@@ -68,7 +69,7 @@ test.each(changes)('%s ends with a cancel, and nothing of it waits any more', as
   await using troupe = await TestTroupe.connect()
   const { session, run } = await waitingFor(troupe, before, after, 60_000)
   await session.cancel('enough')
-  expect(await session.result({ run, signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'cancelled' })
+  expect(await awaitResult(session, { run })).toMatchObject({ status: 'cancelled' })
   await expectInvariants(troupe.redis, troupe.namespace)
 })
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { partitionKeys } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { hourMs, makeTimersDue } from '../../support/time/due-timers.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
@@ -21,7 +22,7 @@ test('a worker that was parked before its kind moved to another pool runs when i
   await first.stop()
   await troupe.startNode({ moved: kind('new') })
   await makeTimersDue(troupe)
-  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'done' })
+  expect(await awaitResult(session)).toMatchObject({ value: 'done' })
 })
 
 test('a session that a client creates just after its kind moved to another pool runs', async () => {
@@ -33,7 +34,7 @@ test('a session that a client creates just after its kind moved to another pool 
   await troupe.create('moved', 0)
   await troupe.startNode({ moved: kind('new') })
   const session = await troupe.create('moved', 0)
-  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'done' })
+  expect(await awaitResult(session)).toMatchObject({ value: 'done' })
 })
 
 test('a client that created sessions before a kind moved learns where it is hosted now', async () => {
@@ -71,6 +72,6 @@ test.each([1, 2, 3])(
     expect(session.warning).toBeNull()
     expect((await troupe.client.audit()).findings).toEqual([])
     await troupe.startNode({ mover: echo('default') })
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 1 })
+    expect(await awaitResult(session)).toMatchObject({ value: 1 })
   },
 )

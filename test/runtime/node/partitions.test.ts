@@ -6,6 +6,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { partitionOf, partitionOfKey } from '../../../src/core/ids.ts'
 import { partitionKeys, tagOf, workerKeys } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const partitions = 3
@@ -107,7 +108,7 @@ describe('with three partitions', () => {
       await waitUntil('it runs', async () => (await session.root.report()).status === 'running')
     for (const session of sessions.toReversed()) {
       await session.cancel()
-      const result = await session.result({ signal: AbortSignal.timeout(20_000) })
+      const result = await awaitResult(session)
       expect(result).toMatchObject({ status: 'cancelled' })
     }
     await expectSound()

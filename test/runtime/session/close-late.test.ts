@@ -5,6 +5,7 @@ import type { CommitRequest } from '../../../src/core/ports/ports.ts'
 import { changedStore } from '../../support/changed-store.ts'
 import { shortLeases } from '../../support/test-policy.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 test('ends', async () => {
@@ -36,7 +37,7 @@ test('ends', async () => {
         }),
     },
   )
-  expect(await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 1 })
+  expect(await awaitResult(session, { run: 1 })).toMatchObject({ value: 1 })
   const state = async () => (await session.report()).session.state
   await waitUntil('it has ended', async () => (await state()) === 'completed')
 })

@@ -7,6 +7,7 @@ import { RedisTurnStore } from '../../../src/store/turn/turn-store.ts'
 import { Place } from '../../store/support/place.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 
 test('a session whose run has failed is retried as soon as the turn of that run has ended', async () => {
   const model = recordedModel('test/m', [new TerminalError('no credit', { code: 'model_refused' }), say('done')])
@@ -28,7 +29,7 @@ test('a session whose run has failed is retried as soon as the turn of that run 
   try {
     const agent = defineWorker({ instructions: 'x', model, retries: 0 })
     await troupe.startNode({ agent })
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'failed' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'failed' })
     expect(await session.retryOutlook()).toEqual({ kind: 'step', run: 1, step: 'model call 1' })
     const retrying = session.retry()
     held.resolve()
@@ -37,6 +38,6 @@ test('a session whose run has failed is retried as soon as the turn of that run 
     held.resolve()
     RedisTurnStore.prototype.commit = commit
   }
-  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: { text: 'done' } })
+  expect(await awaitResult(session)).toMatchObject({ value: { text: 'done' } })
   expect((await troupe.client.audit()).findings).toEqual([])
 })

@@ -6,6 +6,7 @@ import { call, say, together } from '../../../src/models/local/scripted-model.ts
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const effects = { look: 'pure', put: 'idempotent', pay: 'once' } as const
@@ -57,7 +58,7 @@ test('a paused session of agents begins nothing, and its resume loses and double
     expect(log.slice(at)).toEqual([])
     await session.resume()
   }
-  expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({ value: 'all done' })
+  expect(await awaitResult(session)).toMatchObject({ value: 'all done' })
   expect(log).toHaveLength(children * (iterations + 1 + iterations * Object.keys(effects).length))
   expect(new Set(log).size).toBe(log.length)
   await expectInvariants(troupe.redis, troupe.namespace)

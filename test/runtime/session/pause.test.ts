@@ -8,6 +8,7 @@ import { call, say, together } from '../../../src/models/local/scripted-model.ts
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { hourMs, makeTimersDue } from '../../support/time/due-timers.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
@@ -62,7 +63,7 @@ describe('session.pause', () => {
       expect(log.slice(at)).toEqual([])
       await session.resume('looked')
     }
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 40 })
+    expect(await awaitResult(session)).toMatchObject({ value: 40 })
     const children = log.filter((line) => line.startsWith('child'))
     expect(new Set(children).size).toBe(40)
     expect(children).toHaveLength(40)
@@ -345,8 +346,8 @@ describe('troupe.pause', () => {
     expect(await later.root.report()).toMatchObject({ activity: 'paused', waitsFor: 'all sessions to be resumed' })
     expect(log.length).toBe(at)
     await troupe.client.resume()
-    expect(await later.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 99 })
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 40 })
+    expect(await awaitResult(later)).toMatchObject({ value: 99 })
+    expect(await awaitResult(session)).toMatchObject({ value: 40 })
     expect(log.filter((line) => line.startsWith('child'))).toHaveLength(41)
     await expectInvariants(troupe.redis, troupe.namespace)
   })

@@ -1,7 +1,6 @@
 /** A session whose last run failed goes on at its failed step (`session.retry`). */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Session } from '../../../src/client/session/session.ts'
 import { defineWorker, type Self } from '../../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
@@ -10,8 +9,8 @@ import type { UnknownDecision } from '../../../src/core/history/run/unknown-deci
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 
-const resultOf = (session: Session) => session.result({ signal: AbortSignal.timeout(20_000) })
 const refusal = new TerminalError('no credit', { code: 'model_refused' })
 
 async function expectSound(troupe: TestTroupe) {
@@ -46,7 +45,7 @@ test('a failed run goes on after its agent was configured, with what was set', a
   expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed' })
   await session.root.configure({ model: 'test/other' })
   expect(await session.retry()).toEqual({ run: 1, step: 'model call 2' })
-  expect(await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })).toMatchObject({
+  expect(await awaitResult(session, { run: 1 })).toMatchObject({
     value: { text: 'done' },
   })
   expect(other.requests[0]?.messages).toEqual(model.requests[1]?.messages)
@@ -60,7 +59,7 @@ test('a failed run goes on after its last summary was taken back, and not after 
     workers: { agent: defineWorker({ instructions: 'x', model, retries: 0 }) },
   })
   const session = await troupe.create('agent', 'text 1', { keepOpen: true })
-  const ended = async (run: number) => (await session.result({ run, signal: AbortSignal.timeout(20_000) })).status
+  const ended = async (run: number) => (await awaitResult(session, { run })).status
   for (const run of [2, 3]) {
     await ended(run - 1)
     await session.root.send(`text ${run}`)
@@ -91,10 +90,10 @@ describe('a job of an agent', () => {
       workers: { agent: defineWorker({ instructions: 'x', model, tools: [tool], retries: 0 }) },
     })
     const session = await troupe.create('agent', 'go')
-    expect(await resultOf(session)).toMatchObject({ status: 'failed', run: 1 })
+    expect(await awaitResult(session)).toMatchObject({ status: 'failed', run: 1 })
     await expectSound(troupe)
     expect(await session.retry()).toEqual({ run: 1, step: 'model call 3' })
-    expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'done' } })
+    expect(await awaitResult(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'done' } })
     expect(keys).toHaveLength(2)
     expect(model.requests).toHaveLength(4)
     expect(model.requests[3]?.messages).toEqual(model.requests[2]?.messages)
@@ -128,11 +127,11 @@ describe('a job of an agent', () => {
       workers: { agent: defineWorker({ instructions: 'x', model, tools: [first.tool, broken.tool] }) },
     })
     const session = await troupe.create('agent', 'go')
-    expect(await resultOf(session)).toMatchObject({ status: 'failed' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'failed' })
     isMended = true
     const before = new Set(broken.keys)
     await session.retry()
-    expect(await resultOf(session)).toMatchObject({ status: 'completed', value: { text: 'done' } })
+    expect(await awaitResult(session)).toMatchObject({ status: 'completed', value: { text: 'done' } })
     expect(first.keys).toHaveLength(1)
     for (const key of before) expect(broken.keys.filter((one) => one === key).length).toBeGreaterThan(1)
     expect(new Set(broken.keys).size).toBe(2)
@@ -156,10 +155,10 @@ describe('a job of an agent', () => {
         workers: { agent: defineWorker({ instructions: 'x', model, tools: [tool] }) },
       })
       const session = await troupe.create('agent', 'go')
-      expect(await resultOf(session)).toMatchObject({ failure: { code: 'tool_outcome_unknown' } })
+      expect(await awaitResult(session)).toMatchObject({ failure: { code: 'tool_outcome_unknown' } })
       await expect(session.retry()).rejects.toThrow(/--unknown done/)
       expect(await session.retry({ unknown })).toMatchObject({ step: 'tool call pay (c1)' })
-      expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+      expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
       expect(keys).toHaveLength(runs)
       expect(new Set(keys).size).toBe(1)
       const [told] = model.requests[1]?.messages.filter(({ role }) => role === 'tool') ?? []
@@ -178,11 +177,11 @@ describe('a job of an agent', () => {
       workers: { agent: defineWorker({ instructions: 'x', model, tools: [tool] }) },
     })
     const session = await troupe.create('agent', 'go', { limits: { tokens: 60 } })
-    expect(await resultOf(session)).toMatchObject({ failure: { code: 'budget_exceeded' } })
+    expect(await awaitResult(session)).toMatchObject({ failure: { code: 'budget_exceeded' } })
     await session.retry()
-    expect(await resultOf(session)).toMatchObject({ failure: { code: 'budget_exceeded' } })
+    expect(await awaitResult(session)).toMatchObject({ failure: { code: 'budget_exceeded' } })
     await session.retry({ limits: { tokens: 1_000 } })
-    expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
     await expectSound(troupe)
   })
 
@@ -194,11 +193,11 @@ describe('a job of an agent', () => {
       workers: { child, agent: defineWorker({ instructions: 'x', model, spawns: ['child'], retries: 0 }) },
     })
     const session = await troupe.create('agent', 'go')
-    await resultOf(session)
+    await awaitResult(session)
     await session.retry()
-    expect(await resultOf(session)).toMatchObject({ status: 'failed' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'failed' })
     await session.retry()
-    expect(await resultOf(session)).toMatchObject({ status: 'completed', value: { text: 'done' } })
+    expect(await awaitResult(session)).toMatchObject({ status: 'completed', value: { text: 'done' } })
     expect((await session.report()).workers).toHaveLength(3)
     await expectSound(troupe)
   })
@@ -215,9 +214,9 @@ test('a job of a handler receives its message again, under the same key', async 
   })
   await using troupe = await TestTroupe.start({ workers: { worker } })
   const session = await troupe.create('worker', { n: 1 })
-  expect(await resultOf(session)).toMatchObject({ status: 'failed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'failed' })
   expect(await session.retry()).toEqual({ run: 1, step: 'message inbox-0 (input)' })
-  expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { n: 1 } })
+  expect(await awaitResult(session)).toMatchObject({ status: 'completed', run: 1, value: { n: 1 } })
   expect(new Set(keys).size).toBe(1)
   await expectSound(troupe)
 })
@@ -236,12 +235,12 @@ test('a handler that failed after its steps goes on without repeating them, howe
   await using troupe = await TestTroupe.start({ workers: { worker } })
   const session = await troupe.create('worker')
   for (const tries of [1, 2]) {
-    expect(await resultOf(session), `attempt ${tries}`).toMatchObject({ status: 'failed', run: 1 })
+    expect(await awaitResult(session), `attempt ${tries}`).toMatchObject({ status: 'failed', run: 1 })
     await expectSound(troupe)
     isMended = tries === 2
     expect(await session.retry()).toEqual({ run: 1, step: 'message inbox-0 (input)' })
   }
-  expect(await resultOf(session)).toMatchObject({ status: 'completed', value: [1, 3] })
+  expect(await awaitResult(session)).toMatchObject({ status: 'completed', value: [1, 3] })
   expect(done).toEqual(['charge', 'pack', 'mail'])
   await expectSound(troupe)
 })
@@ -258,9 +257,9 @@ test('a handler that failed at the last result of its children receives that res
   })
   await using troupe = await TestTroupe.start({ workers: { worker, child } })
   const session = await troupe.create('worker')
-  expect(await resultOf(session)).toMatchObject({ status: 'failed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'failed' })
   await session.retry()
-  expect(await resultOf(session)).toMatchObject({ status: 'completed', value: 'x' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'completed', value: 'x' })
   await expectSound(troupe)
 })
 
@@ -286,7 +285,7 @@ test.each(['completed', 'cancelled'])('a session that is %s is not retried', asy
   await using troupe = await TestTroupe.start({ workers: { worker } })
   const session = await troupe.create('worker', state)
   if (state === 'cancelled') await session.cancel()
-  await resultOf(session)
+  await awaitResult(session)
   await expect(session.retry()).rejects.toMatchObject({
     code: 'transition_illegal',
     message: expect.stringContaining(state),
@@ -305,10 +304,10 @@ test('one of many simultaneous retries counts', async () => {
   })
   await using troupe = await TestTroupe.start({ workers: { worker } })
   const session = await troupe.create('worker', 'x')
-  await resultOf(session)
+  await awaitResult(session)
   const done = await Promise.allSettled(Array.from({ length: 8 }, () => session.retry()))
   expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-  expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
   expect(inputs).toHaveLength(2)
   await expectSound(troupe)
 })
@@ -326,10 +325,10 @@ test('a retry waits until the children of the failed run are cancelled, and the 
     workers: { child, agent: defineWorker({ instructions: 'x', model, tools: [tool], spawns: ['child'] }) },
   })
   const session = await troupe.create('agent', 'go')
-  expect(await resultOf(session)).toMatchObject({ status: 'failed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'failed' })
   isMended = true
   expect(await session.retry()).toMatchObject({ step: 'tool call look (c2)' })
-  expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
   const [told] = model.requests[1]?.messages.filter(({ role }) => role === 'tool') ?? []
   expect(told).toMatchObject({
     results: [{ output: { value: expect.stringContaining('cancelled') } }, { output: { value: 'seen' } }],
@@ -350,7 +349,7 @@ test('a handler whose failure cancelled other children is not retried, and the e
   })
   await using troupe = await TestTroupe.start({ workers: { worker, child } })
   const session = await troupe.create('worker')
-  expect(await resultOf(session)).toMatchObject({ status: 'failed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'failed' })
   await expect(session.retry()).rejects.toMatchObject({
     code: 'transition_illegal',
     message: expect.stringContaining('stayer'),
@@ -371,7 +370,7 @@ test.each([
   })
   await using troupe = await TestTroupe.start({ workers: { worker } })
   const session = await troupe.create('worker')
-  expect(await resultOf(session)).toMatchObject({ status: 'failed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'failed' })
   await expect(session.retry()).rejects.toThrow(words)
   await expectSound(troupe)
 })

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
@@ -19,7 +20,7 @@ test('workers of a kind that another node hosts, and has no slot for, do not blo
   await troupe.startNode({ echo, long }, { concurrency: 2 })
   for (let number = 0; number < 40; number++) await troupe.create('long')
   const session = await troupe.create('echo', 1)
-  const result = await session.result({ signal: AbortSignal.timeout(20_000) }).catch(String)
+  const result = await awaitResult(session).catch(String)
   open.resolve()
   expect(result).toMatchObject({ value: 1 })
 })
@@ -49,7 +50,7 @@ test('suspects do not block the run queue: a node runs one of them at a time', a
   await troupe.startNode({ slow, echo })
   await waitUntil('one of them runs', async () => (await troupe.redis.zcard(`${troupe.tag}:run:default`)) === 39)
   const session = await troupe.create('echo', 1)
-  const result = await session.result({ signal: AbortSignal.timeout(20_000) }).catch(String)
+  const result = await awaitResult(session).catch(String)
   open.resolve()
   expect(result).toMatchObject({ value: 1 })
 }, 180_000)

@@ -8,6 +8,7 @@ import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { partitionKeys } from '../../../src/store/keys.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
@@ -77,7 +78,7 @@ describe('a published wake-up', () => {
     await waitUntil('it runs', async () => (await first.root.report()).status === 'running')
     const second = await troupe.create('held', 'second')
     gate.resolve()
-    expect(await second.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'second' })
+    expect(await awaitResult(second)).toMatchObject({ value: 'second' })
   })
 
   test('a wake-up whose claim fails is answered by its job (WAKE-2)', async () => {
@@ -123,7 +124,7 @@ describe('a published wake-up', () => {
     began = performance.now()
     await waitUntil('nobody creates or sends anything', isQuiet)
     await talk.root.send('a message')
-    expect(await talk.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'a message' })
+    expect(await awaitResult(talk, { run: 2 })).toMatchObject({ value: 'a message' })
     gate.resolve()
   })
 })

@@ -8,6 +8,7 @@ import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { changedStore } from '../../support/changed-store.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe, type TestTroupeOptions } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const quick = defineWorker({ receive: (message, self) => self.reply(message.value) })
@@ -89,7 +90,7 @@ describe('a node of short turns', () => {
     const session = await troupe.create('parent', { kind: 'quick', inputs: [] }, { keepOpen: true })
     await session.root.send({ kind: 'quick', inputs: ten })
     gate.resolve()
-    expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: ten })
+    expect(await awaitResult(session, { run: 2 })).toMatchObject({ value: ten })
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
@@ -117,7 +118,7 @@ describe('a node of short turns', () => {
     const results = `${troupe.tag}:w:${session.rootId}:mail:results`
     await waitUntil('all others have ended', async () => (await troupe.redis.llen(results)) === 9)
     gate.resolve()
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: ten })
+    expect(await awaitResult(session)).toMatchObject({ value: ten })
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
@@ -158,7 +159,7 @@ describe('a node of short turns', () => {
     await session.cancel('enough')
     await waitUntil('the child that runs was told', () => signal?.aborted === true)
     gate.resolve()
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'cancelled' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'cancelled' })
     await waitUntil('all have ended', async () => (await session.report()).workers.every(({ run }) => run === 'Idle'))
     expect(begun).toEqual([0])
     await expectInvariants(troupe.redis, troupe.namespace)
@@ -203,10 +204,10 @@ describe('a node of short turns', () => {
     await waitUntil('the second runs', () => running === 1 && most === 1)
     const other = await troupe.create('quick', 7)
     gate.resolve()
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({
+    expect(await awaitResult(session)).toMatchObject({
       value: ['worker_not_found', 1, 2],
     })
-    expect(await other.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 7 })
+    expect(await awaitResult(other)).toMatchObject({ value: 7 })
     expect(most).toBe(1)
   })
 
@@ -219,8 +220,8 @@ describe('a node of short turns', () => {
     await waitUntil('all others are in the run queue', async () => (await troupe.redis.zcard(queue)) === 3)
     expect(await troupe.redis.zscore(queue, other.rootId)).not.toBeNull()
     gate.resolve()
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: [0, 1, 2] })
-    expect(await other.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 7 })
+    expect(await awaitResult(session)).toMatchObject({ value: [0, 1, 2] })
+    expect(await awaitResult(other)).toMatchObject({ value: 7 })
   })
 
   test('a node of short turns begins no child of a turn that a cancel gave up while its commit was on its way (I12)', async () => {
@@ -256,7 +257,7 @@ describe('a node of short turns', () => {
     }
     const session = await troupe.create('told', ten)
     created.resolve()
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'cancelled' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'cancelled' })
     await expectInvariants(troupe.redis, troupe.namespace)
     expect(begun).toEqual([])
   })
@@ -268,7 +269,7 @@ describe('a node of short turns', () => {
     const busy = `${troupe.tag}:busy:default`
     await waitUntil('its wake-up is busy', async () => (await troupe.redis.zcard(busy)) > 0)
     gate.resolve()
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: ten })
+    expect(await awaitResult(session)).toMatchObject({ value: ten })
     await waitUntil('no wake-up is busy', async () => (await troupe.redis.zcard(busy)) === 0)
   })
 
@@ -308,7 +309,7 @@ describe('a node of short turns', () => {
     gate.resolve()
     await stopping
     await troupe.startNode({ quick, parent, gated })
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: ten })
+    expect(await awaitResult(session)).toMatchObject({ value: ten })
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
@@ -326,7 +327,7 @@ describe('a node of short turns', () => {
     expect(await troupe.redis.zcard(busy)).toBe(0)
     await troupe.redis.zremrangebyscore(wakeups, '-inf', `(${Date.now()}`)
     await troupe.startNode({ quick, parent, gated })
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: [0, 1, 2] })
+    expect(await awaitResult(session)).toMatchObject({ value: [0, 1, 2] })
   })
 
   test('a node of short turns claims queued workers between two such turns, also with one slot', async () => {

@@ -7,6 +7,7 @@ import type { Waker } from '../../../src/core/ports/wake.ts'
 import { type RunQueue, Slots } from '../../../src/runtime/slot/slots.ts'
 import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const inBusy = defineWorker({ pool: 'busy', receive: (_, self) => self.send(self.id, null) })
@@ -142,7 +143,7 @@ test('a slot whose partition always has work serves another partition (SLOTS-2)'
   const keyIn = (partition: number) => keys.find((key) => partitionOfKey(key, 2) === partition) as string
   await troupe.create('endless', null, { idempotencyKey: keyIn(0) })
   const session = await troupe.create('quick', 'hello', { idempotencyKey: keyIn(1) })
-  expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
+  expect(await awaitResult(session)).toMatchObject({ value: 'hello' })
 })
 
 test('a slot whose partition always has work serves another one, even if no wake-up comes from there (SLOTS-2)', async () => {
@@ -156,7 +157,7 @@ test('a slot whose partition always has work serves another one, even if no wake
   const queue = new Queue('wakeup-default', { connection: troupe.redis, prefix })
   await queue.pause()
   const session = await troupe.create('quick', 'hello', { idempotencyKey: keyIn(1) })
-  expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
+  expect(await awaitResult(session)).toMatchObject({ value: 'hello' })
   await queue.close()
 })
 
@@ -194,7 +195,7 @@ test.each([
     vi.spyOn(waker, 'wake').mockReturnValue(undefined)
     wake(0, [{ id: 'one', pool: 'busy' }])
     wake(0, [{ id: 'two', pool: 'other' }])
-    expect(await session.result({ signal: AbortSignal.timeout(30_000) })).toMatchObject({ value: 'hello' })
+    expect(await awaitResult(session)).toMatchObject({ value: 'hello' })
     expect(await waitUntil('the first line goes on', () => turns > before)).toBe(true)
   },
 )

@@ -6,6 +6,7 @@ import { Suspects } from '../../../src/runtime/slot/suspects.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 import { WatchedTimers } from '../../support/time/watched-timers.ts'
 
@@ -82,7 +83,7 @@ test('a slot that claimed an innocent worker lets another slot claim a suspect',
   const innocent = await troupe.create('long')
   await begun.promise
   await session.root.send('two')
-  const result = await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
+  const result = await awaitResult(session, { run: 2 })
   expect(result).toMatchObject({ status: 'completed', value: 'two' })
   expect((await innocent.root.report()).status).toBe('running')
   ended.resolve()

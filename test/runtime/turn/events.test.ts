@@ -8,6 +8,7 @@ import { TransientError } from '../../../src/core/errors.ts'
 import { childId } from '../../../src/core/ids.ts'
 import { call, type ScriptedReply, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitEvents } from '../../support/time/await-session.ts'
 
 const soon = { retryAfterMs: 1 }
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
@@ -15,7 +16,7 @@ const echo = defineWorker({ receive: (message, self) => self.reply(message.value
 /** The events of the root, without what comes to it from outside. */
 async function toldOf(session: Session): Promise<unknown[]> {
   const told: unknown[] = []
-  const following = session.events({ after: '0-0', transient: false, signal: AbortSignal.timeout(20_000) })
+  const following = awaitEvents(session, { after: '0-0', transient: false })
   for await (const { type, workerId, details } of following)
     if (workerId === session.rootId && type !== 'message.accepted') told.push([type, withoutWork(type, details)])
   return told

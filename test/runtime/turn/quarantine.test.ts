@@ -10,6 +10,7 @@ import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { expectInvariants } from '../../support/fault/oracle.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitEvents, awaitResult } from '../../support/time/await-session.ts'
 import { hourMs, makeTimersDue } from '../../support/time/due-timers.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
@@ -23,13 +24,13 @@ async function poison(troupe: TestTroupe, { root, rootId }: Session, place: 'idl
 
 /** How a quarantined run ended: its failure, its letter, its entries and the events of its root since its end. */
 async function endOf(troupe: TestTroupe, session: Session, run: number) {
-  const result = await session.result({ run, signal: AbortSignal.timeout(20_000) })
+  const result = await awaitResult(session, { run })
   const [letter, ...more] = await troupe.client.deadLetters()
   expect(more).toEqual([])
   const entries = (await troupe.history(session.rootId)).filter((entry) => entry.run === run)
   await session.cancel()
   const told: string[] = []
-  const events = session.events({ after: '0-0', transient: false, signal: AbortSignal.timeout(20_000) })
+  const events = awaitEvents(session, { after: '0-0', transient: false })
   for await (const { type, details } of events)
     if (type === 'message.deadLettered') told.push(`${type} ${(details as { id: string }).id}`)
   await expectInvariants(troupe.redis, troupe.namespace)
@@ -164,11 +165,11 @@ test.each(['job', 'conversation'])(
     const { record } = workerKeys(troupe.tag, session.rootId)
     await troupe.redis.hset(record, { token: '5:', isolated: 3, crashes: 4 })
     await troupe.startNode({ worker })
-    const first = await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })
+    const first = await awaitResult(session, { run: 1 })
     expect(first).toMatchObject({ status: 'failed', failure: { code: 'poison' } })
     const [letter] = await troupe.client.deadLetters()
     expect(await session.retry()).toEqual({ run: 2, step: `the message of dead letter ${letter?.id}` })
-    const second = await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
+    const second = await awaitResult(session, { run: 2 })
     expect(second).toMatchObject({ status: 'completed', value: 'one' })
     expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed' })
     expect(await troupe.client.deadLetters()).toMatchObject([{ redrivenAs: 'inbox-1' }])
@@ -181,7 +182,7 @@ async function jobPutAside(troupe: TestTroupe): Promise<Session> {
   const session = await troupe.create('worker', 'one')
   await poison(troupe, session, 'parked')
   await makeTimersDue(troupe)
-  const first = await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })
+  const first = await awaitResult(session, { run: 1 })
   expect(first).toMatchObject({ status: 'failed', failure: { code: 'poison' } })
   return session
 }
@@ -196,7 +197,7 @@ test('an input that was put aside after a failed attempt can be retried', async 
   await using troupe = await TestTroupe.start({ workers: { worker } })
   const session = await jobPutAside(troupe)
   expect(await session.retry()).toMatchObject({ run: 2, step: expect.stringMatching(/^the message of dead letter/) })
-  expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'one' })
+  expect(await awaitResult(session, { run: 2 })).toMatchObject({ value: 'one' })
   await expectInvariants(troupe.redis, troupe.namespace)
 })
 

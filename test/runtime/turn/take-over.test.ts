@@ -7,6 +7,7 @@ import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { entryLine } from '../../../src/words/lines/entry-line.ts'
 import { recordedModel } from '../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 
 const handler = defineWorker({
   receive(message, self) {
@@ -33,7 +34,7 @@ test.each(['handler', 'agent'])(
     await using troupe = await TestTroupe.connect()
     const session = await interrupted(troupe, kind, 1)
     const { id: node } = await troupe.startNode({ handler, agent })
-    expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({ status: 'completed' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
     const entries = await troupe.history(session.rootId)
     expect(entries.length).toBeGreaterThan(1)
     expect(notes(entries)).toEqual([{ start: 2, node }, ...entries.slice(1).map(() => null)])
@@ -56,7 +57,7 @@ test.each(['refused', 'cancelled'])(
     })
     const { id: node } = await troupe.startNode({ handler, spawner })
     const status = how === 'refused' ? 'failed' : 'cancelled'
-    expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({ status })
+    expect(await awaitResult(session)).toMatchObject({ status })
     const [first, ...others] = notes(await troupe.history(session.rootId))
     expect([first, ...others]).toEqual([{ start: 2, node }, ...others.map(() => null)])
   },
@@ -66,7 +67,7 @@ test('a worker whose start did not count has the last words of the node that die
   await using troupe = await TestTroupe.connect()
   const session = await interrupted(troupe, 'handler', 0, 'node n-1 (host, pid 1) ended: "x"')
   const { id: node } = await troupe.startNode({ handler })
-  await session.result({ signal: AbortSignal.timeout(60_000) })
+  await awaitResult(session)
   const [first] = await troupe.history(session.rootId)
   expect(first).toMatchObject({ takenOver: { start: 1, node, lastWords: expect.stringContaining('n-1') } })
   expect(entryLine(0, first as Entry)).toContain('(start 1; last words: node n-1 (host, pid 1) ended: "x"): received')

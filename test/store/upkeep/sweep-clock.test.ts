@@ -4,6 +4,7 @@ import { judge } from '../../../src/client/health/findings.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { partitionKeys } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitResult } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 import { Place } from '../support/place.ts'
 import { timersMoveWithTheClock } from '../support/queue/run-queue-checks.ts'
@@ -101,7 +102,7 @@ test('a timer of a worker fires in time after the clock was set back, and the lo
   await waitUntil('it waits', async () => (await troupe.redis.zcard(timers)) === 1)
   // As if the last sweep had been an hour later; the timer was set for one second after it.
   await troupe.redis.hincrby(meta, 'sweptAt', 3_600_000)
-  expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({ value: 'in time' })
+  expect(await awaitResult(session)).toMatchObject({ value: 'in time' })
   expect(lines).toContainEqual(expect.stringMatching(/^Redis's clock was set back.*timers and retries were moved/))
   const findings = judge(await troupe.client.health())
   expect(findings).toContainEqual(expect.objectContaining({ code: 'clock_set_back', level: 'warning' }))

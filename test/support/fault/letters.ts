@@ -56,6 +56,6 @@ export const countOf = async ({ root }: Session) => (await root.report()).runs -
 
 /** Waits until the session is at rest. */
 export async function settled(session: Session): Promise<void> {
-  await waitUntil('all letters have arrived at the root', async () => (await countOf(session)) >= letters, 60_000)
+  await waitUntil('all letters have arrived at the root', async () => (await countOf(session)) >= letters)
   await session.idle()
 }

@@ -8,6 +8,7 @@ import { call, type ScriptedReply } from '../../../src/models/local/scripted-mod
 import { expectInvariants } from '../fault/oracle.ts'
 import { type RecordedModel, recordedModel } from '../provider/recorded-model.ts'
 import type { TestTroupe } from '../test-troupe.ts'
+import { awaitResult } from '../time/await-session.ts'
 import { waitUntil } from '../time/wait-until.ts'
 
 export const instructions = 'Pay.'
@@ -52,7 +53,7 @@ export async function openAsks(troupe: TestTroupe, count = 1): Promise<Ask[]> {
 export const isParked = (session: Session) =>
   waitUntil('it is parked', async () => (await session.root.report()).status === 'parked')
 
-export const resultOf = (session: Session) => session.result({ signal: AbortSignal.timeout(20_000) })
+export const resultOf = (session: Session) => awaitResult(session)
 
 export async function expectSound(troupe: TestTroupe) {
   expect((await troupe.client.audit()).findings).toEqual([])

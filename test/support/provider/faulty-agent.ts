@@ -12,6 +12,7 @@ import type { Entry, RunResult } from '../../../src/core/history/entry.ts'
 import { openModels } from '../../../src/models/model-source.ts'
 import { type RawProvider, rawProvider } from '../../models/support/raw-provider.ts'
 import { TestTroupe } from '../test-troupe.ts'
+import { awaitResult } from '../time/await-session.ts'
 import { waitUntil } from '../time/wait-until.ts'
 import { type FakeSurface, type Said, type Shown, sendEvents } from './fake-surfaces.ts'
 
@@ -59,11 +60,7 @@ export async function runFaulty({ surface, acts, worker, others = {}, meanwhile 
   })
   const session = await troupe.create('agent', 'go', { keepOpen: true })
   await meanwhile?.(session)
-  const signal = AbortSignal.timeout(120_000)
-  const result = await session.result({ run: 1, signal }).catch(async (error: unknown) => {
-    const stuck = JSON.stringify([await session.report(), (await troupe.history(session.rootId)).slice(-3)])
-    throw new Error(`The run has not ended: ${stuck.slice(0, 2_000)}`, { cause: error })
-  })
+  const result = await awaitResult(session, { run: 1 })
   const history = await troupe.history(session.rootId)
   expectPaired(history)
   await expectAnswer(session)
@@ -95,6 +92,6 @@ async function expectAnswer(session: Session): Promise<void> {
     return root !== undefined && root.lifecycle !== 'busy'
   })
   await session.root.send(again)
-  const result = await session.result({ run: 2, signal: AbortSignal.timeout(120_000) })
+  const result = await awaitResult(session, { run: 2 })
   expect(result).toMatchObject({ status: 'completed', value: { text: 'Here again.' } })
 }

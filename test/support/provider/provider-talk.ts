@@ -7,6 +7,7 @@ import type { UsageReport } from '../../../src/core/worker/run/usage.ts'
 import { openModels } from '../../../src/models/model-source.ts'
 import { rawProvider } from '../../models/support/raw-provider.ts'
 import { TestTroupe } from '../test-troupe.ts'
+import { awaitResult } from '../time/await-session.ts'
 import { type FakeSurface, type Said, sendEvents } from './fake-surfaces.ts'
 
 export interface ProviderTalk {
@@ -57,7 +58,7 @@ export async function talkToProvider({
   await using troupe = await TestTroupe.start({ workers: workersOf(models[0]), policy })
   const [first, ...rest] = inputs
   const session = await troupe.create('agent', first, { keepOpen: true, ...(limits && { limits }) })
-  const results = [await session.result({ run: 1, signal: AbortSignal.timeout(60_000) })]
+  const results = [await awaitResult(session, { run: 1 })]
   for (const [index, input] of rest.entries()) {
     const next = models[index + 1]
     if (next !== undefined && next !== models[index]) {
@@ -65,7 +66,7 @@ export async function talkToProvider({
       await troupe.startNode(workersOf(next), { policy })
     }
     await session.root.send(input)
-    results.push(await session.result({ run: index + 2, signal: AbortSignal.timeout(60_000) }))
+    results.push(await awaitResult(session, { run: index + 2 }))
   }
   const { session: summary } = await session.report()
   return { results, bodies, history: await troupe.history(session.rootId), usage: { ...summary.usage } }

@@ -5,6 +5,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { defineTool, type Effect } from '../../../src/core/definition/tool/define-tool.ts'
 import type { Policy } from '../../../src/core/policy.ts'
 import { TestTroupe } from '../test-troupe.ts'
+import { awaitResult } from '../time/await-session.ts'
 
 /** A policy that retries without waits. */
 const quick = { retryBackoffMs: 1, retryBackoffMsMax: 2 }
@@ -19,6 +20,6 @@ export async function runOnce(worker: AgentWorker, input: unknown = 'go', policy
   const workers = { agent: defineWorker(worker) }
   const troupe = await TestTroupe.start({ workers, policy: { ...quick, ...policy } })
   const session = await troupe.create('agent', input, { keepOpen: true })
-  const result = await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })
+  const result = await awaitResult(session, { run: 1 })
   return { troupe, session, result, history: await troupe.history(session.rootId) }
 }

@@ -2,16 +2,15 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { inspect } from 'node:util'
+import { patienceMs } from './patience.ts'
 
 const pollMs = 10
-/** Most conditions come true within milliseconds. A machine with ten busy programs for each core holds them up for a minute. */
-const usualMsMax = 120_000
 
 /** Resolves with the condition's first truthy value. */
 export async function waitUntil<T>(
   what: string,
   condition: () => T | Promise<T>,
-  msMax = usualMsMax,
+  msMax = patienceMs,
 ): Promise<Exclude<T, false | undefined | null | 0 | ''>> {
   const deadline = Date.now() + msMax
   for (;;) {

@@ -6,6 +6,7 @@ import { chat } from '../../../../src/core/history/chat/message-factories.ts'
 import { say } from '../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitIdle } from '../../../support/time/await-session.ts'
 
 const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')
 const sentOf = (request: ModelRequest | undefined) => JSON.stringify(request?.messages)
@@ -32,7 +33,7 @@ async function conversation(tokens: readonly number[] = []) {
     await session.result({ run: ++run })
     return sentOf(model.requests.filter((request) => !isHandoff(request)).at(-1))
   }
-  const rest = () => session.idle({ signal: AbortSignal.timeout(10_000) })
+  const rest = () => awaitIdle(session)
   return { troupe, session, root: session.root, model, ask, rest, sent: () => model.requests.map(sentOf) }
 }
 

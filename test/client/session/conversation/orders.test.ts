@@ -15,11 +15,11 @@ import { partitionKeys, workerKeys } from '../../../../src/store/keys.ts'
 import { changedStore } from '../../../support/changed-store.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitIdle, awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 
 const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')
 const sentOf = (request: ModelRequest | undefined) => JSON.stringify(request?.messages)
-const signal = () => AbortSignal.timeout(15_000)
 
 interface Written {
   readonly write?: () => ScriptedReply | Error | Promise<ScriptedReply>
@@ -57,7 +57,7 @@ async function conversation({
   const session = await troupe.create('agent', 'text 1', { keepOpen: true, ...(limits && { limits }) })
   for (let run = 1; run <= turns; run++) {
     if (run > 1) await session.root.send(`text ${run}`)
-    await session.result({ run, signal: signal() })
+    await awaitResult(session, { run })
   }
   const findings = async () => (await troupe.client.audit({ sessionId: session.id })).findings
   const handoffs = () => scripted.requests.filter(isHandoff)
@@ -69,11 +69,11 @@ describe('a conversation that somebody has compacted', () => {
   test('a conversation compacted by hand goes on with a summary as the instruction asks, and the answer says for how many messages it stands', async () => {
     const talk = await conversation()
     await using _ = talk.troupe
-    const answer = await talk.root.compact({ instruction: 'the name of the dog', keepLast: 2, signal: signal() })
+    const answer = await talk.root.compact({ instruction: 'the name of the dog', keepLast: 2 })
     expect(answer).toMatchObject({ compacted: true, messages: 10, model: 'test/m' })
     expect(sentOf(talk.handoffs()[0])).toContain('the name of the dog')
     await talk.root.send('text 7')
-    await talk.session.result({ run: 7, signal: signal() })
+    await awaitResult(talk.session, { run: 7 })
     expect(talk.last()).toMatch(/They talked\..*text 6.*text 7/)
     expect(talk.last()).not.toContain('text 5')
     expect(await talk.findings()).toEqual([])
@@ -84,12 +84,12 @@ describe('a conversation that somebody has compacted', () => {
     const talk = await conversation({ write: () => written.promise, hold: replied.promise })
     await using _ = talk.troupe
     await talk.root.send('wait')
-    const asked = talk.root.compact({ keepLast: 2, signal: signal() })
+    const asked = talk.root.compact({ keepLast: 2 })
     await waitUntil('the order waits', async () => (await talk.root.report()).mailbox.pending === 1)
     await talk.root.send('text 8')
     replied.resolve()
     await waitUntil('the summary is asked for', () => talk.handoffs().length === 1)
-    expect(await talk.session.result({ run: 8, signal: signal() })).toMatchObject({ value: { text: 'reply' } })
+    expect(await awaitResult(talk.session, { run: 8 })).toMatchObject({ value: { text: 'reply' } })
     expect(talk.last()).toContain('text 1')
     written.resolve(say('They talked.'))
     expect(await asked).toMatchObject({ compacted: true })
@@ -109,7 +109,7 @@ describe('a conversation that somebody has compacted', () => {
       const talk = await conversation(written)
       await using _ = talk.troupe
       const before = JSON.stringify((await talk.root.context()).history.prompt())
-      const answer = await talk.root.compact({ keepLast: 1, signal: signal() })
+      const answer = await talk.root.compact({ keepLast: 1 })
       expect(answer).toMatchObject({ compacted: false, reason: expect.stringMatching(reason) })
       expect(JSON.stringify((await talk.root.context()).history.prompt())).toBe(before)
       expect(await talk.findings()).toEqual([])
@@ -126,7 +126,7 @@ describe('a conversation that somebody has compacted', () => {
     }
     const talk = await conversation({ write })
     await using _ = talk.troupe
-    const asked = talk.root.compact({ keepLast: 2, signal: signal() })
+    const asked = talk.root.compact({ keepLast: 2 })
     await waitUntil('the summary is asked for', () => talk.handoffs().length === 1)
     const stopped = talk.troupe.nodes[0]?.stop({ force: true })
     await talk.troupe.startNode({ agent: talk.agent })
@@ -146,7 +146,7 @@ describe('a conversation that somebody has compacted', () => {
     let writes = 0
     const talk = await conversation({ write: () => (++writes === 1 ? never.promise : say('They talked.')) })
     await using _ = talk.troupe
-    const asked = talk.root.compact({ keepLast: 2, signal: signal() })
+    const asked = talk.root.compact({ keepLast: 2 })
     await waitUntil('the summary is asked for', () => talk.handoffs().length === 1)
     const gone = talk.troupe.nodes[0]?.stop({ force: true })
     const second = Promise.withResolvers<TroupeNode>()
@@ -172,8 +172,8 @@ describe('a conversation that somebody has compacted', () => {
     const talk = await conversation()
     await using _ = talk.troupe
     const before = JSON.stringify((await talk.root.context()).history.prompt())
-    await talk.root.compact({ keepLast: 2, signal: signal() })
-    await talk.session.idle({ signal: signal() })
+    await talk.root.compact({ keepLast: 2 })
+    await awaitIdle(talk.session)
     await talk.root.expand()
     expect(JSON.stringify((await talk.root.context()).history.prompt())).toBe(before)
   })
@@ -190,7 +190,7 @@ describe('an order that waits behind a run', () => {
     })
     const { root } = await troupe.create('agent', 'text 1', { keepOpen: true })
     await waitUntil('its tool runs', async () => (await root.report()).run === 'ExecutingTools')
-    const asked = root.configure({ tools: [], signal: signal() })
+    const asked = root.configure({ tools: [] })
     asked.catch(() => {})
     await waitUntil('the order waits', async () => (await root.report()).mailbox.pending === 1)
     return { troupe, root, asked }
@@ -217,14 +217,14 @@ test('an order that was put aside, because it took its node down again and again
   const { troupe, root } = await conversation({ turns: 1 })
   await using _ = troupe
   await troupe.redis.hset(workerKeys(troupe.tag, root.id).record, 'isolated', '3', 'crashes', '5')
-  await expect(root.configure({ tools: [], signal: signal() })).rejects.toThrow('was put aside: troupe mailbox dead')
+  await expect(root.configure({ tools: [] })).rejects.toThrow('was put aside: troupe mailbox dead')
 })
 
 test('an order that took its node down again and again after it was received is refused, and the message behind it is received', async () => {
   const never = Promise.withResolvers<ScriptedReply>()
   const { troupe, root, session, handoffs } = await conversation({ write: () => never.promise, turns: 3 })
   await using _ = troupe
-  const asked = root.compact({ keepLast: 1, signal: signal() })
+  const asked = root.compact({ keepLast: 1 })
   await waitUntil('the summary is asked for', () => handoffs().length === 1)
   await root.send('behind')
   // As after five nodes that died with it, the last of them before the sweep.
@@ -235,8 +235,8 @@ test('an order that took its node down again and again after it was received is 
   await troupe.redis.zrem(leases, root.id)
   await troupe.redis.zadd(run('default'), 1, root.id)
   expect(await asked).toMatchObject({ compacted: false, reason: expect.stringContaining('took its node down') })
-  expect(await session.result({ run: 4, signal: signal() })).toMatchObject({ failure: { code: 'poison' } })
-  expect(await session.result({ run: 5, signal: signal() })).toMatchObject({ status: 'completed' })
+  expect(await awaitResult(session, { run: 4 })).toMatchObject({ failure: { code: 'poison' } })
+  expect(await awaitResult(session, { run: 5 })).toMatchObject({ status: 'completed' })
   expect(await troupe.client.deadLetters()).toMatchObject([{ message: null, killedBy: 'order inbox-3 (compact)' }])
   never.resolve(say('They talked.'))
 })
@@ -245,7 +245,7 @@ test('an order is gone when its session is cancelled while the summary is writte
   const never = Promise.withResolvers<ScriptedReply>()
   const talk = await conversation({ write: () => never.promise })
   await using _ = talk.troupe
-  const asked = talk.root.compact({ keepLast: 2, signal: signal() })
+  const asked = talk.root.compact({ keepLast: 2 })
   await waitUntil('the summary is asked for', () => talk.handoffs().length === 1)
   // An order that was not recorded as received waits in the mailbox, and another error says so.
   await waitUntil('the order is recorded', async () =>
@@ -305,13 +305,13 @@ describe('a run on what is there', () => {
   test('a run without a new input answers a message that was pushed', async () => {
     const talk = await conversation({ turns: 1 })
     await using _ = talk.troupe
-    await talk.session.idle({ signal: signal() })
+    await awaitIdle(talk.session)
     await talk.root.push(chat.user('Say it again.'))
     expect(await talk.root.run()).toBe(2)
-    expect(await talk.session.result({ run: 2, signal: signal() })).toMatchObject({ value: { text: 'reply' } })
+    expect(await awaitResult(talk.session, { run: 2 })).toMatchObject({ value: { text: 'reply' } })
     expect(talk.last()).toContain('Say it again.')
     expect(await talk.findings()).toEqual([])
-    await talk.session.idle({ signal: signal() })
+    await awaitIdle(talk.session)
     await talk.root.undo()
     expect((await talk.root.context()).history.messages.map(({ type }) => type)).toEqual(['user', 'assistant'])
   })
@@ -330,17 +330,17 @@ describe('a run on what is there', () => {
     const { root } = session
     for (const run of [1, 2]) {
       if (run === 2) await root.run()
-      expect(await session.result({ run, signal: signal() })).toMatchObject({ status: 'failed' })
-      await session.idle({ signal: signal() })
+      expect(await awaitResult(session, { run })).toMatchObject({ status: 'failed' })
+      await awaitIdle(session)
     }
     expect(await session.retry()).toEqual({ run: 2, step: 'model call 1' })
-    expect(await session.result({ run: 2, signal: signal() })).toMatchObject({ value: { text: 'reply' } })
-    await session.idle({ signal: signal() })
+    expect(await awaitResult(session, { run: 2 })).toMatchObject({ value: { text: 'reply' } })
+    await awaitIdle(session)
     await root.push(chat.user('And now?'))
     await root.run()
     await waitUntil('the model is asked again', () => model.requests.length === 4)
     await root.cancelRun('enough')
-    expect(await session.result({ run: 3, signal: signal() })).toMatchObject({ status: 'cancelled' })
+    expect(await awaitResult(session, { run: 3 })).toMatchObject({ status: 'cancelled' })
     expect(cancelled).toEqual(['enough'])
     expect((await troupe.client.audit({ sessionId: session.id })).findings).toEqual([])
   })
@@ -348,7 +348,7 @@ describe('a run on what is there', () => {
   test('a run without a new input needs messages, the last of them an input', async () => {
     const talk = await conversation({ turns: 1 })
     await using _ = talk.troupe
-    await talk.session.idle({ signal: signal() })
+    await awaitIdle(talk.session)
     await expect(talk.root.run()).rejects.toThrow('last entry is not an input.')
     await talk.root.undo()
     await expect(talk.root.run()).rejects.toThrow('no messages in history.')
@@ -370,10 +370,10 @@ test('the root of a job, and a handler, take no orders', async () => {
   const handler = defineWorker({ receive: (_message, self) => self.reply('done') })
   await using troupe = await TestTroupe.start({ workers: { agent, handler } })
   const job = await troupe.create('agent', 'x')
-  await job.result({ signal: signal() })
+  await awaitResult(job)
   await expect(job.root.compact()).rejects.toThrow('is the root of a job')
   const talk = await troupe.create('handler', 'x', { keepOpen: true })
-  await talk.result({ run: 1, signal: signal() })
+  await awaitResult(talk, { run: 1 })
   await expect(talk.root.compact()).rejects.toThrow('is no agent')
   await expect(talk.root.compact({ keep: 3 } as never)).rejects.toThrow('compact does not know the option "keep"')
 })

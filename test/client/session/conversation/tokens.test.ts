@@ -6,9 +6,9 @@ import type { ModelRequest } from '../../../../src/core/definition/model.ts'
 import { say } from '../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitIdle, awaitResult } from '../../../support/time/await-session.ts'
 
 const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')
-const signal = () => AbortSignal.timeout(20_000)
 const usage = (inputTokens: number) => ({
   inputTokens,
   outputTokens: 20,
@@ -27,9 +27,9 @@ async function conversation(id: string, window?: number, turns = 3) {
   const session = await troupe.create('agent', 'text', { keepOpen: true })
   for (let run = 1; run <= turns; run++) {
     if (run > 1) await session.root.send('text')
-    await session.result({ run, signal: signal() })
+    await awaitResult(session, { run })
   }
-  await session.idle({ signal: signal() })
+  await awaitIdle(session)
   return { troupe, session, root: session.root }
 }
 
@@ -69,7 +69,7 @@ describe('tokens of an agent', () => {
     const { troupe, root } = await conversation('test/m', 100_000, 20)
     await using _ = troupe
     expect((await root.tokens()).last).toEqual(usage(119))
-    expect(await root.compact({ keepLast: 1, signal: signal() })).toMatchObject({ compacted: true })
+    expect(await root.compact({ keepLast: 1 })).toMatchObject({ compacted: true })
     const after = (await root.tokens()).context.tokens
     expect(after).toBe((await root.context()).size.tokens)
     expect(after).toBeLessThan(100)

@@ -170,7 +170,7 @@ describe.concurrent('a run whose node is gone', () => {
     await ghost.forget()
     for (const _ of ['once', 'twice', 'again']) {
       await redis.hdel(kinds, 'echo')
-      await waitUntil('a node begins here', async () => (await redis.hexists(kinds, 'echo')) === 1, 60_000)
+      await waitUntil('a node begins here', async () => (await redis.hexists(kinds, 'echo')) === 1)
     }
     await redis.del(leases)
     const { code, stdout, stderr } = await running.ended

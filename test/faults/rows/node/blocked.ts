@@ -8,6 +8,7 @@ import type { BlockInput } from '../../../programs/node/fault-kinds.ts'
 import type { Harness } from '../../../support/fault/harness.ts'
 import type { LedgerLine } from '../../../support/fault/ledger.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import { type Row, type Stage, times } from '../../row.ts'
 
@@ -56,7 +57,7 @@ async function blockedOnce(stage: Stage): Promise<undefined> {
 
   const sessions = [blocker, ...beside]
   for (const session of sessions)
-    assert.partialDeepStrictEqual(await session.result({ signal: AbortSignal.timeout(120_000) }), {
+    assert.partialDeepStrictEqual(await awaitResult(session), {
       status: 'completed',
       run: 1,
     })
@@ -104,7 +105,7 @@ async function blockedAlways(stage: Stage, as: 'child' | 'root'): Promise<undefi
   const guilty = await harness.client.sessions.create(
     as === 'root' ? { kind: 'blocker', input } : { kind: 'parent-of', input: { kind: 'blocker', input } },
   )
-  const result = await guilty.result({ signal: AbortSignal.timeout(180_000) })
+  const result = await awaitResult(guilty, { msMax: 180_000 })
   assert.partialDeepStrictEqual(
     result,
     as === 'root'
@@ -112,7 +113,7 @@ async function blockedAlways(stage: Stage, as: 'child' | 'root'): Promise<undefi
       : { status: 'completed', value: { status: 'failed', code: 'poison' } },
   )
   for (const session of beside)
-    assert.partialDeepStrictEqual(await session.result({ signal: AbortSignal.timeout(120_000) }), {
+    assert.partialDeepStrictEqual(await awaitResult(session), {
       status: 'completed',
     })
   const starts = harness.ledger.lines('blocked').length
@@ -134,7 +135,7 @@ async function blockedAlways(stage: Stage, as: 'child' | 'root'): Promise<undefi
 async function expectGoodCitizens(harness: Harness): Promise<void> {
   const create = () => harness.client.sessions.create({ kind: 'slow', input: { ms: 100 } })
   for (const session of await Promise.all(Array.from({ length: 15 }, create)))
-    assert.partialDeepStrictEqual(await session.result({ signal: AbortSignal.timeout(120_000) }), {
+    assert.partialDeepStrictEqual(await awaitResult(session), {
       status: 'completed',
     })
 }

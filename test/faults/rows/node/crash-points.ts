@@ -5,6 +5,7 @@ import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.t
 import { type CrashPoint, crashPoints } from '../../../support/fault/harm/crash-points.ts'
 import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import { agentCrash } from '../../agent-crash.ts'
 import { type Row, type Stage, type Trial, trial } from '../../row.ts'
@@ -81,7 +82,7 @@ async function clientCrash(point: CrashPoint, stage: Stage): Promise<void> {
     const session = await harness.client.sessions.create({ kind: 'tally', input: 1, keepOpen: true, ...key })
     for (let message = 2; message <= 4; message++)
       await session.root.send(message, { idempotencyKey: `message ${message}` })
-    const result = await session.result({ run: 4, signal: AbortSignal.timeout(120_000) })
+    const result = await awaitResult(session, { run: 4 })
     assert.partialDeepStrictEqual(result, { status: 'completed', value: { count: 4, sum: 10 } })
   }
   const { workers, sessions } = await expectInvariants(harness.redis, harness.namespace)
@@ -107,7 +108,7 @@ async function answerCrash(point: CrashPoint, stage: Stage): Promise<void> {
     })
     const ask = await waitUntil('it has asked', async () => (await session.asks({ state: 'any' }))[0])
     await harness.client.asks.answer(ask.id, number, { by: 'a client', idempotencyKey: `answer ${number}` })
-    const result = await session.result({ signal: AbortSignal.timeout(120_000) })
+    const result = await awaitResult(session)
     assert.partialDeepStrictEqual(result, { status: 'completed', value: number })
   }
   const { workers } = await expectInvariants(harness.redis, harness.namespace)

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
 import type { Harness, NodeSettings } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import { leniencyMs, type Row, type Stage, times, trial } from '../../row.ts'
 
@@ -89,10 +90,10 @@ async function fullNode(stage: Stage): Promise<undefined> {
   await full.kill()
   await harness.start('heir')
   // The new node has free slots: what waited does not wait for the leases of the dead.
-  const result = await waiting.result({ signal: AbortSignal.timeout(120_000) })
+  const result = await awaitResult(waiting)
   assert.partialDeepStrictEqual(result, { status: 'completed' })
   for (const session of long)
-    assert.partialDeepStrictEqual(await session.result({ signal: AbortSignal.timeout(120_000) }), {
+    assert.partialDeepStrictEqual(await awaitResult(session), {
       status: 'completed',
     })
   await expectInvariants(harness.redis, harness.namespace)
@@ -151,7 +152,7 @@ async function grow(harness: Harness, count: number): Promise<Promise<unknown>[]
   const create = () => harness.client.sessions.create({ kind: 'tree', input: tree })
   const sessions = await Promise.all(Array.from({ length: count }, create))
   return sessions.map((session) => {
-    const result = session.result({ signal: AbortSignal.timeout(270_000) })
+    const result = awaitResult(session, { msMax: 270_000 })
     result.catch(() => {})
     return result
   })

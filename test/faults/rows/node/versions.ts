@@ -12,6 +12,7 @@ import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { delegationResult } from '../../../support/provider/delegation-script.ts'
 import { FakeProvider } from '../../../support/provider/fake-provider.ts'
 import { takeSnapshot, type WorkerSnapshot } from '../../../support/snapshot.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import { type Row, type Stage, times, trial } from '../../row.ts'
 
@@ -114,7 +115,7 @@ class Pair {
       const { workers } = await takeSnapshot(this.#harness.redis, this.#harness.namespace)
       return [...workers.values()].some(wasReadOn)
     }
-    await waitUntil('the older one goes on behind what it does not know', hasReadOn, 120_000)
+    await waitUntil('the older one goes on behind what it does not know', hasReadOn)
     const running = { older, newer: await this.#start('newer') }
     for (let kill = 1; kill < kills; kill++) {
       await submit()
@@ -139,7 +140,7 @@ class Pair {
   }
 
   #end({ session, value }: Work): Promise<void> {
-    const end = session.result({ signal: AbortSignal.timeout(120_000) }).then(async (result) => {
+    const end = awaitResult(session).then(async (result) => {
       const failures = (await session.report()).workers.flatMap(({ id, kind, lastFailure }) =>
         lastFailure ? [`${kind} ${id}: ${lastFailure.message}`] : [],
       )

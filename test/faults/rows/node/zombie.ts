@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { delegationResult } from '../../../support/provider/delegation-script.ts'
 import { FakeProvider } from '../../../support/provider/fake-provider.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import { type Row, type Stage, times } from '../../row.ts'
 
@@ -31,7 +32,7 @@ async function frozenHandler(stage: Stage): Promise<undefined> {
   await pause(500 * stage.random())
   zombie.freeze()
   const heir = await harness.start('heir', longer)
-  const result = await session.result({ signal: AbortSignal.timeout(120_000) })
+  const result = await awaitResult(session)
   assert.partialDeepStrictEqual(result, { status: 'completed', run: 1 })
   assert.deepEqual(
     harness.ledger.lines('begun').map((line) => line.node),
@@ -55,7 +56,7 @@ async function frozenHandler(stage: Stage): Promise<undefined> {
   // It is a good citizen again.
   await heir.kill()
   const next = await harness.client.sessions.create({ kind: 'echo', input: 'hello' })
-  assert.partialDeepStrictEqual(await next.result({ signal: AbortSignal.timeout(120_000) }), { value: 'hello' })
+  assert.partialDeepStrictEqual(await awaitResult(next), { value: 'hello' })
   await expectInvariants(harness.redis, harness.namespace)
   return undefined
 }
@@ -75,9 +76,9 @@ async function frozenAgent(stage: Stage): Promise<undefined> {
   const asked = () => provider.journal().some(({ pid }) => pid !== zombie.pid)
   // Unless all was over before it stood still.
   const isOver = async () => (await session.report()).session.finishedAt !== null
-  await waitUntil('the other node has taken over', async () => asked() || (await isOver()), 120_000)
+  await waitUntil('the other node has taken over', async () => asked() || (await isOver()))
   zombie.thaw()
-  const result = await session.result({ signal: AbortSignal.timeout(120_000) })
+  const result = await awaitResult(session)
   assert.deepEqual(result, { status: 'completed', run: 1, value: { text: delegationResult(n) } })
   await expectInvariants(harness.redis, harness.namespace)
   const effects = harness.ledger.lines('effect').map((line) => ({ ...(line.note as object), worker: line.worker }))

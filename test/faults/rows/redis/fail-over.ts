@@ -105,7 +105,7 @@ const killUnseen: Deed = async ({ group, old }) => {
 }
 
 function untilReplica(server: RedisServer): Promise<unknown> {
-  return waitUntil('the old primary is a replica', async () => (await roleOf(server)) === 'slave', 120_000)
+  return waitUntil('the old primary is a replica', async () => (await roleOf(server)) === 'slave')
 }
 
 async function failOver(stage: Stage, deed: Deed): Promise<void> {

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import type { TcpProxy } from '../../../support/redis/tcp-proxy.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { type Row, type Stage, type Trial, trial } from '../../row.ts'
 
 const tree: TreeInput = { children: 4, steps: 3, stepMs: 100 }
@@ -62,7 +63,7 @@ async function underTrouble(stage: Stage, rounds: number, trouble: (proxy: TcpPr
   const results: Promise<unknown>[] = []
   for (let round = 0; round < rounds; round++) {
     const session = await harness.client.sessions.create({ kind: 'tree', input: tree })
-    const result = session.result({ signal: AbortSignal.timeout(180_000) })
+    const result = awaitResult(session, { msMax: 180_000 })
     result.catch(() => {})
     results.push(result)
     await trouble(proxy)

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
 import type { Harness } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { leniencyMs, type Row, type Stage } from '../../row.ts'
 
 const tree: TreeInput = { children: 5, steps: 4, stepMs: 200 }
@@ -49,7 +50,7 @@ async function submit(harness: Harness, key: string, input: TreeInput = tree): P
     ),
   )
   return created.map((session) => {
-    const result = session.result({ signal: AbortSignal.timeout(180_000) })
+    const result = awaitResult(session, { msMax: 180_000 })
     result.catch(() => {})
     return result
   })

@@ -9,6 +9,7 @@ import type { Random } from '../../../support/fault/fault-settings.ts'
 import type { Harness } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { sureLeases } from '../../../support/test-policy.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import type { Row, Stage } from '../../row.ts'
 
@@ -108,7 +109,7 @@ async function cancelTree(random: Random, harness: Harness, place: number): Prom
     const cancel = await cancelOne(harness, session, worker, tries % 2 === 0)
     if (cancel !== null) done.push(cancel)
   }
-  const result = await session.result({ signal: AbortSignal.timeout(120_000) })
+  const result = await awaitResult(session)
   assert.equal(result.status, 'completed')
   return done
 }

@@ -5,6 +5,7 @@ import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import { type Row, type Stage, times } from '../../row.ts'
 
@@ -33,7 +34,7 @@ async function parked(stage: Stage, count: number): Promise<number> {
       ),
     )
     made += batch
-    await waitUntil(`${made} are parked`, async () => (await asleep()) === made, 120_000)
+    await waitUntil(`${made} are parked`, async () => (await asleep()) === made)
     if (first === 0 && made >= count / 10) first = await heapOf(node, heapFile)
   }
   const grown = (await heapOf(node, heapFile)) / first - 1
@@ -118,7 +119,7 @@ async function bomb(stage: Stage): Promise<undefined> {
   await Promise.all(['a', 'b', 'c'].map((name) => harness.start(name)))
   const limits = { workers: 60, depth: 4 }
   const session = await harness.client.sessions.create({ kind: 'bomb', input: 10, limits })
-  await session.result({ signal: AbortSignal.timeout(120_000) })
+  await awaitResult(session)
   const { workers } = await expectInvariants(harness.redis, harness.namespace)
   assert.ok(workers.size <= limits.workers, `${workers.size} workers, ${limits.workers} allowed`)
   assert.ok(workers.size > limits.workers / 2, `only ${workers.size} workers came to be`)

@@ -4,6 +4,7 @@ import type { Session } from '../../../../src/client/session/session.ts'
 import { RuntimeError } from '../../../../src/core/errors.ts'
 import type { Harness } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { leniencyMs, type Row, type Stage } from '../../row.ts'
 
 const sendersAtOnce = 50
@@ -74,7 +75,7 @@ async function positionOf(session: Session, value: number): Promise<number | nul
 
 async function expectOrder(session: Session, accepted: ReadonlyMap<number, number>): Promise<void> {
   const runs = accepted.size + 1
-  await session.result({ run: runs, signal: AbortSignal.timeout(300_000) })
+  await awaitResult(session, { run: runs, msMax: 300_000 })
   const history = await session.root.history({ limit: 10 * runs })
   const received = history.flatMap(({ entry }) =>
     entry.type === 'received' && entry.message.kind === 'input' ? [entry.message.value] : [],

@@ -5,6 +5,7 @@ import type { Session } from '../../../../src/client/session/session.ts'
 import type { Random } from '../../../support/fault/fault-settings.ts'
 import { type Cut, CutFollower, type StoredEvent } from '../../../support/fault/follower/cut-follower.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import type { Row, Stage } from '../../row.ts'
 
 const tree = { children: 3, steps: 1, stepMs: 1 }
@@ -81,7 +82,7 @@ async function cutAndResume(stage: Stage, cuts: number): Promise<number> {
 
 async function keepBusy(session: Session, input: unknown, over: AbortSignal): Promise<void> {
   for (let run = 1; !over.aborted; run += ahead) {
-    await session.result({ run, signal: AbortSignal.timeout(120_000) })
+    await awaitResult(session, { run })
     for (let number = 0; number < ahead; number++) await session.root.send(input)
   }
 }

@@ -5,6 +5,7 @@ import type { Entry } from '../../../../src/core/history/entry.ts'
 import type { Harness } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { slowNode, sumOfHistory, type TalkPlan } from '../../../support/fault/talk.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import type { Row, Stage } from '../../row.ts'
 
@@ -42,7 +43,7 @@ async function longConversation(stage: Stage, length: number, turns: number): Pr
   await harness.start('heir', { program, policy })
   const killedAt = Date.now()
   await holder.kill()
-  await waitUntil('its tools run again', () => looking().length === 6, 120_000)
+  await waitUntil('its tools run again', () => looking().length === 6)
   stage.say(`its tools ran again ${Date.now() - killedAt} ms after the kill, with leases of ${policy.leaseMs} ms`)
   const answer = await long.answer()
   const after = await long.entries()
@@ -98,7 +99,7 @@ class Talk {
   }
 
   async answer(): Promise<string> {
-    const result = await this.#session.result({ run: this.#runs, signal: AbortSignal.timeout(600_000) })
+    const result = await awaitResult(this.#session, { run: this.#runs, msMax: 600_000 })
     assert.ok(result.status === 'completed', `run ${this.#runs} ended as ${JSON.stringify(result)}`)
     return (result.value as { text: string }).text
   }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { policy } from '../../../../src/core/policy.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { type Row, type Stage, times, trial } from '../../row.ts'
 
 export const lateMessageRow: Row = {
@@ -42,7 +43,7 @@ async function duplicates(stage: Stage): Promise<undefined> {
   assert.equal(new Set(sessions.map(({ id }) => id)).size, 1)
   const send = () => session.root.send(2, { idempotencyKey: 'the message' })
   const places = await tenTimes(send)
-  await session.result({ run: 2, signal: AbortSignal.timeout(120_000) })
+  await awaitResult(session, { run: 2 })
   assert.equal((await create()).id, session.id)
   assert.deepEqual(new Set([...places, await send()].map(({ position }) => position)).size, 1)
   const { workers } = await expectInvariants(harness.redis, harness.namespace)
@@ -65,7 +66,7 @@ async function sizes(stage: Stage, more: readonly number[]): Promise<void> {
   const ofBytes = (bytes: number) => 'x'.repeat(bytes - 2)
   for (const bytes of [3, 1_000, 100_000, most]) {
     const session = await harness.client.sessions.create({ kind: 'quick', input: ofBytes(bytes) })
-    const result = await session.result({ signal: AbortSignal.timeout(120_000) })
+    const result = await awaitResult(session)
     assert.ok(
       result.status === 'completed' && result.value === ofBytes(bytes),
       `${bytes} bytes did not come back whole`,

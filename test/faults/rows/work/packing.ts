@@ -6,6 +6,7 @@ import { partitionKeys, tagOf, workerKeys } from '../../../../src/store/keys.ts'
 import type { Harness } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { sumOfHistory, type TalkPlan } from '../../../support/fault/talk.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import type { Row, Stage } from '../../row.ts'
 
@@ -48,7 +49,7 @@ async function packAndKill(stage: Stage, kills: number): Promise<number> {
     }
     recorded = now
   }
-  await waitUntil('all of it is packed', async () => (await plainEntries(harness, talks)) <= talks.length, 60_000)
+  await waitUntil('all of it is packed', async () => (await plainEntries(harness, talks)) <= talks.length)
   assert.deepEqual(await Promise.all(talks.map(entriesOf)), recorded)
   await expectInvariants(harness.redis, harness.namespace)
   return kills
@@ -71,7 +72,7 @@ async function say(session: Session, run: number): Promise<string> {
 }
 
 async function answerOf(session: Session, run: number): Promise<string> {
-  const result = await session.result({ run, signal: AbortSignal.timeout(120_000) })
+  const result = await awaitResult(session, { run })
   assert.ok(result.status === 'completed', `run ${run} ended as ${JSON.stringify(result)}`)
   return (result.value as { text: string }).text
 }

@@ -185,7 +185,7 @@ async function judgeKeys(harness: Harness, sessions: readonly string[]): Promise
     left = await keysOfSessions(harness)
     return left.length === 0
   }
-  await waitUntil('no key names a session or a worker', isTidy, 60_000).catch((error: unknown) => {
+  await waitUntil('no key names a session or a worker', isTidy).catch((error: unknown) => {
     throw new Error(`${String(error)}: ${left.sort().join(' ')}`)
   })
 }

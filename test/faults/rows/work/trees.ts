@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { policy } from '../../../../src/core/policy.ts'
 import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import { leniencyMs, type Row, type Stage, times } from '../../row.ts'
 
@@ -53,10 +54,10 @@ async function poison(stage: Stage, how: 'kill' | 'exit'): Promise<undefined> {
         harness.client.sessions.create({ kind: 'tree', input: { children: 2, steps: 3, stepMs: 100 + number * 20 } }),
       ),
     )
-    const result = await parent.result({ signal: AbortSignal.timeout(180_000) })
+    const result = await awaitResult(parent, { msMax: 180_000 })
     assert.partialDeepStrictEqual(result, { status: 'completed', value: { status: 'failed', code: 'poison' } })
     for (const session of innocent)
-      assert.partialDeepStrictEqual(await session.result({ signal: AbortSignal.timeout(120_000) }), {
+      assert.partialDeepStrictEqual(await awaitResult(session), {
         status: 'completed',
       })
     const starts = harness.ledger.lines('deadly').length
@@ -91,7 +92,7 @@ async function cancelDeep(stage: Stage, msMax: number): Promise<undefined> {
   const startedAt = performance.now()
   const size = () => harness.redis.llen(`${harness.tag}:s:${session.id}:workers`)
   const before = await size()
-  const result = await session.result({ signal: AbortSignal.timeout(120_000) })
+  const result = await awaitResult(session)
   assert.partialDeepStrictEqual(result, { status: 'cancelled' })
   const { workers } = await expectInvariants(harness.redis, harness.namespace)
   const ms = performance.now() - startedAt

@@ -8,6 +8,7 @@ import { call, type ScriptedReply, say } from '../../../../src/models/local/scri
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { tool } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitIdle, awaitResult } from '../../../support/time/await-session.ts'
 
 const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')
 const counted = (reply: ScriptedReply, inputTokens: number): ScriptedReply => ({
@@ -265,7 +266,7 @@ test('the end of a job, and of a child, breaks off the summary that is being wri
   for (const kind of ['agent', 'parent']) {
     const session = await troupe.create(kind, 'go', { keepOpen: kind === 'parent' })
     expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed' })
-    await session.idle({ signal: AbortSignal.timeout(10_000) })
+    await awaitIdle(session)
     expect((await session.report()).session.usage).toMatchObject({ modelCalls: 4, failedModelCalls: 1 })
   }
   expect(model.requests.filter(isHandoff)).toHaveLength(2)
@@ -283,7 +284,7 @@ test('a cancelled run counts the summary that was being written', async () => {
   const session = await troupe.create('agent', 'go')
   await begun.promise
   await session.cancel()
-  expect(await session.result({ signal: AbortSignal.timeout(10_000) })).toMatchObject({ status: 'cancelled' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'cancelled' })
   expect((await session.root.report()).usage).toMatchObject({ modelCalls: 3, failedModelCalls: 2 })
 })
 
@@ -293,11 +294,11 @@ test('each request for a summary counts, and none is made beyond the limit of th
   const enough = [tooLong, tooLong]
   const paid = await talk(3, counts, () => enough.pop() ?? say('They counted.'))
   await using _ = paid.troupe
-  await paid.session.idle({ signal: AbortSignal.timeout(10_000) })
+  await awaitIdle(paid.session)
   expect((await paid.session.root.report()).usage).toMatchObject({ modelCalls: 4, failedModelCalls: 2 })
   const { troupe, session, handoffs } = await talk(3, counts, () => tooLong, small, { modelCalls: 5 })
   await using _troupe = troupe
-  await session.idle({ signal: AbortSignal.timeout(10_000) })
+  await awaitIdle(session)
   expect([handoffs().length, (await session.root.report()).usage]).toMatchObject([2, { failedModelCalls: 2 }])
 })
 
@@ -336,7 +337,7 @@ async function reading(tokens: readonly number[], settings: CompactionSettings) 
   const session = await troupe.create('agent', 'read 1', { keepOpen: true })
   const read = async (run: number) => {
     if (run > 1) await session.root.send(`read ${run}`)
-    expect(await session.result({ run, signal: AbortSignal.timeout(15_000) })).toMatchObject({ status: 'completed' })
+    expect(await awaitResult(session, { run })).toMatchObject({ status: 'completed' })
     return textOf(model.requests.filter((request) => !isHandoff(request)).at(-1))
   }
   return { troupe, session, read, text, requests: model.requests }
@@ -369,7 +370,7 @@ describe('a conversation with long results of tools', () => {
     // The prefix stays as it is until something else is cleared or summarised.
     const next = await one.read(5)
     expect(next.startsWith(cleared.slice(0, -1))).toBe(true)
-    await one.session.idle({ signal: AbortSignal.timeout(15_000) })
+    await awaitIdle(one.session)
     await one.session.root.expand()
     const other = await reading([], { ...settings, clearResults: false })
     await using _other = other.troupe

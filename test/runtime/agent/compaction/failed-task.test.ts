@@ -6,6 +6,7 @@ import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../../src/core/errors.ts'
 import { call, say, scriptedModel } from '../../../../src/models/local/scripted-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 
 test('a failed run that goes on behind a summary is told its task word by word', async () => {
   const prompts: string[] = []
@@ -30,7 +31,7 @@ test('a failed run that goes on behind a summary is told its task word by word',
   const agent = defineWorker({ instructions: 'Work.', model, tools: [look], compaction })
   await using troupe = await TestTroupe.start({ workers: { agent } })
   const session = await troupe.create('agent', 'hello', { keepOpen: true })
-  const ended = (run: number) => session.result({ run, signal: AbortSignal.timeout(20_000) })
+  const ended = (run: number) => awaitResult(session, { run })
   await ended(1)
   await session.root.send('Count the red apples.')
   expect(await ended(2)).toMatchObject({ status: 'failed' })

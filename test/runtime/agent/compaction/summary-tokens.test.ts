@@ -5,6 +5,7 @@ import type { Model } from '../../../../src/core/definition/model.ts'
 import { TransientError } from '../../../../src/core/errors.ts'
 import { say, scriptedModel } from '../../../../src/models/local/scripted-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitIdle } from '../../../support/time/await-session.ts'
 
 test('a conversation counts the tokens that a provider named of requests that brought no summary, and those of a summary once', async () => {
   const named = { inputTokens: 1_000, outputTokens: 0, cacheReadTokens: 900 }
@@ -27,7 +28,7 @@ test('a conversation counts the tokens that a provider named of requests that br
   await session.result({ run: 2 })
   const used = async () => {
     await session.root.compact({ keepLast: 1 })
-    await session.idle({ signal: AbortSignal.timeout(10_000) })
+    await awaitIdle(session)
     return (await session.report()).session.usage
   }
   expect(await used()).toMatchObject({ inputTokens: 1_000, cacheReadTokens: 900, failedModelCalls: 1 })

@@ -10,6 +10,7 @@ import { call, say, together } from '../../../../src/models/local/scripted-model
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { runOnce, tool } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitEvents } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 
 const look = tool('look', () => 'seen')
@@ -236,7 +237,7 @@ test('followers of a session see each iteration with its trace, and nothing of i
   })
   const session = await troupe.create('agent', 'first', { keepOpen: true })
   const told: unknown[] = []
-  for await (const event of session.events({ signal: AbortSignal.timeout(20_000) })) {
+  for await (const event of awaitEvents(session)) {
     const { type, details, transient } = event
     // By then the node knows that somebody follows.
     if (transient) following.resolve()

@@ -10,6 +10,7 @@ import { expectSound, isParked, openAsks, resultOf, scripted } from '../../../su
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { runOnce } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 
 async function run(hooks: AgentHooks, input: unknown = 'go', script: readonly ScriptedReply[] = [say('Done.')]) {
   const model = scripted(...script)
@@ -33,7 +34,7 @@ describe('spawn', () => {
     }
     await using made = await run({ spawn }, 'first', [say('One.'), say('Two.')])
     await made.session.root.send('second')
-    await made.session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
+    await awaitResult(made.session, { run: 2 })
     expect(inputs).toEqual(['first'])
     expect(made.model.requests.map(({ messages }) => textsIn(messages))).toEqual([
       ['first', 'You are a agent.'],
@@ -63,7 +64,7 @@ describe('a processor', () => {
     const session = await troupe.create('agent', 'one', { keepOpen: true })
     for (const text of ['two', 'three']) await session.root.send(text)
     gate.resolve()
-    expect(await session.result({ run: 3, signal: AbortSignal.timeout(20_000) })).toMatchObject({
+    expect(await awaitResult(session, { run: 3 })).toMatchObject({
       value: { text: 'Reply 3.' },
     })
     expect(seen).toEqual(['one', 'two', 'three'])
@@ -115,7 +116,7 @@ describe('a processor', () => {
     const { troupe, session } = await runOnce({ instructions: 'x', model, tools: [noting], hooks: { prompt } }, 'a')
     await using _ = troupe
     await session.root.send('b')
-    await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
+    await awaitResult(session, { run: 2 })
     expect(inputs).toEqual(['a!', 'b!'])
     expect(textsIn(model.requests[3]?.messages)).toEqual(['a!', 'b!'])
   })
@@ -131,7 +132,7 @@ describe('a processor', () => {
     })
     expect(made.model.requests).toEqual([])
     await made.session.root.send('good')
-    const again = await made.session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
+    const again = await awaitResult(made.session, { run: 2 })
     expect(again).toMatchObject({ status: 'completed' })
     expect(textsIn(made.model.requests[0]?.messages)).toEqual([
       '(a message was left out here: this worker did not accept it, and nobody answered it)',

@@ -8,6 +8,7 @@ import { say } from '../../../../src/models/local/scripted-model.ts'
 import { expectSound } from '../../../support/person/approvals.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitIdle } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 
 interface Case {
@@ -67,7 +68,7 @@ test.each(cases)('$name is received once, and the order is carried out', async (
   if (ordered !== null) await waitUntil('the order is there', async () => (await root.report()).mailbox.pending === 1)
   for (const [index, when] of messages.entries()) await root.send(`message ${index}`, { when })
   await session.resume()
-  await session.idle({ signal: AbortSignal.timeout(20_000) })
+  await awaitIdle(session)
   await ordered
   const entries = await troupe.history(session.rootId)
   const said = entries.flatMap(

@@ -6,8 +6,7 @@ import { call, say } from '../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { tool } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
-
-const signal = () => AbortSignal.timeout(15_000)
+import { awaitResult } from '../../../support/time/await-session.ts'
 
 test('a conversation warns once when it is long, and takes nothing more once it is full [1.35]', async () => {
   const model = recordedModel('test/m', () => say('reply'))
@@ -16,16 +15,16 @@ test('a conversation warns once when it is long, and takes nothing more once it 
   await using troupe = await TestTroupe.start({ workers: { agent }, policy: limits })
   const session = await troupe.create('agent', 'text', { keepOpen: true })
   for (let run = 1; run <= 3; run++) {
-    expect(await session.result({ run, signal: signal() })).toMatchObject({ status: 'completed' })
+    expect(await awaitResult(session, { run })).toMatchObject({ status: 'completed' })
     await session.root.send('text')
   }
   const full = {
     status: 'failed',
     failure: { code: 'history_full', message: expect.stringMatching(/has 6 messages, and may have 6/) },
   }
-  expect(await session.result({ run: 4, signal: signal() })).toMatchObject(full)
+  expect(await awaitResult(session, { run: 4 })).toMatchObject(full)
   await session.root.send('text')
-  expect(await session.result({ run: 5, signal: signal() })).toMatchObject(full)
+  expect(await awaitResult(session, { run: 5 })).toMatchObject(full)
   expect(model.requests).toHaveLength(3)
   const context = await session.root.context()
   expect(context.history.length).toBe(6)
@@ -55,7 +54,7 @@ test('a message that is too long is refused, and a result that is too long is cu
   const tooLong = 'x'.repeat(policy.messageBytesMax + 1)
   await expect(troupe.create('agent', tooLong)).rejects.toMatchObject({ code: 'message_too_big' })
   const session = await troupe.create('agent', 'text')
-  expect(await session.result({ signal: signal() })).toMatchObject({ status: 'completed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
   const result = (await troupe.history(session.rootId)).find(({ type }) => type === 'toolResult')
   expect(JSON.stringify(result).length).toBeLessThan(policy.toolOutputBytesMax + 1_000)
 })

@@ -14,6 +14,7 @@ import { expectSound, isParked, openAsks, pay, resultOf, tools } from '../../../
 import { notedSteers } from '../../../support/person/noted-steers.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitIdle, awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import { gated, interrupted, isRunning, messageOf, shown } from '../support/steered-agent.ts'
 
@@ -231,9 +232,8 @@ describe('a message that interrupts', () => {
     await using troupe = await TestTroupe.start({ workers: { agent, child }, aroundTurns })
     const session = await troupe.create('agent', fitting, { keepOpen: true })
     created.resolve(session)
-    const signal = AbortSignal.timeout(15_000)
-    expect(await session.result({ run: 1, signal })).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
-    expect(await session.result({ run: 2, signal })).toMatchObject({ failure: { code: 'input_invalid' } })
+    expect(await awaitResult(session, { run: 1 })).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+    expect(await awaitResult(session, { run: 2 })).toMatchObject({ failure: { code: 'input_invalid' } })
     await expectSound(troupe)
   })
 
@@ -259,7 +259,7 @@ describe('a message that interrupts', () => {
       { toolCallId: 's', status: 'cancelled', output: { value: interrupted } },
       { toolCallId: 'q', status: 'cancelled', output: { value: interrupted } },
     ])
-    await session.idle({ signal: AbortSignal.timeout(15_000) })
+    await awaitIdle(session)
     await expectSound(troupe)
   })
 

@@ -14,6 +14,7 @@ import { KindMaker } from '../../../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../../../src/runtime/turn/turn.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import { assignmentByHand, HeldStore } from '../../support/held-store.ts'
 
@@ -120,7 +121,7 @@ test.each([
   for (let run = 2; run <= 3; run++) {
     await session.root.send({ folder: tmpdir() })
     if (run === 2) await troupe.startNode({ agent })
-    const result = await session.result({ run, signal: AbortSignal.timeout(20_000) })
+    const result = await awaitResult(session, { run })
     expect(result).toMatchObject({ status: 'completed', value: { text: 'done' } })
   }
   expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed' })

@@ -5,6 +5,7 @@ import type { Model } from '../../../../src/core/definition/model.ts'
 import { say } from '../../../../src/models/local/scripted-model.ts'
 import { RedisTurnStore } from '../../../../src/store/turn/turn-store.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 
 test('a reply counts with its tokens if a cancel comes while the input that steers its run is read', async () => {
@@ -35,9 +36,9 @@ test('a reply counts with its tokens if a cancel comes while the input that stee
     answer.resolve()
     await reading.promise
     await session.root.cancelRun()
-    expect(await session.result({ run: 1, signal: AbortSignal.timeout(10_000) })).toMatchObject({ status: 'cancelled' })
+    expect(await awaitResult(session, { run: 1 })).toMatchObject({ status: 'cancelled' })
     // The input begins a run of its own now.
-    expect(await session.result({ run: 2, signal: AbortSignal.timeout(10_000) })).toMatchObject({ status: 'completed' })
+    expect(await awaitResult(session, { run: 2 })).toMatchObject({ status: 'completed' })
     const expected = { modelCalls: 1, failedModelCalls: 1, inputTokens: 2_000, outputTokens: 100 }
     expect((await session.report()).session.usage).toMatchObject(expected)
   } finally {

@@ -11,6 +11,7 @@ import { call, say } from '../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { tool } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 
 const png = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1')
 const image = { type: 'image', mediaType: 'image/png', data: png.toString('base64') } as const
@@ -33,7 +34,7 @@ test('a message holds texts, bytes and files of the sender, and the model gets t
       { type: 'image', data: new Uint8Array(png), filename: 'bytes.png' },
       await attachment(path, { filename: 'renamed.png' }),
     ])
-    await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
+    await awaitResult(session, { run: 2 })
     expect(model.requests.at(-1)?.messages.at(-1)).toEqual({
       role: 'user',
       content: [
@@ -61,7 +62,7 @@ test('an input with too many images, or with bytes of another type, fails with a
     [[{ ...image, mediaType: 'image/jpeg' }], 'is said to be image/jpeg, and its bytes are those of image/png'],
   ] as const) {
     const { position } = await session.root.send(content)
-    const result = await session.result({ run: position + 1, signal: AbortSignal.timeout(20_000) })
+    const result = await awaitResult(session, { run: position + 1 })
     expect(result).toMatchObject({ status: 'failed', failure: { code: 'input_invalid' } })
     expect(JSON.stringify(result)).toContain(said)
   }
@@ -77,7 +78,7 @@ test('a tool returns text and media, and what is too much of them becomes a note
   const model = recordedModel('scripted/eyes', (_, number) => (number === 1 ? call('draw') : say('seen')))
   const { troupe, session } = await conversation(model, [tool('draw', () => ({ content }))])
   await using _ = troupe
-  await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })
+  await awaitResult(session, { run: 1 })
   const bytes = png.length + policy.toolMediaBytesMax
   const label = `image "large.png" (image/png, ${(bytes / 1_000).toFixed(1)} kB)`
   const output = {
@@ -101,7 +102,7 @@ test('media that are too long for a message are blobs of their session, and the 
   await using _ = troupe
   const text = { type: 'text', text: 'What is this?' }
   await session.root.send([text, { type: 'image', data: large, filename: 'large.png' }])
-  await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
+  await awaitResult(session, { run: 2 })
   expect(model.requests.at(-1)?.messages.at(-1)).toEqual({
     role: 'user',
     content: [text, { ...image, data: large.toString('base64'), filename: 'large.png' }],
@@ -113,7 +114,7 @@ test('media that are too long for a message are blobs of their session, and the 
   })
   // A name that no blob has becomes a note, and the conversation goes on.
   await session.root.send([{ type: 'image', mediaType: 'image/png', url: `blob:${'0'.repeat(32)}` }])
-  await session.result({ run: 3, signal: AbortSignal.timeout(20_000) })
+  await awaitResult(session, { run: 3 })
   expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toContain(
     'left out: its session does not have its bytes',
   )
@@ -130,7 +131,7 @@ test('the first message of a session may have media that are too long for a mess
   const [made, refused] = await client.sessions.createMany([{ kind: 'agent', input, idempotencyKey: 'large' }, missing])
   expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'input_invalid' } })
   const session = (made as PromiseFulfilledResult<Session>).value
-  const result = await session.result({ signal: AbortSignal.timeout(20_000) })
+  const result = await awaitResult(session)
   expect(result).toMatchObject({ status: 'completed' })
   expect(model.requests.at(-1)?.messages).toEqual([
     { role: 'user', content: [{ ...image, data: large.toString('base64'), filename: 'large.png' }] },
@@ -162,7 +163,7 @@ test('a message may have many small media that are too long for it together', as
     [made, 1],
     [session, 2],
   ] as const) {
-    expect(await one.result({ run, signal: AbortSignal.timeout(20_000) })).toEqual({
+    expect(await awaitResult(one, { run })).toEqual({
       status: 'completed',
       run,
       value: { text: 'seen' },

@@ -12,6 +12,7 @@ import { call, type ScriptedReply, say, scriptedModel } from '../../../../src/mo
 import { askModel } from '../../../../src/runtime/agent/reply/ask-model.ts'
 import { Turn } from '../../../../src/runtime/turn/turn.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitEvents } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import { WatchedTimers } from '../../../support/time/watched-timers.ts'
 import { assignmentByHand, HeldStore } from '../../support/held-store.ts'
@@ -123,7 +124,7 @@ test('text that a model sends after its time is not published', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('agent')
   const following = (async () => {
-    for await (const { type, details } of session.events({ signal: AbortSignal.timeout(20_000) }))
+    for await (const { type, details } of awaitEvents(session))
       if (type === 'text.delta') heard.push((details as { text: string }).text)
   })()
   await troupe.startNode({ agent }, { policy: { modelCallMs: 200, modelBackoffMs: 1, deltaEveryMs } })

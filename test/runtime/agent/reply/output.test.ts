@@ -7,6 +7,7 @@ import { call, type ScriptedReply, say, together } from '../../../../src/models/
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { runOnce, tool } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 
 const output = z.object({ title: z.string(), pages: z.number().default(1) })
 
@@ -103,7 +104,7 @@ describe('an agent with an output', () => {
     const parent = defineWorker({ instructions: 'x', model, spawns: ['child'] })
     await using troupe = await TestTroupe.start({ workers: { child, parent } })
     const session = await troupe.create('parent', 'go')
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
     const results = model.requests[1]?.messages.at(-1)
     expect(results).toMatchObject({
       results: [{ output: { value: [{ status: 'completed', details: { title: 'T', pages: 1 } }] } }],

@@ -6,6 +6,7 @@ import { TransientError } from '../../../../src/core/errors.ts'
 import { call, say } from '../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitIdle } from '../../../support/time/await-session.ts'
 
 const busy = new TransientError('busy', { code: 'model_overloaded' })
 const policy = { modelBackoffMs: 1 }
@@ -65,7 +66,7 @@ test('a summary that a busy provider refuses uses up no model call', async () =>
   await session.root.send('two')
   await session.result({ run: 2 })
   await session.root.compact({ keepLast: 1 })
-  await session.idle({ signal: AbortSignal.timeout(10_000) })
+  await awaitIdle(session)
   expect(writer.requests).toHaveLength(1)
   const { usage } = (await session.report()).session
   expect(usage).toMatchObject({ modelCalls: 2 })

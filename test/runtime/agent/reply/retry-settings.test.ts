@@ -10,6 +10,7 @@ import { call, say } from '../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { runOnce } from '../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { awaitResult } from '../../../support/time/await-session.ts'
 
 const grown = {
   fixed: [8, 8, 8, 8],
@@ -74,7 +75,7 @@ describe.each(cases)('the strategy %s', (strategy, full) => {
     })
     await using troupe = await TestTroupe.start({ workers: { flaky } })
     const session = await troupe.create('flaky', 'go', { keepOpen: true })
-    expect(await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'failed' })
+    expect(await awaitResult(session, { run: 1 })).toMatchObject({ status: 'failed' })
     expectWaits(waitsIn(await troupe.history(session.rootId)), full)
   })
 })

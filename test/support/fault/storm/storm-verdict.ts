@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { NotFoundError } from '../../../../src/core/errors.ts'
 import { partitionOf } from '../../../../src/core/ids.ts'
 import { type TreeInput, treeResult } from '../../../programs/node/fault-kinds.ts'
+import { awaitResult } from '../../time/await-session.ts'
 import type { Harness } from '../harness.ts'
 import type { Talk, Tree } from './storm-load.ts'
 
@@ -23,7 +24,7 @@ export async function judgeTrees(trees: readonly Tree[], tree: TreeInput, losses
   const lost: string[] = []
   for (const { session, at, isToBeCancelled, cancelledAt } of trees) {
     const own = [partitionOf(session.id)]
-    const result = await session.result({ signal: AbortSignal.timeout(30_000) }).catch((error: unknown) => {
+    const result = await awaitResult(session).catch((error: unknown) => {
       if (!(error instanceof NotFoundError)) throw error
       return null
     })

@@ -11,6 +11,7 @@ import { call, say, together } from '../../../../../src/models/local/scripted-mo
 import { workerKeys } from '../../../../../src/store/keys.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
+import { awaitResult } from '../../../../support/time/await-session.ts'
 import { waitUntil } from '../../../../support/time/wait-until.ts'
 
 /** The output of the last call's result in a prompt. */
@@ -55,7 +56,7 @@ describe('a message to a live worker', () => {
     })
     const session = await troupe.create('parent', 'go', { keepOpen: true })
     expect(await session.result({ run: 1 })).toMatchObject({ value: { text: 'sent' } })
-    expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({
+    expect(await awaitResult(session, { run: 2 })).toMatchObject({
       value: { text: 'heard' },
     })
     const heard = `[message from worker ${session.rootId}]\nI am your parent’s parent`
@@ -185,7 +186,7 @@ describe('children', () => {
       concurrency: 1,
     })
     const session = await troupe.create('node', 'depth 3')
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: { text: 'done' } })
+    expect(await awaitResult(session)).toMatchObject({ value: { text: 'done' } })
     const { workers } = await session.report()
     expect(workers).toHaveLength(15)
     expect(workers.every(({ lifecycle, lastFailure }) => lifecycle === 'idle' && lastFailure === null)).toBe(true)
@@ -249,7 +250,7 @@ describe('children', () => {
     })
     expect(await troupe.redis.hmget(record, 'wait', 'crashes')).toEqual(['results:4', null])
     release.resolve()
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: { text: 'all done' } })
+    expect(await awaitResult(session)).toMatchObject({ value: { text: 'all done' } })
   })
 
   test('children are awaited if a turn finds only some of their results: a call is answered when all of its children have reported (DELEGATED-2)', async () => {
@@ -287,7 +288,7 @@ describe('children', () => {
     })
     expect(waiting.waitsFor).toContain('1')
     release.resolve()
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: { text: 'done' } })
+    expect(await awaitResult(session)).toMatchObject({ value: { text: 'done' } })
     const told = parent.requests[1]?.messages.at(-1)
     const outputs = told?.role === 'tool' ? told.results.map(({ output }) => output) : []
     expect(outputs).toContainEqual(jsonOf('quick is done', 'slow is done'))

@@ -7,6 +7,7 @@ import { defineTool, type ToolDefinition } from '../../../../../src/core/definit
 import { call, say } from '../../../../../src/models/local/scripted-model.ts'
 import { expectSound, resultOf, scripted, told } from '../../../../support/person/approvals.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
+import { awaitResult } from '../../../../support/time/await-session.ts'
 
 /** A recipe of two `once` steps; the second one hangs when it first runs. */
 async function paying(more: Partial<ToolDefinition> = {}, kind: Partial<AgentWorker> = {}) {
@@ -45,7 +46,7 @@ describe('a step of a recipe that was started, and of which nobody knows more', 
     await expectSound(troupe)
     await expect(session.retry()).rejects.toThrow(/--unknown done/)
     await session.retry({ unknown: 'again' })
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: { text: 'done' } })
+    expect(await awaitResult(session)).toMatchObject({ value: { text: 'done' } })
     expect(ran).toEqual(['note', 'pay', 'pay'])
     await expectSound(troupe)
   })
@@ -86,7 +87,7 @@ test('a run whose input a processor refused goes on if somebody retries it and t
   expect(await resultOf(session)).toMatchObject({ status: 'failed', failure: { code: 'input_refused' } })
   isOpen = true
   expect(await session.retry()).toEqual({ run: 1, step: 'model call 1' })
-  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: { text: 'done' } })
+  expect(await awaitResult(session)).toMatchObject({ value: { text: 'done' } })
   expect(model.requests[0]?.messages).toEqual([{ role: 'user', content: [{ type: 'text', text: 'go!' }] }])
   await expectSound(troupe)
 })

@@ -9,6 +9,7 @@ import { notedSteers } from '../../../../support/person/noted-steers.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { runOnce, tool } from '../../../../support/provider/run-agent.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
+import { awaitResult } from '../../../../support/time/await-session.ts'
 import { waitUntil } from '../../../../support/time/wait-until.ts'
 import { isRunning, messageOf } from '../../support/steered-agent.ts'
 
@@ -132,7 +133,7 @@ describe('a call with terminate: true', () => {
     await waitUntil('the tool runs', () => got.length === 1)
     await node.stop({ force: true })
     await troupe.startNode(workers)
-    const result = await session.result({ signal: AbortSignal.timeout(20_000) })
+    const result = await awaitResult(session)
     expect([result.status, got]).toEqual(['completed', ['Ann', 'Ann']])
   })
 
@@ -192,6 +193,6 @@ test('a call with terminate: true ends the run also if a later release has anoth
   await troupe.startNode(workers('always'))
   const [ask] = await openAsks(troupe)
   await troupe.client.approvals.decide(ask?.id as string, { decision: 'deny' })
-  const result = await session.result({ signal: AbortSignal.timeout(20_000) })
+  const result = await awaitResult(session)
   expect(result).toMatchObject({ status: 'completed', value: { text: 'saved a' } })
 })

@@ -10,6 +10,7 @@ import { TerminalError, TransientError } from '../../../../../src/core/errors.ts
 import { call, say, together } from '../../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
+import { awaitResult } from '../../../../support/time/await-session.ts'
 import { waitUntil } from '../../../../support/time/wait-until.ts'
 
 type Reconcile = NonNullable<ToolDefinition<unknown>['reconcile']>
@@ -81,7 +82,7 @@ function payer({ reconcile, onUnknown = 'fail' }: Case, timeoutMs: number, folde
 
 async function expectEnd(troupe: TestTroupe, id: string, one: Case, status: string | undefined) {
   const session = troupe.client.sessions.get(id)
-  const result = await session.result({ signal: AbortSignal.timeout(20_000) })
+  const result = await awaitResult(session)
   const failure = { code: 'tool_outcome_unknown', message: expect.stringContaining(one.fails ?? ''), attempt: 1 }
   const value = { text: 'done', ...(one.facts && { facts: one.facts }) }
   expect(result).toMatchObject(one.fails ? { status: 'failed', failure } : { value })
@@ -123,11 +124,11 @@ describe('a call of unknown outcome', () => {
     await first.stop({ force: true })
     await rm(folder, { recursive: true })
     await troupe.startNode(workers)
-    const failed = await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })
+    const failed = await awaitResult(session, { run: 1 })
     expect(failed).toMatchObject({ status: 'failed', failure: { code: 'input_invalid' } })
     await mkdir(folder)
     await session.root.send('and now?')
-    expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+    expect(await awaitResult(session, { run: 2 })).toMatchObject({ status: 'completed' })
     await rm(folder, { recursive: true })
     expect(counted.runs).toBe(1)
     const [told] = model.requests[1]?.messages.filter(({ role }) => role === 'tool') ?? []
@@ -151,7 +152,7 @@ describe('a call of unknown outcome', () => {
     if (hasGone) await first.stop({ force: true })
     await session.cancel()
     if (hasGone) await troupe.startNode(workers)
-    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'cancelled' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'cancelled' })
     expect((await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')).toMatchObject([
       { toolCallId: 'c1', status: 'unknown', output: { value: expect.stringContaining('is unknown') } },
     ])
@@ -186,7 +187,7 @@ describe('a call of unknown outcome', () => {
     await begun.promise
     await first.stop({ force: true })
     await troupe.startNode(workers)
-    await troupe.client.sessions.get(id).result({ signal: AbortSignal.timeout(20_000) })
+    await awaitResult(troupe.client.sessions.get(id))
     expect(paid).toEqual([{ to: 'Ann' }, { to: 'Ann' }])
     expect(asked).toEqual([{ to: 'Ann' }, ['idempotencyKey', 'log', 'setFact', 'signal']])
   })
@@ -224,7 +225,7 @@ describe('a call of unknown outcome', () => {
       const resultsIn = async () => (await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')
       await waitUntil('the other has failed', async () => (await resultsIn()).length > 0)
       refused.resolve()
-      const failed = await session.result({ signal: AbortSignal.timeout(20_000) })
+      const failed = await awaitResult(session)
       expect(failed).toMatchObject({ failure: { message: 'no more of this' } })
       const output = { type: 'error-text', value: expect.stringContaining('the bank is busy') }
       expect(await resultsIn()).toMatchObject([

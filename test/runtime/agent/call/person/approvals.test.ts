@@ -20,6 +20,7 @@ import {
   tools,
 } from '../../../../support/person/approvals.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
+import { awaitResult } from '../../../../support/time/await-session.ts'
 import { waitUntil } from '../../../../support/time/wait-until.ts'
 
 /** A session whose model makes these calls, parked with so many asks, oldest call first. */
@@ -270,7 +271,7 @@ describe('a reply with a call that needs an approval', () => {
     await isParked(session)
     expect(model.requests).toHaveLength(1)
     await troupe.client.asks.answer(ask?.id as string, 'approve')
-    const result = await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
+    const result = await awaitResult(session, { run: 2 })
     expect(result).toMatchObject({ status: 'completed', value: { text: 'Next.' } })
     expect(made.ledger).toEqual(['paid 5'])
     await expectSound(troupe)

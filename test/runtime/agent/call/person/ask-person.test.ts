@@ -12,6 +12,7 @@ import { workerKeys } from '../../../../../src/store/keys.ts'
 import { expectInvariants } from '../../../../support/fault/oracle.ts'
 import { type RecordedModel, recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
+import { awaitResult } from '../../../../support/time/await-session.ts'
 import { waitUntil } from '../../../../support/time/wait-until.ts'
 
 const instructions = 'Ask.'
@@ -39,8 +40,6 @@ async function openAsks(troupe: TestTroupe, count = 1): Promise<Ask[]> {
 const isParked = (session: Session) =>
   waitUntil('it is parked', async () => (await session.root.report()).status === 'parked')
 
-const resultOf = (session: Session) => session.result({ signal: AbortSignal.timeout(20_000) })
-
 async function expectSound(troupe: TestTroupe) {
   expect((await troupe.client.audit()).findings).toEqual([])
   await expectInvariants(troupe.redis, troupe.namespace)
@@ -62,7 +61,7 @@ describe('a model that asks a person', () => {
       code: 'input_invalid',
     })
     await troupe.client.asks.answer(open?.id as string, 'yes', { by: 'ada', reason: 'it is checked' })
-    expect(await resultOf(session)).toMatchObject({ status: 'completed', value: { text: 'Sent.' } })
+    expect(await awaitResult(session)).toMatchObject({ status: 'completed', value: { text: 'Sent.' } })
     expect(told(model)).toEqual(['ada answered: yes\nReason: it is checked'])
     expect(await troupe.client.asks.list()).toEqual([])
     const types = (await troupe.history(session.rootId)).map(({ type }) => type)
@@ -108,7 +107,7 @@ describe('a model that asks a person', () => {
       const { id } = asks.find((one) => one.question === question) as Ask
       await troupe.client.asks.answer(id, { to: question })
     }
-    expect(await resultOf(session)).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+    expect(await awaitResult(session)).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
     expect(seen).toBe(1)
     expect(told(model)).toEqual([
       'Somebody answered: {"to":"First?"}',
@@ -131,7 +130,7 @@ describe('a model that asks a person', () => {
     await troupe.client.asks.answer(open?.id as string, 'yes')
     const model = scripted(say('Went on.'))
     await troupe.startNode({ clerk: defineWorker({ instructions, model }) })
-    expect(await resultOf(session)).toMatchObject({ status: 'completed', value: { text: 'Went on.' } })
+    expect(await awaitResult(session)).toMatchObject({ status: 'completed', value: { text: 'Went on.' } })
     expect(told(model)).toEqual(['Somebody answered: yes'])
     expect(await session.asks({ state: 'any' })).toHaveLength(1)
     await expectSound(troupe)
@@ -144,7 +143,7 @@ describe('a model that asks a person', () => {
     await openAsks(troupe)
     await isParked(session)
     await session.cancel()
-    expect(await resultOf(session)).toMatchObject({ status: 'cancelled' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'cancelled' })
     expect(await session.asks({ state: 'any' })).toMatchObject([{ state: 'withdrawn' }])
     const results = (await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')
     expect(results).toMatchObject([{ toolCallId: 'c1', status: 'cancelled' }])
@@ -166,7 +165,7 @@ describe('a model that asks a person', () => {
     const clerk = defineWorker({ instructions, model, tools: [pay], asks: true })
     await using troupe = await TestTroupe.start({ workers: { clerk } })
     const session = await troupe.create('clerk', 'go')
-    expect(await resultOf(session)).toMatchObject({ status: 'failed' })
+    expect(await awaitResult(session)).toMatchObject({ status: 'failed' })
     expect(await session.asks({ state: 'any' })).toMatchObject([{ state: 'withdrawn' }])
     await expectSound(troupe)
     isMended = true
@@ -175,7 +174,7 @@ describe('a model that asks a person', () => {
     await isParked(session)
     await expectSound(troupe)
     await troupe.client.asks.answer(again?.id as string, 'yes')
-    expect(await resultOf(session)).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+    expect(await awaitResult(session)).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
     expect(told(model)).toEqual(['Somebody answered: yes', 'paid'])
     await expectSound(troupe)
   })
@@ -194,7 +193,7 @@ describe('a model that asks a person', () => {
     await troupe.redis.lset(signals, 0, mail.slice(0, -3))
     await troupe.startNode({ clerk })
     const failure = { code: 'input_invalid', message: expect.stringMatching(/an answer to worker .* cannot be read/) }
-    expect(await resultOf(session)).toMatchObject({ status: 'failed', failure })
+    expect(await awaitResult(session)).toMatchObject({ status: 'failed', failure })
     await expectSound(troupe)
   })
 })

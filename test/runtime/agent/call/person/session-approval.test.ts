@@ -5,6 +5,7 @@ import { defineTool } from '../../../../../src/core/definition/tool/define-tool.
 import { call, say } from '../../../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../../support/test-troupe.ts'
+import { awaitResult } from '../../../../support/time/await-session.ts'
 import { waitUntil } from '../../../../support/time/wait-until.ts'
 
 function paying(ran: string[], during: () => Promise<unknown> = () => Promise.resolve()) {
@@ -37,7 +38,7 @@ test.each([
   const ran: string[] = []
   await using troupe = await TestTroupe.start({ workers: { agent: paying(ran) } })
   const session = await troupe.client.sessions.create({ kind: 'agent', input: 'go', approval })
-  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
   expect(ran).toEqual(expected)
 })
 
@@ -54,7 +55,7 @@ test('a policy that is set while an agent runs holds from its next commit on', a
   await begin.promise
   await session.setApproval('readOnly')
   ready.resolve()
-  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
   expect(ran).toEqual(['look'])
 })
 
@@ -83,6 +84,6 @@ test('a call that needs no approval any more, before anybody was asked, runs, an
   await waitUntil('the reply is recorded', async () => (await session.root.report()).run === 'AwaitingToolApproval')
   await session.setApproval('auto')
   await session.resume()
-  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+  expect(await awaitResult(session)).toMatchObject({ status: 'completed' })
   expect(states).toEqual(['ExecutingTools'])
 })
