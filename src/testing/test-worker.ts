@@ -6,6 +6,7 @@
 import { holdsBytes, withBytes } from '../client/submission/attached.ts'
 import { hasLongMedia, withKeptMedia } from '../client/submission/kept-media.ts'
 import { type AgentDefinition, type HandlerDefinition, isAgentDefinition } from '../core/definition/define-worker.ts'
+import type { Definition } from '../core/definition/kind-types.ts'
 import { readLogCall, type WorkerLog } from '../core/definition/worker-log.ts'
 import { ConfigError } from '../core/errors.ts'
 import type { AgentResult } from '../core/history/agent-result.ts'
@@ -57,7 +58,7 @@ export type TestMessage =
 export type TestChildren = Readonly<Record<string, (input: unknown) => unknown>>
 
 interface TestSettings {
-  /** Default `test`. */
+  /** Default: that of the definition, else `test`. */
   readonly kind?: string
   readonly name?: string
   /** Default: those of a session. */
@@ -69,6 +70,8 @@ interface TestSettings {
   /** With it, asks are answered at once, and the run goes on with the answers. Default: the run waits for them. */
   readonly answers?: TestAnswers
 }
+
+type NamedSettings = TestSettings & { readonly kind: string }
 
 export interface TestHandlerOptions extends TestSettings {
   /** Default: an input of null. */
@@ -131,8 +134,9 @@ export async function testHandler<Given, Result>(
   if (isAgentDefinition(definition)) throw new ConfigError('testHandler takes a handler: test an agent with testAgent.')
   const { message = { kind: 'input' }, state, openChildren = 0, attempt = 1, steps = {} } = options
   const stateJson = state === undefined ? null : toJson(state, 'the state')
-  const worker = newWorker(options, stateJson)
-  const test = new WorkerTest<Result>(worker, definition, options)
+  const settings = named(options, definition)
+  const worker = newWorker(settings, stateJson)
+  const test = new WorkerTest<Result>(worker, definition, settings)
   for (const [name, value] of Object.entries(steps)) worker.noteStep(name, toJson(value, `step "${name}"`))
   putMessage(worker, { ...message, value: await test.sent(message.value) }, openChildren)
   if (attempt > 1) worker.stand({ attempt: attempt - 1, retrying: `${laneOf[message.kind]}:0` })
@@ -151,16 +155,21 @@ export async function testAgent<Given, Result extends AgentResult>(
 ): Promise<TestRun<Result>> {
   if (!isAgentDefinition(definition))
     throw new ConfigError('testAgent takes an agent: test a handler with testHandler.')
-  const worker = newWorker(options, null)
-  const model = scriptedModel(`scripted/${options.kind ?? 'test'}`, options.replies)
-  const test = new WorkerTest<Result>(worker, { ...definition, model }, options)
+  const settings = named(options, definition)
+  const worker = newWorker(settings, null)
+  const model = scriptedModel(`scripted/${settings.kind}`, options.replies)
+  const test = new WorkerTest<Result>(worker, { ...definition, model }, settings)
   worker.putInput(null, toJson(await test.sent(options.input), 'the input'))
   const result = await test.run()
   return { ...result, state: null }
 }
 
+function named(settings: TestSettings, { kind = 'test' }: Definition): NamedSettings {
+  return { ...settings, kind: settings.kind ?? kind }
+}
+
 function newWorker(
-  { kind = 'test', name = kind, limits = {}, permissions = {} }: TestSettings,
+  { kind, name = kind, limits = {}, permissions = {} }: NamedSettings,
   stateJson: string | null,
 ): MemoryWorker {
   return new MemoryWorker({ kind, name, stateJson, limits, permissions })
@@ -206,12 +215,12 @@ class WorkerTest<Result> {
   readonly #worker: MemoryWorker
   readonly #blobs = new MemoryBlobs()
   readonly #definition: HandlerDefinition | AgentDefinition
-  readonly #settings: TestSettings
+  readonly #settings: NamedSettings
   readonly #log: Line[] = []
   /** How many requests were looked through for children and asks that are answered. */
   #answered = 0
 
-  constructor(worker: MemoryWorker, definition: HandlerDefinition | AgentDefinition, settings: TestSettings) {
+  constructor(worker: MemoryWorker, definition: HandlerDefinition | AgentDefinition, settings: NamedSettings) {
     this.#worker = worker
     this.#definition = definition
     this.#settings = settings
@@ -226,7 +235,7 @@ class WorkerTest<Result> {
   async run(): Promise<Omit<TestRun<Result>, 'state'>> {
     const maker = new KindMaker(openModels({ env: {} }))
     try {
-      const { behaviour } = maker.make(this.#settings.kind ?? 'test', this.#definition)
+      const { behaviour } = maker.make(this.#settings.kind, this.#definition)
       do {
         const turn = new Turn(this.#worker.assignment(), this.#host())
         await behaviour(turn)

@@ -55,6 +55,14 @@ describe('testHandler', () => {
     })
   })
 
+  test('a definition that says its kind is tested under that kind', async () => {
+    const named = defineWorker({ kind: 'clerk', receive: (_, self) => self.reply([self.kind, self.name]) })
+    expect((await testHandler(named)).reply).toEqual(['clerk', 'clerk'])
+    const agent = defineWorker({ kind: 'clerk', instructions: 'You say hello.' })
+    expect(await testAgent(agent, { input: 'hi', replies: [say('hello')] })).toMatchObject({ reply: { text: 'hello' } })
+    await expect(testHandler(named, { kind: 'other' })).rejects.toThrow('kind "other" is defined with kind: "clerk"')
+  })
+
   test('testHandler shows spawns and sends with their values', async () => {
     const sends = defineWorker({
       receive(message, self) {
