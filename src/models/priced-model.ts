@@ -10,6 +10,7 @@ export function pricedModel(model: Model, priceOf: PriceOf): Model {
     id: model.id,
     ...(model.settingProblem && { settingProblem: model.settingProblem.bind(model) }),
     ...(model.contextWindow && { contextWindow: model.contextWindow.bind(model) }),
+    ...(model.tellsSent && { tellsSent: true }),
     async reply(request: ModelRequest, call: ModelCall) {
       const reply = await model.reply(request, call)
       return withCost(reply, await costOf(model.id, reply, priceOf))

@@ -138,6 +138,7 @@ export function openProviderModel(name: string, model: string, env: Environment)
     keyVariable,
     providerOptions: provider.providerOptions,
     settingRules: rulesOf(name, provider, model),
+    tellsSent: true,
     load: () => provider.load(endpoint),
   })
 }

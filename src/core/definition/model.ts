@@ -59,6 +59,8 @@ export interface ModelCall {
   onDelta(delta: ModelDelta): void
   /** To be called when more of the reply has arrived that is no text. Without it, and without deltas, the call counts as idle. */
   onActivity?(): void
+  /** To be called by a model that `tellsSent`, when its request leaves. */
+  onSent?(): void
   /** To be called with what the provider says that the call has used so far. It counts if the call is broken off, or fails. */
   onUsage?(usage: Usage): void
   /** To be called with a sentence about a part of the reply that could not be used and was left out. */
@@ -80,6 +82,8 @@ export interface Model {
   settingProblem?(settings: CallSettings): string | null
   /** How many tokens a prompt and its reply may have together; null if that is not known. A model without this method says nothing of it. */
   contextWindow?(): Promise<number | null>
+  /** It calls `onSent`. A request that never leaves, because there is no connection to the provider, then counts nowhere. */
+  readonly tellsSent?: boolean
   reply(request: ModelRequest, call: ModelCall): Promise<ModelReply>
 }
 

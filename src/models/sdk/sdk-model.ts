@@ -31,6 +31,8 @@ export interface SdkModelOptions extends ErrorContext {
   readonly providerOptions?: ProviderOptions | undefined
   /** What is known of the provider's settings. Default: nothing. */
   readonly settingRules?: SettingRules | undefined
+  /** Its requests are made with `replyFetch`, which tells when they leave. */
+  readonly tellsSent?: boolean
 }
 
 export function sdkModel(options: SdkModelOptions): Model {
@@ -39,6 +41,7 @@ export function sdkModel(options: SdkModelOptions): Model {
 
 class SdkModel implements Model {
   readonly id: string
+  readonly tellsSent: boolean
   readonly #options: SdkModelOptions
   readonly #prompt: SdkPrompt
   #loaded: Promise<SdkLanguageModel> | undefined
@@ -47,6 +50,7 @@ class SdkModel implements Model {
 
   constructor(options: SdkModelOptions) {
     this.id = options.id
+    this.tellsSent = options.tellsSent ?? false
     this.#options = options
     this.#prompt = new SdkPrompt(options.id)
   }

@@ -8,7 +8,7 @@
 
 import type { ModelRequest, PromptMessage } from '../../core/definition/model.ts'
 import { type LimitError, type RuntimeError, toRuntimeError } from '../../core/errors.ts'
-import { type AssistantMessage, toolCallsOf, type Usage } from '../../core/history/chat/chat-message.ts'
+import { type AssistantMessage, toolCallsOf } from '../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import { noTelemetry } from '../../core/ports/telemetry.ts'
 import type { Mail } from '../../core/worker/message/message.ts'
@@ -107,10 +107,9 @@ async function ask(
     }
     // A message that came while a summary was written, or while files or blobs were read, comes before the request too.
     if (!mayCall(turn) || turn.steers.isWaiting) return { pause: null }
-    open = new OpenRequest(journal)
+    open = new OpenRequest(journal, kind.model)
     const { limits } = kind.definition
-    const onUsage = (usage: Usage) => open?.used(usage)
-    const answered = await askModel(turn, kind.model, request, iteration, limits, parts.telemetry, onUsage)
+    const answered = await askModel(turn, kind.model, request, iteration, limits, parts.telemetry, open)
     const rules = { model: kind.model.id, history, run: journal.position.run, iteration }
     const reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
     // Until it is recorded, it may be lost: it was paid for.

@@ -13,7 +13,7 @@ export interface AgentTally extends UsageReport {
   readonly iterations: number
   /** Results and other mail that came although nothing waited for them. */
   readonly ignoredEvents: number
-  /** How many requests there were, with those that failed and were not refused by a busy provider: this number counts towards the limits of the session. */
+  /** How many requests there were, with those that failed; without those that never left, or that a busy provider refused. This number counts towards the limits of the session. */
   readonly modelCalls: number
 }
 

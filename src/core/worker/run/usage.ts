@@ -11,7 +11,7 @@ export interface UsageReport {
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
   readonly reasoningTokens: number
-  /** How many requests failed or were broken off. They count towards the limit of model calls too; those that a busy provider refused do not, and are not among them. Absent if there was none. */
+  /** How many requests failed or were broken off. They count towards the limit of model calls too; those that a busy provider refused, or that never left, do not, and are not among them. Absent if there was none. */
   readonly failedModelCalls?: number | undefined
   /** How many tool calls there were, without those that were refused one by one. Absent if there was none. */
   readonly toolCalls?: number | undefined

@@ -254,8 +254,9 @@ export class Compactor {
       signal,
       onRequest: () => {
         if (requests++ > 0 && this.#isSpent) throw new LimitError('budget_exceeded', this.#spentText)
-        this.#request = new OpenRequest(journal)
+        this.#request = new OpenRequest(journal, model)
       },
+      onSent: () => this.#request?.sent(),
       onUsage: (usage) => this.#request?.used(usage),
     })
     const note = (end: Written) => {

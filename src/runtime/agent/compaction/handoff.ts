@@ -42,6 +42,7 @@ export async function writeHandoff(
     key,
     signal,
     onRequest,
+    onSent,
     onUsage,
   }: {
     readonly instruction: string | undefined
@@ -50,6 +51,8 @@ export async function writeHandoff(
     readonly signal: AbortSignal
     /** Called before each request. What it throws is thrown in place of that request. */
     readonly onRequest: () => void
+    /** Called when the last request leaves, if its model can tell, until the signal fires. */
+    readonly onSent: () => void
     /** Called with what the provider says that the last request has used so far, until the signal fires. */
     readonly onUsage: (usage: Usage) => void
   },
@@ -73,6 +76,9 @@ export async function writeHandoff(
         signal,
         onFirstByte() {},
         onDelta() {},
+        onSent() {
+          if (!signal.aborted) onSent()
+        },
         onUsage(usage: Usage) {
           if (!signal.aborted) onUsage(usage)
         },

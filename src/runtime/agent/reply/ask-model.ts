@@ -8,9 +8,9 @@
 import type { AgentLimits } from '../../../core/definition/agent/define-agent.ts'
 import type { Model, ModelReply, ModelRequest } from '../../../core/definition/model.ts'
 import { TimeoutError, toRuntimeError } from '../../../core/errors.ts'
-import type { Usage } from '../../../core/history/chat/chat-message.ts'
 import { type Attributes, noTelemetry, type Telemetry } from '../../../core/ports/telemetry.ts'
 import type { Turn } from '../../turn/turn.ts'
+import type { OpenRequest } from './open-request.ts'
 import { StreamedReply } from './streamed-reply.ts'
 
 /** Throws what the model throws, or the reason of the turn's signal when the turn is aborted. */
@@ -21,7 +21,7 @@ export async function askModel(
   iteration: number,
   limits: AgentLimits = {},
   telemetry: Telemetry = noTelemetry,
-  onUsage: CallParts['onUsage'] = () => {},
+  open?: OpenRequest,
 ): Promise<ModelReply> {
   const { sessionId, workerId, kind, run } = turn.assignment
   const attributes = { sessionId, workerId, kind, run, model: model.id, iteration }
@@ -32,7 +32,7 @@ export async function askModel(
     first.ms = performance.now() - startedAt
   }
   try {
-    const reply = await answerOf(turn, model, request, { iteration, limits, onBegun, onUsage })
+    const reply = await answerOf(turn, model, request, { iteration, limits, onBegun, open })
     span.end({ outcome: 'replied', ...factsOf(reply), firstMs: first.ms })
     countTokens(telemetry, reply, attributes)
     return reply
@@ -59,15 +59,15 @@ interface CallParts {
   readonly limits: AgentLimits
   /** Called once, when the first of the reply has arrived. */
   readonly onBegun: () => void
-  /** Called with what the provider says that the call has used so far, until the call is over. */
-  readonly onUsage: (usage: Usage) => void
+  /** Counts what leaves and what is used, until the call is over. */
+  readonly open: OpenRequest | undefined
 }
 
 async function answerOf(
   turn: Turn,
   model: Model,
   request: ModelRequest,
-  { iteration, limits, onBegun, onUsage }: CallParts,
+  { iteration, limits, onBegun, open }: CallParts,
 ): Promise<ModelReply> {
   const { modelIdleMs = turn.host.policy.modelIdleMs, modelCallMs = turn.host.policy.modelCallMs } = limits
   const streamed = new StreamedReply(turn, iteration)
@@ -105,8 +105,11 @@ async function answerOf(
         streamed.add(delta)
       },
       onActivity: arrived,
+      onSent: () => {
+        if (!isOver) open?.sent()
+      },
       onUsage: (usage) => {
-        if (!isOver) onUsage(usage)
+        if (!isOver) open?.used(usage)
       },
       onSkipped: (what) => {
         const { assignment, position } = turn

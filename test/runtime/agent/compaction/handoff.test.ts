@@ -31,6 +31,7 @@ const settings = {
   key: 'k',
   signal: new AbortController().signal,
   onRequest() {},
+  onSent() {},
   onUsage() {},
 }
 const textOf = (request: ModelRequest | undefined) => JSON.stringify(request?.messages)
