@@ -116,4 +116,6 @@ const server = createServer((request, response) => {
     })
   })
 })
+// A node whose event loop is late would write into a connection that was ended for resting, and the request would never be heard.
+server.keepAliveTimeout = 0
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
