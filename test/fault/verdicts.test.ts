@@ -118,7 +118,7 @@ describe('what an agent counts', () => {
   const cancelled = { type: 'cancelled' } as Entry
   // Requests 1 and 3 were served, to process 7, and request 2 failed. Request 4 went to process 8, which died.
   const requests = [1, 2, 3, 4].map((seq) => ({ seq, pid: seq < 4 ? 7 : 8 }))
-  const known = { served: new Set([1, 3]), gone: new Set([8]) }
+  const known = { served: new Set([1, 3]), lostTurns: (pid: number) => (pid === 8 ? 1 : 0) }
   const usage = { modelCalls: 2, failedModelCalls: 1, inputTokens: 4 }
   const agent = { id: 'a', usage, entries: [reply(1), reply(3)], requests }
 
@@ -128,13 +128,15 @@ describe('what an agent counts', () => {
     expect(paidFaults({ ...agent, usage: brokenOff, entries: [reply(1), cancelled] }, known)).toEqual([])
     const refused = [5, 6].map((seq) => ({ seq, pid: 7, isRefused: true }))
     expect(paidFaults({ ...agent, requests: [...requests, ...refused] }, known)).toEqual([])
+    const lost = { ...agent, requests: [...requests, { seq: 5, pid: 8 }] }
+    expect(paidFaults(lost, { ...known, lostTurns: (pid) => (pid === 8 ? 2 : 0) })).toEqual([])
   })
 
   test.each<[string, Partial<typeof agent>, Partial<typeof known>, string]>([
     [
       'a reply twice',
       { entries: [reply(1), reply(1)], usage: { ...usage, inputTokens: 2 } },
-      { gone: new Set([7, 8]) },
+      { lostTurns: () => 1 },
       'a reply is recorded twice',
     ],
     ['a reply that nobody gave', {}, { served: new Set([1]) }, 'reply 3 is recorded, and was never served'],
@@ -161,7 +163,7 @@ describe('what an agent counts', () => {
       'not all requests',
       { usage: { ...usage, failedModelCalls: 0 } },
       {},
-      '2 of its requests are not counted, and 1 nodes died that had asked for it',
+      '2 of its requests are not counted, and 1 of its turns were lost',
     ],
   ])('an agent that counts %s has a fault', (_, counted, facts, fault) => {
     expect(paidFaults({ ...agent, ...counted }, { ...known, ...facts })).toEqual([`agent a: ${fault}`])

@@ -59,6 +59,8 @@ const crashHook = new URL('../../programs/preload/crash-hook.ts', import.meta.ur
 const nodeProgram = new URL('../../programs/node/node.ts', import.meta.url)
 /** A node that starts takes a third of a second of its core: with ten others and eight busy programs on two cores that was a minute. */
 const startMsMax = 180_000
+/** A storm on a busy machine reads in it which turns were lost. */
+const outputMax = 2_000_000
 
 export class Harness implements AsyncDisposable {
   readonly namespace: string
@@ -199,7 +201,7 @@ export class NodeProcess {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#output = (this.#output + text).slice(-20_000)
+      this.#output = (this.#output + text).slice(-outputMax)
     })
     this.gone = new Promise((resolve) => {
       this.#child.once('exit', (code, signal) => resolve(signal ?? code ?? 0))
@@ -267,6 +269,6 @@ export class NodeProcess {
   }
 
   #error(what: string): Error {
-    return new Error(`Node ${this.name} ${what}. It logged:\n${this.#output}`)
+    return new Error(`Node ${this.name} ${what}. It logged:\n${this.#output.slice(-20_000)}`)
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What was paid for, as the provider knows it, is what an agent counts: each reply once, and each request that failed,
- * but none that a busy provider refused. A node that died takes with it the
- * one request of each agent that it had not recorded yet.
+ * but none that a busy provider refused. A turn that its node lost takes
+ * with it the one request that it had not recorded yet.
  */
 import type { Entry } from '../../../src/core/history/entry.ts'
 import type { UsageReport } from '../../../src/core/worker/run/usage.ts'
@@ -22,10 +22,16 @@ export interface PaidRequest {
   readonly isRefused?: boolean
 }
 
-/** `served`: the requests that were answered with a whole reply. `gone`: the processes that died, or lost a lease. */
+export interface KnownPayments {
+  /** The requests that were answered with a whole reply. */
+  readonly served: ReadonlySet<number>
+  /** How many turns of this agent a process lost: it died, or lost their leases. */
+  readonly lostTurns: (pid: number) => number
+}
+
 export function paidFaults(
   { id, usage, entries, requests }: PaidAgent,
-  { served, gone }: { readonly served: ReadonlySet<number>; readonly gone: ReadonlySet<number> },
+  { served, lostTurns }: KnownPayments,
 ): string[] {
   const faults: string[] = []
   const say = (what: string) => faults.push(`agent ${id}: ${what}`)
@@ -39,13 +45,13 @@ export function paidFaults(
   if (inputTokens !== tokens) say(`the replies have ${tokens} input tokens, ${inputTokens} are counted`)
   // A cancel breaks off a request, and counts it as failed.
   const cancels = entries.filter(({ type }) => type === 'cancelled').length
-  const dropped = requests.filter(({ seq, pid }) => served.has(seq) && !known.has(seq) && !gone.has(pid))
+  const dropped = requests.filter(({ seq, pid }) => served.has(seq) && !known.has(seq) && lostTurns(pid) === 0)
   if (dropped.length > cancels)
     say(`served and not recorded by nodes that live: ${dropped.map(({ seq }) => seq).join(', ')}`)
   const counted = modelCalls + failedModelCalls
   if (counted > requests.length) say(`it made ${requests.length} requests, and ${counted} are counted`)
-  const deaths = new Set(requests.map(({ pid }) => pid).filter((pid) => gone.has(pid))).size
+  const turns = [...new Set(requests.map(({ pid }) => pid))].reduce((sum, pid) => sum + lostTurns(pid), 0)
   const lost = requests.filter(({ isRefused }) => !isRefused).length - counted
-  if (lost > deaths) say(`${lost} of its requests are not counted, and ${deaths} nodes died that had asked for it`)
+  if (lost > turns) say(`${lost} of its requests are not counted, and ${turns} of its turns were lost`)
   return faults
 }

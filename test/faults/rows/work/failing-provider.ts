@@ -65,14 +65,13 @@ async function providerStorm(stage: Stage, ms: number): Promise<number> {
   const journal = provider.journal()
   const raises = trees.reduce((sum, tree) => sum + tree.raises, 0)
   stage.say(`${journal.length} requests, ${provider.served.size} served; budgets raised ${raises} times`)
-  const gone = new Set(ever.filter((node) => node.isGone || /lease/i.test(node.output)).map(({ pid }) => pid))
   const requests = Map.groupBy(journal, ({ worker }) => worker)
   for (const { session } of trees) {
     for (const { id, usage } of (await session.report()).workers) {
       const entries = await harness.history(id)
       const paid = { id, usage, entries, requests: requests.get(id) ?? [] }
       requests.delete(id)
-      broken.push(...paidFaults(paid, { served: provider.served, gone }))
+      broken.push(...paidFaults(paid, { served: provider.served, lostTurns: (pid) => lostTurns(ever, pid, id) }))
       broken.push(...[...resultFaults(entries), ...openCallFaults(entries)].map((fault) => `agent ${id} ${fault}`))
     }
   }
@@ -137,6 +136,14 @@ async function endFaults(tree: Tree): Promise<string[]> {
   const failed = (await session.report()).workers.filter(({ lastFailure }) => lastFailure !== null)
   const why = failed.map(({ id, lastFailure }) => `agent ${id}: ${lastFailure?.code}, ${lastFailure?.message}`)
   return [`session ${session.id} of ${n} ended with ${JSON.stringify(end)}; ${why.join('; ')}`.slice(0, 2_000)]
+}
+
+/** How many turns of an agent the node of this process lost. */
+function lostTurns(ever: readonly NodeProcess[], pid: number, agent: string): number {
+  const node = ever.find((one) => one.pid === pid)
+  const lines = node?.output.split('\n') ?? []
+  const givenUp = lines.filter((line) => line.includes('a turn was given up') && line.includes(agent))
+  return givenUp.length + (node?.isGone ? 1 : 0)
 }
 
 /** The tools `stamp` and `mail` may have their effect once. */
