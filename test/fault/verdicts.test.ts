@@ -116,6 +116,7 @@ describe('a follower of all sessions', () => {
 describe('what an agent counts', () => {
   const reply = (inputTokens: number) => ({ type: 'assistant', usage: { inputTokens } }) as Entry
   const cancelled = { type: 'cancelled' } as Entry
+  const tookTooLong = { type: 'attemptFailed', failure: { code: 'deadline_exceeded' } } as Entry
   // Requests 1 and 3 were served, to process 7, and request 2 failed. Request 4 went to process 8, which died.
   const requests = [1, 2, 3, 4].map((seq) => ({ seq, pid: seq < 4 ? 7 : 8 }))
   const known = { served: new Set([1, 3]), lostTurns: (pid: number) => (pid === 8 ? 1 : 0) }
@@ -125,7 +126,8 @@ describe('what an agent counts', () => {
   test('an agent that counts each reply, and each request that failed and was not refused, has no fault', () => {
     expect(paidFaults(agent, known)).toEqual([])
     const brokenOff = { ...usage, modelCalls: 1, failedModelCalls: 2, inputTokens: 1 }
-    expect(paidFaults({ ...agent, usage: brokenOff, entries: [reply(1), cancelled] }, known)).toEqual([])
+    for (const end of [cancelled, tookTooLong])
+      expect(paidFaults({ ...agent, usage: brokenOff, entries: [reply(1), end] }, known)).toEqual([])
     const refused = [5, 6].map((seq) => ({ seq, pid: 7, isRefused: true }))
     expect(paidFaults({ ...agent, requests: [...requests, ...refused] }, known)).toEqual([])
     const lost = { ...agent, requests: [...requests, { seq: 5, pid: 8 }] }

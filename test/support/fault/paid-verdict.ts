@@ -43,10 +43,9 @@ export function paidFaults(
   if (modelCalls !== recorded.length) say(`${recorded.length} replies are recorded, ${modelCalls} are counted`)
   const tokens = recorded.reduce((sum, count) => sum + count, 0)
   if (inputTokens !== tokens) say(`the replies have ${tokens} input tokens, ${inputTokens} are counted`)
-  // A cancel breaks off a request, and counts it as failed.
-  const cancels = entries.filter(({ type }) => type === 'cancelled').length
+  const brokenOff = entries.filter(breaksOff).length
   const dropped = requests.filter(({ seq, pid }) => served.has(seq) && !known.has(seq) && lostTurns(pid) === 0)
-  if (dropped.length > cancels)
+  if (dropped.length > brokenOff)
     say(`served and not recorded by nodes that live: ${dropped.map(({ seq }) => seq).join(', ')}`)
   const counted = modelCalls + failedModelCalls
   if (counted > requests.length) say(`it made ${requests.length} requests, and ${counted} are counted`)
@@ -54,4 +53,9 @@ export function paidFaults(
   const lost = requests.filter(({ isRefused }) => !isRefused).length - counted
   if (lost > turns) say(`${lost} of its requests are not counted, and ${turns} of its turns were lost`)
   return faults
+}
+
+/** A cancel, or a time limit that passed before its node had read the reply: the request counts as failed. */
+function breaksOff(entry: Entry): boolean {
+  return entry.type === 'cancelled' || (entry.type === 'attemptFailed' && entry.failure.code === 'deadline_exceeded')
 }
