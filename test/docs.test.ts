@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { figures } from '../bench/figures.ts'
 import { docsProblems } from '../scripts/docs.ts'
+import { httpCodes, statusOf } from '../src/api/problem.ts'
 import { rootScriptFields, sessionFields } from '../src/store/record/session-record.ts'
 import { scriptFields, workerFields } from '../src/store/record/worker-record.ts'
 
@@ -46,6 +47,17 @@ describe('the documentation', () => {
   test('the documentation names in the README each package that troupe needs, and no other', () => {
     const { dependencies } = JSON.parse(page('package.json')) as { dependencies: Record<string, string> }
     expect(namesBelow(page('README.md'), '## Dependencies').sort()).toEqual(Object.keys(dependencies).sort())
+  })
+
+  test('the documentation names each code of an answer of the API beside its status', () => {
+    const [, section = ''] = page('docs/api.md').split('### What an answer that is no success says')
+    const rows = [...section.matchAll(/^\| (\d{3})[^|]*\| ([^|]*)\| ([^|]*)\|$/gm)]
+    const codes = (cell = '') => [...cell.matchAll(/`(\w+_\w+)`/g)].map(([, code]) => code)
+    expect(new Set(rows.flatMap(([, , ofHttp]) => codes(ofHttp)))).toEqual(new Set(httpCodes))
+    const shown = Object.fromEntries(
+      rows.flatMap(([, status, , own]) => codes(own).map((code) => [code, Number(status)])),
+    )
+    expect(shown).toEqual(statusOf)
   })
 
   test('the documentation names in JSON each type of line that a command prints', () => {

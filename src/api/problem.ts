@@ -1,10 +1,11 @@
 /**
  * Duty: turn an error into what a caller is told: problem+json (RFC 9457), with the codes of the library.
  * PROBLEM-1 It has a code and a sentence, and never a stack, a cause, a key of Redis, a path or an address. An error that is not one of troupe's
- *           becomes `bug`, with an id that the log has beside the error itself.
+ *           becomes `bug`, with an id that the log has beside the error itself; what only an operator can put right is told as `config_invalid`, with
+ *           such an id too.
  */
 import { randomUUID } from 'node:crypto'
-import { damageOf, type ErrorCode, RuntimeError } from '../core/errors.ts'
+import { ConfigError, damageOf, type ErrorCode, RuntimeError } from '../core/errors.ts'
 
 /** The codes that only HTTP has. */
 export const httpCodes = [
@@ -43,9 +44,9 @@ export interface Problem {
   readonly id?: string
 }
 
-const statusOf: Partial<Record<ErrorCode, number>> = {
+export const statusOf: Readonly<Partial<Record<ErrorCode, number>>> = {
+  config_invalid: 503,
   input_invalid: 400,
-  config_invalid: 500,
   worker_not_found: 404,
   session_not_found: 404,
   letter_not_found: 404,
@@ -120,16 +121,21 @@ export class ApiError extends Error {
 
 export interface ThrownProblem {
   readonly problem: Problem
-  /** True for a fault of troupe: the log needs the error itself. */
+  /** True for a fault of troupe or of its set-up: the log needs the error itself. */
   readonly isFault: boolean
 }
 
 export function problemOf(thrown: unknown): ThrownProblem {
   if (thrown instanceof ApiError)
     return { problem: problem(thrown.status, thrown.code, thrown.message, thrown.more), isFault: false }
-  if (thrown instanceof RuntimeError && thrown.code !== 'bug' && thrown.code !== 'config_invalid')
+  const isOfSetUp = thrown instanceof ConfigError
+  if (thrown instanceof RuntimeError && thrown.code !== 'bug' && !isOfSetUp)
     return { problem: problem(statusOf[thrown.code] ?? 422, thrown.code, thrown.message), isFault: false }
   const id = randomUUID()
+  if (isOfSetUp) {
+    const why = `The set-up of this server is wrong, or Redis refuses it. Its log says under the id ${id} what to do.`
+    return { problem: problem(statusOf.config_invalid as number, thrown.code, why, { id }), isFault: true }
+  }
   const detail =
     damageOf(thrown) === undefined
       ? `This is a fault of the server. Its log has more under the id ${id}.`

@@ -35,7 +35,7 @@ test('an audit that runs is the only one; when it has ended, another may begin, 
 test('an audit that failed says why, and nothing that a caller may not read', async () => {
   for (const [error, code, isTold] of [
     [new TransientError('Redis is away.', { code: 'store_unavailable' }), 'store_unavailable', true],
-    [new ConfigError('/srv/hidden.json'), 'bug', false],
+    [new ConfigError('/srv/hidden.json'), 'config_invalid', false],
   ] as const) {
     const { begun, troupe } = auditing()
     const audits = new Audits()

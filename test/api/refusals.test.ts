@@ -43,19 +43,24 @@ test.each([
 
 const hidden = '/srv/hidden.json'
 test.each([
-  new Error(hidden),
-  new ConfigError(hidden),
-  Object.assign(new Error(hidden), { code: 'FST_ERR_OTHER', statusCode: 500 }),
-  hidden,
-  null,
-])('the fault %s is told with an id that the log has, and with nothing of its words (PROBLEM-1)', async (thrown) => {
-  await using app = await appThatThrows(thrown)
-  const logged = vi.spyOn(app.server.log, 'error')
-  const { body, statusCode } = await app.ask('GET', '/v1/throwing', known)
-  const { code, id } = JSON.parse(body)
-  expect([statusCode, code, body.includes(hidden)]).toEqual([500, 'bug', false])
-  expect(logged.mock.calls).toEqual([[expect.any(String), expect.objectContaining({ id, error: expect.any(String) })]])
-})
+  [new Error(hidden), 500, 'bug'],
+  [new ConfigError(hidden), 503, 'config_invalid'],
+  [Object.assign(new Error(hidden), { code: 'FST_ERR_OTHER', statusCode: 500 }), 500, 'bug'],
+  [hidden, 500, 'bug'],
+  [null, 500, 'bug'],
+])(
+  'the fault %s is told with an id that the log has, and with nothing of its words (PROBLEM-1)',
+  async (thrown, status, told) => {
+    await using app = await appThatThrows(thrown)
+    const logged = vi.spyOn(app.server.log, 'error')
+    const { body, statusCode } = await app.ask('GET', '/v1/throwing', known)
+    const { code, id } = JSON.parse(body)
+    expect([statusCode, code, body.includes(hidden)]).toEqual([status, told, false])
+    expect(logged.mock.calls).toEqual([
+      [expect.any(String), expect.objectContaining({ id, error: expect.any(String) })],
+    ])
+  },
+)
 
 test('data that another program overwrote is told as that, and not as a fault of the server', async () => {
   await using app = await appThatThrows(new InvariantError(hidden, { details: { damaged: hidden } }))

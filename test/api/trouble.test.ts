@@ -4,6 +4,7 @@ import { startApi } from '../../src/api/api.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { followEvents } from '../../src/http/index.ts'
 import { say } from '../../src/models/local/scripted-model.ts'
+import { openRedis } from '../../src/store/redis/redis.ts'
 import { recordedModel } from '../support/provider/recorded-model.ts'
 import { ownPort } from '../support/redis/own-port.ts'
 import { RedisServer } from '../support/redis/redis-server.ts'
@@ -36,6 +37,24 @@ test('the API answers 503 while Redis is away, and goes on when Redis is back', 
   await waitUntil('it is ready again', async () => (await ask('/readyz')).status === 200)
   expect((await ask('/v1/sessions')).status).toBe(200)
   expect(await decide('one')).toMatchObject({ status: 200, said: expect.stringContaining('ask_not_found') })
+})
+
+test('the API answers 503 while Redis refuses its user, and goes on when Redis takes it again', async () => {
+  await using server = await RedisServer.start({ durability: 'none' })
+  const redis = openRedis(server.url)
+  await using api = await startApi({ redisUrl: server.url, namespace: 'refused', port: 0 })
+  const ask = async (path: string) => {
+    const reply = await fetch(`${api.url}${path}`)
+    return { status: reply.status, code: ((await reply.json()) as { code?: string }).code }
+  }
+  await redis.config('SET', 'requirepass', 'secret')
+  await redis.call('CLIENT', 'KILL', 'TYPE', 'normal')
+  const refused = { status: 503, code: 'config_invalid' }
+  await waitUntil('it says so', async () => JSON.stringify(await ask('/readyz')) === JSON.stringify(refused))
+  expect(await ask('/v1/sessions')).toEqual(refused)
+  await redis.config('SET', 'requirepass', '')
+  await waitUntil('it is ready again', async () => (await ask('/readyz')).status === 200)
+  redis.disconnect()
 })
 
 test('a follower goes on at another server behind the last event that it got', async () => {
