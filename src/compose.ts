@@ -59,8 +59,8 @@ export interface StartNodeOptions {
   readonly namespace?: string | undefined
   /** Refused when the namespace has another number. */
   readonly partitions?: number | undefined
-  /** Folder of worker files, or definitions by kind. */
-  readonly workers: string | ReadonlyMap<string, WorkerDefinition> | Readonly<Record<string, WorkerDefinition>>
+  /** Folder of worker files, a path or a file URL such as `new URL('./workers', import.meta.url)`; or definitions by kind. */
+  readonly workers: string | URL | ReadonlyMap<string, WorkerDefinition> | Readonly<Record<string, WorkerDefinition>>
   /**
    * Leave out worker files that cannot be loaded, and kinds that cannot be used (a model without its key, for one), with a warning in the log.
    * Default: false, and the node refuses to start.
@@ -98,12 +98,18 @@ export interface StartNodeOptions {
   readonly endIfBlocked?: boolean | undefined
 }
 
+function isWorkers(value: unknown): boolean {
+  if (value instanceof URL) return value.protocol === 'file:'
+  return typeof value === 'string' ? value !== '' : isObject(value) && !isWorkerDefinition(value)
+}
+
 const nodeRules: Rules<StartNodeOptions> = {
   ...connectRules,
   workers: {
     isRequired: true,
-    expects: 'a folder of worker files, or definitions by kind, like { echo: defineWorker({ … }) }',
-    fits: (value) => (typeof value === 'string' ? value !== '' : isObject(value) && !isWorkerDefinition(value)),
+    expects:
+      'a folder of worker files (a path or a file URL), or definitions by kind, like { echo: defineWorker({ … }) }',
+    fits: isWorkers,
   },
   pools: {
     expects: "a list of names that is not empty, like ['default']",

@@ -9,6 +9,7 @@ import { ConfigError } from '../core/errors.ts'
 import type { RunResult } from '../core/history/entry.ts'
 import type { DeepReadonly } from '../core/read-only.ts'
 import { findOrStartRedis } from '../dev/redis.ts'
+import { folderOf } from '../runtime/node/node-kinds.ts'
 import type { Replies } from './crash/node/node-order.ts'
 import { removeKeys } from './crash/remove-keys.ts'
 import { scriptedReplies } from './scripted-replies.ts'
@@ -71,7 +72,8 @@ async function withReplies(
   workers: StartNodeOptions['workers'],
   replies: Replies,
 ): Promise<ReadonlyMap<string, WorkerDefinition>> {
-  const given = typeof workers === 'string' ? await loadWorkers(workers) : workers
+  const folder = folderOf(workers)
+  const given = folder === undefined ? workers : await loadWorkers(folder)
   const definitions = new Map(given instanceof Map ? given : Object.entries(given))
   for (const kind of Object.keys(replies)) {
     const definition = definitions.get(kind)

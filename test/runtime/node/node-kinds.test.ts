@@ -54,6 +54,13 @@ test('a node refuses a kind that cannot be used; with skipBroken it warns, and h
   )
 })
 
+test('a node takes its folder of worker files as a file URL, and names the path of one that is empty', async () => {
+  const workers = new URL('../../../workers/', import.meta.url)
+  expect((await logOf({ workers, models: { env: {} } })).kinds).toEqual(['reader', 'surveyor'])
+  const empty = new URL('../../../docs/observability/', import.meta.url)
+  await expect(logOf({ workers: empty })).rejects.toThrow(`the folder ${empty.pathname} holds no worker files`)
+})
+
 test('a node of more than 200 pools does not start, and one that serves some of them does', async () => {
   const pools = Array.from({ length: 201 }, (_, index) => `pool-${index}`)
   const workers = Object.fromEntries(pools.map((pool) => [pool, defineWorker({ pool, receive: () => undefined })]))
