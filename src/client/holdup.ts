@@ -15,7 +15,7 @@ import type { OpenAsk } from '../store/person/open-asks.ts'
 import type { WorkerMode, WorkerRecord } from '../store/record/worker-record.ts'
 import { answerCommand } from './person/answer-command.ts'
 import type { SessionState } from './session/session-state.ts'
-import type { ReadableRow } from './worker-rows.ts'
+import { openChildrenOf, type ReadableRow } from './worker-rows.ts'
 
 /** Only somebody outside ends these. */
 const endedBySomebody = [
@@ -170,13 +170,14 @@ function leaseCause({ node, nodeSeenAt, times, record, readAt }: ReadableRow): C
       }
 }
 
-function parkedCause({ id, record, open, times, gate }: ReadableRow): Cause {
+function parkedCause(row: ReadableRow): Cause {
+  const { id, record, open, times, gate } = row
   const [ask] = open.some
   const waitsFor = waitText(record.wait, {
     timers: open.timers,
     asks: open.asks,
     ask,
-    openChildren: record.pendingCalls.length,
+    openChildren: openChildrenOf(row),
     waitingChildren: record.atOnce?.waiting ?? 0,
     spawned: record.calls,
     attempts: record.attempts.attempt,

@@ -27,7 +27,7 @@ import type { OpenAsk } from '../store/person/open-asks.ts'
 import type { SessionRecord } from '../store/record/session-record.ts'
 import { type Holdup, holdupOf, holdupsOf } from './holdup.ts'
 import type { SessionFacts } from './session/session-summary.ts'
-import type { ReadableRow } from './worker-rows.ts'
+import { openChildrenOf, type ReadableRow } from './worker-rows.ts'
 
 export type { OpenAsk }
 
@@ -154,7 +154,7 @@ export function workerReport(
     waitsFor: waits?.waitsFor ?? null,
     waitsSince: waits?.since ?? null,
     openAsks: row.open.some,
-    openChildren: record.pendingCalls.length,
+    openChildren: openChildrenOf(row),
     historyLength: row.historyLength,
     updatedAt,
   }

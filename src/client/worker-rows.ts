@@ -17,6 +17,11 @@ export interface ReadableRow extends WorkerRow {
   readonly damage: RuntimeError | null
 }
 
+/** How many children of its run have not reported yet. The result of one that has may wait in the mailbox, as for the others of `await: 'all'`. */
+export function openChildrenOf({ record, pending }: Pick<ReadableRow, 'record' | 'pending'>): number {
+  return Math.max(0, record.pendingCalls.length - pending.results)
+}
+
 /** The rows of the workers that exist, in the order of `ids`. */
 export async function readRows(store: InspectStore, ids: readonly string[]): Promise<ReadableRow[]> {
   const rows: ReadableRow[] = []

@@ -102,6 +102,12 @@ const cases: [what: string, fields: RecordFields, more: Partial<ReadableRow>, ex
     { reason: 'children', needsSomebody: false, command: null },
   ],
   [
+    'the rest of its children, while the results of others wait for theirs',
+    parked('results:3', { pendingCalls: '1-3', calls: '4' }),
+    { pending: { inbox: 0, results: 2, signals: 0 } },
+    { reason: 'children', waitsFor: 'results of its children; 1 of the 4 that it spawned is open' },
+  ],
+  [
     'the lease of a silent node',
     {},
     { node: 'n', nodeSeenAt: 1_000, readAt: 7_000, ...times({ leaseEndsAt: 12_000 }) },
