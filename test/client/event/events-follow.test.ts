@@ -17,23 +17,23 @@ import { newNamespace } from '../../support/namespace.ts'
 import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { reportEvent } from '../../support/report-event.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { awaitEvents } from '../../support/time/await-session.ts'
+import { patienceMs } from '../../support/time/patience.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
+import { withoutLooks } from '../support/hub.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** This time is over long before silence makes a follower look whether the session still goes on. */
-const soon = () => AbortSignal.timeout(20_000)
-
 test('a live follower ends with the event with which the session ends, and leaves no listener at its signal', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('echo', 1)
-  const signal = soon()
+  const signal = AbortSignal.timeout(patienceMs)
   const seen: string[] = []
   const following = (async () => {
-    for await (const { type } of session.events({ signal, transient: false })) seen.push(type)
+    for await (const { type } of withoutLooks(troupe, session).events({ signal, transient: false })) seen.push(type)
   })()
   await waitUntil('it follows', async () => {
     await session.root.send('x')
@@ -81,7 +81,7 @@ test('the past of a session ends with the event of its end, not with events of a
   await troupe.startNode({ echo })
   const stored = async () => (await troupe.redis.xrange(`${troupe.tag}:events`, '-', '+')).join(' ')
   await waitUntil('the detached worker is done', async () => (await stored()).split('run.completed').length === 3)
-  const seen = await Array.fromAsync(session.events({ after: '0-0', signal: soon() }))
+  const seen = await Array.fromAsync(awaitEvents(session, { after: '0-0' }))
   expect(seen.at(-1)?.type).toBe('session.completed')
 })
 
@@ -105,7 +105,7 @@ test('a past of more than one page comes whole', async () => {
   const session = await troupe.create('nobody', 1, { keepOpen: true })
   await Promise.all(Array.from({ length: 620 }, (_, number) => session.root.send(number)))
   let seen = 0
-  for await (const _ of session.events({ after: '0-0', signal: soon() })) if (++seen === 621) break
+  for await (const _ of awaitEvents(session, { after: '0-0' })) if (++seen === 621) break
   expect(seen).toBe(621)
 })
 
@@ -115,7 +115,7 @@ test('a session that is being cancelled is followed until it is cancelled', asyn
   await session.cancel()
   const seen: string[] = []
   const following = (async () => {
-    for await (const { type } of session.events({ after: '0-0', signal: soon() })) seen.push(type)
+    for await (const { type } of awaitEvents(withoutLooks(troupe, session), { after: '0-0' })) seen.push(type)
     return 'ended'
   })()
   await waitUntil('the past is told', () => seen.includes('session.cancelRequested'))
@@ -131,7 +131,7 @@ test('a follower whose subscription fails follows the stored events after a whil
   const listening = session.events({ after: '0-0', transient: false })
   expect(await listening.next()).toMatchObject({ value: { type: 'session.created' } })
   proxy.holdNew()
-  const following = session.events({ after: '0-0', signal: soon() })
+  const following = awaitEvents(session, { after: '0-0' })
   expect(await following.next()).toMatchObject({ value: { type: 'session.created' } })
   await Promise.all([listening.return(), following.return()])
   proxy.mend()

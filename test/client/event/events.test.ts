@@ -16,7 +16,10 @@ import { trimEvents } from '../../support/redis/trim-events.ts'
 import { commandsNaming } from '../../support/redis/watched-commands.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { awaitEvents } from '../../support/time/await-session.ts'
+import { hourMs } from '../../support/time/due-timers.ts'
+import { patienceMs } from '../../support/time/patience.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
+import { withoutLooks } from '../support/hub.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 const parent = defineWorker({
@@ -26,11 +29,9 @@ const parent = defineWorker({
   },
 })
 
-async function all(session: Session, after = '0-0'): Promise<RawEvent[]> {
-  const events: RawEvent[] = []
-  for await (const event of awaitEvents(session, { after })) events.push(event)
-  return events
-}
+type Followed = Parameters<typeof awaitEvents>[0]
+
+const all = (session: Followed, after = '0-0'): Promise<RawEvent[]> => Array.fromAsync(awaitEvents(session, { after }))
 
 async function upTo(session: Session, after: string, type: EventType): Promise<RawEvent[]> {
   const events: RawEvent[] = []
@@ -49,7 +50,13 @@ class LateHub extends EventHub implements AsyncDisposable {
 
   constructor(troupe: TestTroupe) {
     const { namespace, redis: commands } = troupe
-    super({ namespace, open: () => openRedis(troupe.redisUrl), deadlineMs: 5_000, commands: () => commands })
+    super({
+      namespace,
+      open: () => openRedis(troupe.redisUrl),
+      deadlineMs: 5_000,
+      commands: () => commands,
+      lookMs: hourMs,
+    })
   }
 
   override listen(sessionId: string, listener: (event: RawEvent | null) => void): Promise<string> {
@@ -77,7 +84,7 @@ describe('session.events', () => {
     const before = Date.now()
     const session = await troupe.create('parent')
     const other = await troupe.create('echo')
-    const live = all(session)
+    const live = all(withoutLooks(troupe, session))
     await troupe.startNode({ parent, echo })
     await other.result()
     const events = await live
@@ -114,7 +121,7 @@ describe('session.events', () => {
       let after = '0-0'
       while (seen.at(-1)?.ended === undefined) {
         let count = 0
-        for await (const event of awaitEvents(session, { after })) {
+        for await (const event of awaitEvents(withoutLooks(troupe, session), { after })) {
           seen.push(event)
           after = event.id
           if (++count === 2) break
@@ -224,6 +231,7 @@ describe('session.events', () => {
       redis: troupe.redis,
       tag: troupe.tag,
       deadlineMs: 5_000,
+      silenceMs: hourMs,
       // Asked for when it listens and has read nothing yet.
       async createdAt() {
         await next(2)
@@ -259,6 +267,7 @@ describe('session.events', () => {
       redis: troupe.redis,
       tag: troupe.tag,
       deadlineMs: 5_000,
+      silenceMs: hourMs,
       createdAt: () => Promise.resolve(null),
       async hasEnded() {
         await session.close()
@@ -266,7 +275,7 @@ describe('session.events', () => {
       },
     }
     const seen: EventType[] = []
-    const query = { after: '0-0', transient: false, signal: AbortSignal.timeout(20_000) }
+    const query = { after: '0-0', transient: false, signal: AbortSignal.timeout(patienceMs) }
     for await (const { type } of sessionEvents(session.id, context, query)) seen.push(type)
     expect(seen.at(-1)).toBe('session.completed')
   })

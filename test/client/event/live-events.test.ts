@@ -13,6 +13,7 @@ import { openLossyRedis } from '../../../src/store/redis/redis.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { awaitEvents } from '../../support/time/await-session.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
+import { withoutLooks } from '../support/hub.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 const parent = defineWorker({
@@ -46,7 +47,7 @@ async function opened() {
 type EventsQuery = Parameters<Session['events']>[0]
 
 /** Reads in the background; `events` grows, `done` resolves with the end. */
-function reading(session: Session, query: EventsQuery = {}) {
+function reading(session: Parameters<typeof awaitEvents>[0], query: EventsQuery = {}) {
   const events: RawEvent[] = []
   const done = (async () => {
     for await (const event of awaitEvents(session, query)) events.push(event)
@@ -121,8 +122,8 @@ describe('stored events', () => {
     await using scene = await opened()
     const { troupe, say } = scene
     const session = await troupe.create('parent')
-    const follower = reading(session, { after: '0-0' })
-    const late = reading(session)
+    const live = withoutLooks(troupe, session)
+    const [follower, late] = [reading(live, { after: '0-0' }), reading(live)]
     const saying = setInterval(() => say(session, 'x'), 1)
     await waitUntil('something was said', () => follower.texts().length > 3 && late.texts().length > 3)
     await troupe.startNode({ parent, echo })

@@ -15,6 +15,7 @@ import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
 import { commandsNaming } from '../../support/redis/watched-commands.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { awaitResult } from '../../support/time/await-session.ts'
+import { hourMs } from '../../support/time/due-timers.ts'
 import { waitUntil } from '../../support/time/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
@@ -279,12 +280,12 @@ test('a client that follows events learns a result from them alone, even in a co
   const { setTimeout: later } = globalThis
   using _ = vi
     .spyOn(globalThis, 'setTimeout')
-    .mockImplementation(((run: () => void, ms: number) => later(run, ms === 2_000 ? 60_000 : ms)) as typeof setTimeout)
+    .mockImplementation(((run: () => void, ms: number) => later(run, ms === 2_000 ? hourMs : ms)) as typeof setTimeout)
   using listens = vi.spyOn(EventHub.prototype, 'wakeAtEnds')
-  const waiting = [(await troupe.create('echo', 'first')).result()]
+  const waiting = [awaitResult(await troupe.create('echo', 'first'))]
   await waitUntil('it listens', () => listens.mock.settledResults[0]?.type === 'fulfilled')
-  waiting.push((await troupe.create('echo', 'job')).result())
-  waiting.push((await troupe.create('echo', 'conversation', { keepOpen: true })).result())
+  waiting.push(awaitResult(await troupe.create('echo', 'job')))
+  waiting.push(awaitResult(await troupe.create('echo', 'conversation', { keepOpen: true })))
   await waitUntil('all wait', () => listens.mock.settledResults.length === 3)
   await troupe.startNode({ echo })
   expect((await Promise.all(waiting)).map((result) => result.status === 'completed' && result.value)).toEqual([

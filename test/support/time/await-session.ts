@@ -31,7 +31,7 @@ export async function awaitIdle(session: Session): Promise<WorkerCounts> {
 
 /** Follows the session until its events end, its signal fires, or the test stops. */
 export async function* awaitEvents(
-  session: Session,
+  session: Pick<Session, 'id' | 'events' | 'report'>,
   query: EventsQuery = {},
   msMax = patienceMs,
 ): AsyncGenerator<TroupeEvent, void, undefined> {
@@ -61,7 +61,7 @@ async function inTime<T>(
   }
 }
 
-async function late(session: Session, what: string, msMax: number): Promise<Error> {
+async function late(session: Pick<Session, 'id' | 'report'>, what: string, msMax: number): Promise<Error> {
   const stood = await session.report().catch((error: unknown) => error)
   const state = inspect(stood, { depth: 4, maxArrayLength: 10, maxStringLength: 500, breakLength: 160 })
   return new Error(`Waited ${msMax} ms in vain for: ${what} of session ${session.id}. It stands so: ${state}`)
