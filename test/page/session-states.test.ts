@@ -38,6 +38,28 @@ test(
 )
 
 test(
+  'a copy of a session and a branch of its conversation say of what they are one, and lead there',
+  inBrowser(async (page) => {
+    const session = await create('clerk', { keepOpen: true })
+    await waitUntil('it asks', async () => (await rig.approvals()).some(({ sessionId }) => sessionId === session))
+    const { rootId } = (await rig.api.get(`/v1/sessions/${session}`)).body.session
+    const { body: copy } = await rig.api.post(`/v1/sessions/${session}/fork`)
+    const { body: branch } = await rig.api.post(`/v1/workers/${rootId}/fork`, { at: 0 })
+    for (const { made, of, id } of [
+      { made: copy, of: 'copy of', id: session },
+      { made: branch, of: 'branch of', id: rootId },
+    ]) {
+      await page.goto(rig.url(`sessions/${made.sessionId}`))
+      const tag = page.locator('.session-head .tag', { hasText: of })
+      expect(await tag.textContent()).toBe(`${of} ${id.slice(0, 8)}`)
+      await tag.getByRole('link').click()
+      await page.waitForURL(new RegExp(`/sessions/${session}`))
+    }
+    await expect.poll(() => page.locator('.session-head .tag').allTextContents()).toEqual(['conversation'])
+  }),
+)
+
+test(
   'a session that was pruned is asked for no more',
   inBrowser(async (page) => {
     const session = await create('resting', { keepOpen: true })
