@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import { delegationResult } from '../../../support/provider/delegation-script.ts'
 import { FakeProvider } from '../../../support/provider/fake-provider.ts'
+import { sureLeases } from '../../../support/test-policy.ts'
 import { awaitResult } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import { type Row, type Stage, times } from '../../row.ts'
@@ -66,13 +67,13 @@ async function frozenAgent(stage: Stage): Promise<undefined> {
   await using provider = await FakeProvider.start()
   await using harness = await stage.open()
   const settings = { program, providerUrl: provider.url }
-  const zombie = await harness.start('zombie', settings)
+  const zombie = await harness.start('zombie', { ...settings, ...longer })
   const n = Math.floor(100 * stage.random())
   const session = await harness.client.sessions.create({ kind: 'root', input: { n, plan: '' } })
   await waitUntil('a model was asked', () => provider.journal().length >= 1)
   await pause(150 * stage.random())
   zombie.freeze()
-  await harness.start('heir', settings)
+  await harness.start('heir', { ...settings, policy: sureLeases })
   const asked = () => provider.journal().some(({ pid }) => pid !== zombie.pid)
   // Unless all was over before it stood still.
   const isOver = async () => (await session.report()).session.finishedAt !== null
