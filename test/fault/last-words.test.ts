@@ -149,7 +149,8 @@ describe.concurrent('code that blocks the event loop', () => {
         named.test((await place.report(session.id)).lastWords ?? ''),
       )
       // Native code cannot be interrupted: its process is killed.
-      expect(await node.code).toBe(kind === 'runsNativeCode' ? null : 70)
+      const code = await node.code
+      expect(code, node.stderr()).toBe(kind === 'runsNativeCode' ? null : 70)
       const lines = node
         .stderr()
         .trim()
