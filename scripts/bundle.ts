@@ -122,14 +122,21 @@ export const libraryName = ${JSON.stringify(scriptLibrary.name)}`
 const placeModule = '\0place'
 const isPlaceModule = new RegExp(`^${placeModule}$`)
 
+/**
+ * In the package it is a file of dist/parts. In an application that was bundled with troupe in it, no file of troupe lies anywhere: webpack would name
+ * the file that it read, and what esbuild writes as CommonJS knows no place at all.
+ */
+const placeCode = `import { pathToFileURL } from 'node:url'
+const isBundled = typeof __webpack_require__ === 'function' || !/\\/dist\\/parts\\/place\\.js(?:$|\\?)/.test(import.meta.url)
+export const placeOf = (path) => new URL(path, isBundled ? pathToFileURL('/troupe-is-bundled/dist/') : new URL('../', import.meta.url)).href`
+
 /** BUNDLE-2. A program outside of src keeps the place of its source: the files that it names lie there. */
 const places: Plugin = {
   name: 'places',
   resolveId: { filter: { id: isPlaceModule }, handler: (id) => id },
   load: {
     filter: { id: isPlaceModule },
-    // It is a file of dist/parts.
-    handler: () => `export const placeOf = (path) => new URL(path, new URL('../', import.meta.url)).href`,
+    handler: () => placeCode,
   },
   transform: {
     filter: { id: { include: /\.ts$/, exclude: /[\\/]node_modules[\\/]/ }, code: 'import.meta.' },

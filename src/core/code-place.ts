@@ -6,6 +6,7 @@
  * PLACE-3 A file below the folder of the process is named relative to it, so that a terminal can open it; else relative to the folder of the
  *         workers. Only a file below neither has its whole path.
  */
+import { isCarrier } from './errors.ts'
 
 /** The root of the code of this package: `src`, or `dist`. */
 const ours = pathOf(new URL('..', import.meta.url).href)
@@ -31,7 +32,7 @@ export const stackCharsMax = 8_000
 export function codePlaceOf(thrown: unknown): string | undefined {
   let error = thrown
   for (let depth = 0; depth < causesMax && error != null; depth++) {
-    const place = placeInStack(stackOf(error) ?? '', messageOf(error))
+    const place = isCarrier(error) ? undefined : placeInStack(stackOf(error) ?? '', messageOf(error))
     if (place !== undefined) return place
     error = readField(error, 'cause')
   }

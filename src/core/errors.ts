@@ -284,14 +284,26 @@ export function damageOf(thrown: unknown): string | undefined {
 export function toRuntimeError(thrown: unknown): RuntimeError {
   try {
     if (thrown instanceof RuntimeError) return thrown
-    if (isError(thrown)) return new TransientError(messageOf(thrown), { cause: thrown })
+    if (isError(thrown)) return carrierOf(messageOf(thrown), { cause: thrown })
   } catch {
-    return new TransientError(unreadableText)
+    return carrierOf(unreadableText)
   }
-  if (thrown === '') return new TransientError('an empty text was thrown')
-  return new TransientError(
-    typeof thrown === 'string' ? thrown : `a value that is not an Error was thrown: ${describe(thrown)}`,
-  )
+  if (thrown === '') return carrierOf('an empty text was thrown')
+  return carrierOf(typeof thrown === 'string' ? thrown : `a value that is not an Error was thrown: ${describe(thrown)}`)
+}
+
+/** Errors that only carry what was thrown. */
+const carriers = new WeakSet<object>()
+
+function carrierOf(message: string, options?: RuntimeErrorOptions): TransientError {
+  const carrier = new TransientError(message, options)
+  carriers.add(carrier)
+  return carrier
+}
+
+/** Whether `toRuntimeError` made it: its own stack says nothing. */
+export function isCarrier(error: unknown): boolean {
+  return carriers.has(error as object)
 }
 
 /** How deep causes are followed, and how many errors of an AggregateError are quoted. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { codePlaceOf, namePlacesFrom, placeInStack, stackCharsMax, thrownFields } from '../../src/core/code-place.ts'
+import { toRuntimeError } from '../../src/core/errors.ts'
 
 namePlacesFrom(['/home/me/app', '/srv/workers/', '/'])
 
@@ -39,6 +40,12 @@ describe('the place of an error', () => {
     expect(codePlaceOf(thrown(frame, 'run (file:///home/me/app/a.ts:3:7)'))).toBe('a.ts:3:7')
     expect(codePlaceOf(thrown(frame))).toBeUndefined()
     expect(thrownFields(thrown(frame))).toEqual({})
+  })
+
+  it('the stack of an error that only carries another one names no place: in a bundle it would be one of troupe', () => {
+    const carrier = toRuntimeError(thrown('run (file:///home/me/app/a.ts:3:7)'))
+    carrier.stack = thrown('toRuntimeError (/home/me/app/bundle.cjs:1:1)').stack as string
+    expect(codePlaceOf(carrier)).toBe('a.ts:3:7')
   })
 
   it('the place of an error that troupe made is the place of its cause', () => {
