@@ -149,7 +149,10 @@ function isWorkerFile(name: string, possible: readonly string[]): boolean {
 async function loadWorker(file: string, loadMs: number): Promise<WorkerDefinition> {
   let module: { default?: unknown }
   try {
-    module = await within(loadMs, import(pathToFileURL(file).href) as Promise<{ default?: unknown }>)
+    module = await within(
+      loadMs,
+      import(/* webpackIgnore: true */ pathToFileURL(file).href) as Promise<{ default?: unknown }>,
+    )
   } catch (cause) {
     const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
     const sentence = `worker file ${file}${placeOf(cause, file)} cannot be loaded: ${reason.replace(/\.?\s*$/, '.')}`
