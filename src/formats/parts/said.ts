@@ -8,6 +8,7 @@ import type {
   ChatMessage,
   FinishReason,
   Json,
+  ProviderOptions,
   ToolCallBlock,
   ToolOutput,
   ToolStatus,
@@ -161,7 +162,10 @@ export function modelOf(provider: string, model: string | undefined): string | u
 }
 
 /** Options of a provider, without those that are not there. */
-export function optionsOf(provider: string, options: Readonly<Record<string, Json | undefined>>) {
+export function optionsOf(
+  provider: string,
+  options: Readonly<Record<string, Json | undefined>>,
+): { readonly providerOptions?: ProviderOptions } {
   const there = Object.entries(options).filter(([, value]) => value !== undefined && value !== null && value !== '')
   if (there.length === 0) return {}
   return { providerOptions: { [provider]: Object.fromEntries(there) as Record<string, Json> } }
