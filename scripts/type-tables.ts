@@ -118,7 +118,6 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     ['src/api/api.ts', 'StartApiOptions'],
     ['src/http/client.ts', 'HttpOptions'],
     ['src/http/follow.ts', 'FollowOptions'],
-    ['src/http/follow.ts', 'StreamedEvent'],
   ],
 }
 

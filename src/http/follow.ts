@@ -3,6 +3,8 @@
  * HTTP-FOLLOW-1 After a broken connection it resumes behind the last event, or where the stream began: each later stored event comes once.
  * HTTP-FOLLOW-2 A `limit` in the query bounds the events of all its connections together.
  */
+import type { TroupeEvent } from '../core/event/event.ts'
+import type { Entry } from '../core/history/entry.ts'
 import { type HttpOptions, HttpProblem, problemIn } from './client.ts'
 
 export interface FollowOptions extends HttpOptions {
@@ -14,14 +16,26 @@ export interface FollowOptions extends HttpOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface StreamedEvent {
-  /** The type of the event. */
-  readonly type: string
-  /** The event as JSON says it: docs/reference/events.md. Its type is `TroupeEvent` of `troupe`, but for `history.entry`. */
-  readonly data: unknown
-  /** To resume behind this event. */
-  readonly position: string | undefined
+/** A new entry of a history, for those who ask for them (`history=`). */
+export interface StreamedEntry {
+  readonly type: 'history.entry'
+  readonly workerId: string
+  readonly position: number
+  readonly entry: Entry
 }
+
+/** `type` determines `data`. A newer server may send a type that this version does not know. */
+type Streamed<Data extends { readonly type: string }> = Data extends unknown
+  ? {
+      readonly type: Data['type']
+      /** The event as JSON says it: docs/reference/events.md. */
+      readonly data: Data
+      /** To resume behind this event. */
+      readonly position: string | undefined
+    }
+  : never
+
+export type StreamedEvent = Streamed<TroupeEvent> | Streamed<StreamedEntry>
 
 const waitMs = [200, 500, 1_000, 2_000] as const
 const limitIn = /(?<=[?&]limit=)\d+/
@@ -115,7 +129,8 @@ function fieldIn(block: string, name: string): string | undefined {
 function eventIn(block: string): StreamedEvent | undefined {
   const data = fieldIn(block, 'data')
   if (data === undefined) return undefined
-  return { type: fieldIn(block, 'event') ?? 'message', data: JSON.parse(data), position: fieldIn(block, 'id') }
+  const type = fieldIn(block, 'event') ?? 'message'
+  return { type, data: JSON.parse(data), position: fieldIn(block, 'id') } as StreamedEvent
 }
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

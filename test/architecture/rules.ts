@@ -71,8 +71,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'log.ts',
     'node-version.ts',
   ],
-  // http is for programs elsewhere, browsers too.
-  http: [],
+  // http is for programs elsewhere, browsers too: it takes types alone, as `partsRunInBrowsers` says.
+  http: ['core'],
   // testing is for tests of users; nothing imports it.
   testing: [
     'compose.ts',
@@ -89,7 +89,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'config.ts',
     'log.ts',
   ],
-  // page runs in a browser: `pageRunsInBrowsers` says what it may load of these parts.
+  // page runs in a browser: `partsRunInBrowsers` says what it may load of these parts.
   page: ['core', 'client', 'audit', 'words'],
 }
 
@@ -156,15 +156,19 @@ export const confinement: Rule = (files) =>
     return `may not import ${pack}: only ${place.in.join(', ')} may`
   })
 
-/** The files of other parts that are pure: they turn data into words. */
-const forBrowsers = /^src\/(core|page|words)\/|^src\/client\/event\/activity\.ts$/
+/** What parts that run in browsers may load: of other parts, files that are pure. */
+const forBrowsers: Readonly<Record<string, RegExp>> = {
+  page: /^src\/(core|page|words)\/|^src\/client\/event\/activity\.ts$/,
+  http: /^src\/http\//,
+}
 
-/** The page names types of the library, and shares its words. Nothing that it loads needs Node. */
-export const pageRunsInBrowsers: Rule = (files) =>
+/** The page names types of the library, and shares its words; the client of the HTTP API names types. Nothing that they load needs Node. */
+export const partsRunInBrowsers: Rule = (files) =>
   eachImport(files, (file, { from, file: target, typeOnly }) => {
-    if (!file.path.startsWith('src/page/') || typeOnly) return null
+    const mayLoad = file.path.startsWith('src/') ? forBrowsers[partOf(file.path)] : undefined
+    if (mayLoad === undefined || typeOnly) return null
     if (from.startsWith('node:')) return `imports ${from}, which no browser has`
-    return target === null || forBrowsers.test(target) ? null : `may import only types of ${target}`
+    return target === null || mayLoad.test(target) ? null : `may import only types of ${target}`
   })
 
 const workerPackages = ['troupe', 'zod', 'smol-toml']
