@@ -232,7 +232,7 @@ export class Sweeper {
   async #registerAgain(): Promise<void> {
     await this.#host.register()
     const what =
-      'this node was not registered in Redis any more, and has registered again: Redis lost its data (FLUSHALL, a restart without a file), or this node stood still for long. Sessions may be lost: troupe audit'
+      'this node was not registered in Redis any more, and has registered again: for a minute Redis was away or refused writes, or this node stood still; or Redis lost its data (FLUSHALL, a restart without a file), and sessions with it: troupe audit'
     this.#host.log.warn(what, { partition: this.#store.partition })
   }
 
