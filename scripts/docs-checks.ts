@@ -66,11 +66,14 @@ function checkErrors(): string[] {
   const codes = literals(aliases.get('ErrorCode'))
   const rows = rowsOf(page)
   const problems = compare(page, rows.keys(), codes)
-  for (const [, name = '', body = ''] of source.matchAll(/class (\w+) extends RuntimeError \{([\s\S]*?)\n\}/g)) {
+  const classes = [...source.matchAll(/^export class (\w+) (extends [\s\S]*?)\n\}/gm)]
+  const thrown = new Set<string>()
+  for (const [, name = '', body = ''] of classes) {
     const alias = [...aliases].find(([alias]) => alias !== 'ErrorCode' && new RegExp(`\\b${alias}\\b`).test(body))?.[1]
-    const standard = literals(/super\(([^,]*),/.exec(body)?.[1])
+    const standard = literals(/super\(([^,]*),|readonly code = (.*)/.exec(body)?.slice(1).join(''))
     const retried = body.includes('retryable = true') ? 'yes' : 'no'
     for (const code of new Set([...literals(body), ...literals(alias)].filter((code) => codes.includes(code)))) {
+      thrown.add(code)
       const [by = '', again = '', what = ''] = rows.get(code) ?? []
       if (!by.includes(`\`${name}\``)) problems.push(`${page}: ${code} is thrown as ${name}`)
       if (!again.startsWith(retried) && by.startsWith(`\`${name}`))
@@ -80,7 +83,8 @@ function checkErrors(): string[] {
         problems.push(`${page}: ${code} is ${isReserved ? '' : 'not '}reserved`)
     }
   }
-  return problems
+  const withoutClass = codes.filter((code) => !thrown.has(code))
+  return [...problems, ...withoutClass.map((code) => `src/core/errors.ts has no class for ${code}`)]
 }
 
 function checkEvents(): string[] {
