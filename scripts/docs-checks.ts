@@ -4,7 +4,9 @@
  * DOCS-3 A link leads to an existing file and heading, a comment cites an existing page, and no page names a folder of a developer's machine.
  * DOCS-4 A log or report line that the operations page quotes is in the sources.
  * DOCS-5 Each type of options that a table of the definitions or the client names has a table there, too, and so has each type that it extends.
- * DOCS-6 Each command that is shown exists, with the options that it is given (shown-commands.ts).
+ * DOCS-6 Each command that is shown exists, with the options that it is given, and takes their values (shown-commands.ts).
+ * DOCS-7 Each route, variable of the environment and script of npm that is shown exists (shown-names.ts).
+ * DOCS-8 Tables of fields, codes, rights and types that people write have the names of the sources (shown-names.ts).
  */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,6 +15,7 @@ import { eventTypes } from '../src/core/event/event.ts'
 import { runStates, workerStates } from '../src/core/worker/run/run-state.ts'
 import { requirementProblems } from './requirements.ts'
 import { commandProblems } from './shown-commands.ts'
+import { npmProblems, routeProblems, tableProblems, variableProblems } from './shown-names.ts'
 import { parentsOf } from './type-tables.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -29,6 +32,10 @@ export const checks: readonly (() => string[])[] = [
   checkQuotations,
   checkOptionTables,
   commandProblems,
+  routeProblems,
+  variableProblems,
+  npmProblems,
+  tableProblems,
 ]
 
 /** The rows of a page's tables whose first cell names something in code quotes, with the other cells of the row. */

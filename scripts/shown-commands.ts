@@ -11,7 +11,7 @@ const pages = globSync(['README.md', 'workers/README.md', 'docs/**/*.{md,yaml}']
   exclude: ['docs/reference/commands.md'],
 })
 const shownForm = /^```[\s\S]*?^ *```$|`[^`\n]+`|^ {4}troupe .*$/gm
-const commandForm = /(?<![-/\w]|ACL SETUSER )troupe (?:-- )?([a-z]+(?=[\s`]|$)[^\n`#|;&]*)/gm
+const commandForm = /(?<=npx \.\.\/|(?<![-/\w]|ACL SETUSER ))troupe (?:-- )?([a-z]+(?=[\s`]|$)[^\n`#|;&]*)/gm
 
 export function commandProblems(): string[] {
   const program = buildProgram()
@@ -33,7 +33,22 @@ function problemsOf(program: Command, line: string): string[] {
   return [
     ...(isVerb ? [`${command.name()} has no ${next}`] : []),
     ...unknown.map((flag) => `${command.name()} has no option ${flag}`),
+    ...valueProblems(command, line),
   ]
+}
+
+/** What an option says of the value that it is shown with. A path, and a value in brackets, in quotes or with …, stands for any. */
+function valueProblems(command: Command, line: string): string[] {
+  return [...line.matchAll(/\s(--[a-z-]+)[ =](\w[\w.,:=/]*)(?=\s|$)/g)].flatMap(([, flag = '', value = '']) => {
+    const option = command.options.find(({ long }) => long === flag)
+    if (option === undefined || option.isBoolean()) return []
+    try {
+      option.parseArg?.(value, undefined)
+      return []
+    } catch (thrown) {
+      return [`${command.name()} ${flag} takes no ${value} (${(thrown as Error).message})`]
+    }
+  })
 }
 
 /** The command that the words name, and the words behind it. */

@@ -242,6 +242,11 @@ function membersOf(file: string, declaration: string): Member[] {
   return members
 }
 
+/** The names of these members. */
+export function memberNames(file: string, declaration: string): string[] {
+  return membersOf(file, declaration).map(({ name }) => name)
+}
+
 /** What the declaration extends, by name. Its table does not show their members. */
 export function parentsOf(declaration: string): string[] {
   const file = Object.values(pages)
