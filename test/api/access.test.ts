@@ -7,6 +7,7 @@ import { startApi } from '../../src/api/api.ts'
 import { type Right, rights } from '../../src/api/guard/rights.ts'
 import { entryOf } from '../../src/api/guard/tokens.ts'
 import { routes } from '../../src/api/routes.ts'
+import { Server } from '../../src/api/server.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 import { TestApi } from './support/test-api.ts'
@@ -186,7 +187,9 @@ test.each([
   const [reader, other] = (await Promise.all(opened)).map(({ body }) => body?.getReader())
   await Promise.all([reader?.read(), other?.read()])
   const { ticket } = (await api.post('/v1/tickets', { path: '/v1/events' }, bearer('read'))).body
+  const kept = vi.spyOn(Server.prototype, 'keepActing')
   api.api.setTokens(next)
+  expect(kept.mock.calls).toEqual([[new Set(next.map(({ name }) => name))]])
   const ended = await waitUntil('the stream ends', () =>
     reader?.read().then(
       ({ done }) => done && 'ended',
@@ -247,13 +250,22 @@ describe('a body', () => {
   })
 })
 
-test('a caller that sends its request too slowly is cut off', async () => {
+test('a caller that sends its request too slowly is told so, and cut off', async () => {
   const socket = dial(api.api.port, '127.0.0.1')
   socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: ')
   const { promise, resolve } = Promise.withResolvers<string>()
-  socket.once('close', () => resolve('closed'))
-  socket.resume()
-  expect(await promise).toBe('closed')
+  let read = ''
+  socket.setEncoding('utf8').on('data', (piece: string) => {
+    read += piece
+  })
+  socket.once('close', () => resolve(read))
+  const [head = '', body = ''] = (await promise).split('\r\n\r\n')
+  expect(head).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/)
+  expect(JSON.parse(body)).toMatchObject({
+    status: 408,
+    code: 'request_malformed',
+    detail: 'the request took more than 8000 ms to arrive.',
+  })
 })
 
 test('an address and headers have bounds', async () => {

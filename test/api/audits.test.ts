@@ -2,18 +2,21 @@
 import { expect, test } from 'vitest'
 import { Audits } from '../../src/api/audits.ts'
 import type { Troupe } from '../../src/client/client.ts'
+import type { AuditQuery } from '../../src/client/queries.ts'
 import { ConfigError, TransientError } from '../../src/core/errors.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 
 /** A client whose audits end as the test says. */
 function auditing() {
   const begun: PromiseWithResolvers<object>[] = []
-  const audit = () => {
+  const asked: AuditQuery[] = []
+  const audit = (query: AuditQuery) => {
     const one = Promise.withResolvers<object>()
     begun.push(one)
+    asked.push(query)
     return one.promise
   }
-  return { begun, troupe: { audit } as unknown as Troupe }
+  return { begun, asked, troupe: { audit } as unknown as Troupe }
 }
 
 test('an audit that runs is the only one; when it has ended, another may begin, and its report stays until then', async () => {
@@ -45,4 +48,22 @@ test('an audit that failed says why, and nothing that a caller may not read', as
     const { problem } = audits.view
     expect([problem?.code, problem?.detail.includes(error.message)]).toEqual([code, isTold])
   }
+})
+
+test('an audit is of the session that its caller names, and says how far it is', () => {
+  const { asked, troupe } = auditing()
+  const audits = new Audits()
+  audits.begin(troupe, 'one')
+  const progress = { sessions: 2, workers: 3 }
+  asked[0]?.onProgress?.(progress)
+  expect([asked[0]?.sessionId, audits.view.progress]).toEqual(['one', progress])
+})
+
+test('an audit that is begun after one that failed says nothing of that any more', async () => {
+  const { begun, troupe } = auditing()
+  const audits = new Audits()
+  audits.begin(troupe, undefined)
+  begun[0]?.reject(new TransientError('Redis is away.', { code: 'store_unavailable' }))
+  await waitUntil('it has failed', () => audits.view.state === 'failed')
+  expect(audits.begin(troupe, undefined)).toMatchObject({ state: 'running', problem: null, progress: null })
 })

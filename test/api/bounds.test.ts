@@ -15,6 +15,7 @@ import { Server } from '../../src/api/server.ts'
 import { answerWithStream } from '../../src/api/stream/answer-with-stream.ts'
 import { SseWriter } from '../../src/api/stream/sse.ts'
 import { Session } from '../../src/client/session/session.ts'
+import { stackCharsMax } from '../../src/core/code-place.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
 import { talker } from './support/talker.ts'
@@ -109,6 +110,7 @@ test('a request of thousands of wrong values is answered with the first ones', a
     expect([status, told.code]).toEqual([400, 'input_invalid'])
     expect(JSON.stringify(told).length).toBeLessThan(5_000)
   }
+  expect((await wrong({ limits: { one: 1 }, history: [1] })).body.detail).toMatch(/; and 1 more\.$/)
   const { body: told } = await wrong({ history: Array(5_000).fill(1) })
   expect(told.errors).toHaveLength(20)
   expect(told.detail).toMatch(/; and 4999 more\.$/)
@@ -122,7 +124,8 @@ test('a caller that sends too many requests is told when to come back; others ar
   for (let number = 0; number < 4; number++) seen.push((await ask('/v1/kinds', bearer('ada'))).status)
   expect(seen).toEqual([200, 200, 200, 429])
   const refused = await ask('/v1/nodes', bearer('ada'))
-  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(1)
+  expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(10)
   expect(await refused.json()).toMatchObject({ status: 429, code: 'too_many_requests' })
   expect((await ask('/v1/nodes', bearer('bob'))).status).toBe(200)
   expect((await ask('/healthz')).status).toBe(200)
@@ -308,6 +311,39 @@ test('a fault is logged with its reason and place, under the id that its caller 
     error: 'the record cannot be read: it ends too early',
     stack: expect.stringContaining('bounds.test.ts'),
   })
+})
+
+test('each request is logged with its caller and without its query, which may hold a ticket; one that anybody may make is not', async () => {
+  await using opened = await openApp({ tokens: new Tokens(entries) })
+  const debug = vi.spyOn(opened.server.log, 'debug')
+  const ask = (url: string) => opened.app.inject({ url, headers: { host: 'localhost', ...bearer('ada') } })
+  for (const url of ['/healthz', '/v1/kinds', '/v1/events?ticket=hush']) await ask(url)
+  const answered = { method: 'GET', ms: expect.any(Number) }
+  expect(debug.mock.calls).toEqual([
+    ['answered a request', { ...answered, path: '/v1/kinds', status: 200, caller: 'ada' }],
+    ['answered a request', { ...answered, path: '/v1/events', status: 401, caller: 'nobody' }],
+  ])
+})
+
+test('the stack of a fault is logged up to a bound', async () => {
+  const long = new Error('too much')
+  long.stack = `Error: too much\n${'    at x (/srv/x.ts:1:1)\n'.repeat(10_000)}`
+  const broken = testRoute('broken', {
+    handle: () => {
+      throw long
+    },
+  })
+  await using opened = await openApp({ routes: [broken] })
+  const error = vi.spyOn(opened.server.log, 'error')
+  await opened.app.inject({ url: '/v1/broken', headers: { host: 'localhost' } })
+  expect(error.mock.calls[0]?.[1]?.stack).toHaveLength(stackCharsMax)
+})
+
+test('an API that listens on an address of IPv6 says so in its own address', async () => {
+  const { redisUrl, namespace } = api.troupe
+  await using own = await startApi({ redisUrl, namespace, host: '::1', port: 0 })
+  expect(own.url).toBe(`http://[::1]:${own.port}`)
+  expect((await fetch(`${own.url}/healthz`)).status).toBe(200)
 })
 
 test('a caller that leaves while it waits is no fault; a caller that waits when the server stops is asked to try again', async () => {

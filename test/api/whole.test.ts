@@ -65,6 +65,19 @@ test('the document, the types of the client and the routes have the same operati
   expect(Object.keys(document.paths)).toEqual(expect.arrayContaining([...known]))
 })
 
+test('the document says which right each operation needs, that open ones need no token, and no bound that holds anyway', () => {
+  const document = openApiDocument(routes) as {
+    readonly security: object[]
+    readonly paths: Record<string, Record<string, { operationId: string; 'x-right': string; security?: object[] }>>
+  }
+  expect(document.security).toEqual([{ token: [] }])
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+  const said = operations.map((one) => [one.operationId, one['x-right'], one.security] as const)
+  const wanted = routes.map(({ id, right }) => [id, right, right === 'open' ? [] : undefined] as const)
+  expect(new Set(said)).toEqual(new Set(wanted))
+  expect(JSON.stringify(document)).not.toContain(String(Number.MAX_SAFE_INTEGER))
+})
+
 describe('whatever is sent', () => {
   let api: TestApi
   let ids: Record<string, string>

@@ -39,8 +39,7 @@ const errorsMost = 20
 export function ofThrown(thrown: unknown): ThrownProblem {
   if (thrown instanceof WrongRequest) return ofIssues(thrown)
   const { statusCode, code = '', message } = Object(thrown) as FastifyError
-  const isOfFastify = code.startsWith('FST_') || thrown instanceof SyntaxError
-  if (isOfFastify && statusCode !== undefined && statusCode < 500)
+  if (code.startsWith('FST_') && statusCode !== undefined && statusCode < 500)
     return {
       problem: problem(statusCode, codes[statusCode] ?? 'request_malformed', sentences[code] ?? sentenceOf(message)),
       isFault: false,

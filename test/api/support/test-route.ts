@@ -5,11 +5,11 @@ import { type Route, route } from '../../../src/api/route.ts'
 /** `GET /v1/<id>`, unless it says otherwise. */
 export function testRoute(
   id: string,
-  { path = `/v1/${id}`, raw, handle }: Partial<Route> & Pick<Route, 'handle'>,
+  { method = 'GET', path = `/v1/${id}`, raw, handle }: Partial<Route> & Pick<Route, 'handle'>,
 ): Route {
   return route({
     id,
-    method: 'GET',
+    method,
     path,
     right: 'read',
     tag: 'test',
