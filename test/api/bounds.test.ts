@@ -369,3 +369,22 @@ test('a caller that leaves while it waits is no fault; a caller that waits when 
   expect(await told.json()).toMatchObject({ code: 'client_closed' })
   expect(lines.filter(({ level }) => level === 'error')).toEqual([])
 })
+
+test('a caller that has left while its client was opened is not waited for', async () => {
+  const { body } = await api.post('/v1/sessions', { kind: 'waiter', input: 1 })
+  await using opened = await openApp({})
+  const url = await opened.app.listen({ host: '127.0.0.1', port: 0 })
+  const client = await opened.server.reading()
+  const left = Promise.withResolvers<void>()
+  opened.app.server.on('connection', (socket) => socket.once('close', left.resolve))
+  const going = new AbortController()
+  vi.spyOn(opened.server, 'reading').mockImplementation(async () => {
+    going.abort()
+    await left.promise
+    return client
+  })
+  const asked = vi.spyOn(Session.prototype, 'result')
+  await fetch(`${url}/v1/sessions/${body.sessionId}/result?wait=60`, { signal: going.signal }).catch(() => {})
+  await waitUntil('the route waits for the result', () => asked.mock.calls.length === 1)
+  await expect(asked.mock.results[0]?.value).rejects.toThrow('the caller has gone')
+})

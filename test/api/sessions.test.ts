@@ -1,6 +1,8 @@
 /** Sessions over HTTP: created, waited for, listed, shown, followed, cancelled. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { connectInternal } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { partitionOfKey } from '../../src/core/ids.ts'
 import { TestApi } from './support/test-api.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
@@ -103,6 +105,30 @@ test('the same idempotency key gives the same session', async () => {
   const key = { 'idempotency-key': 'order-7' }
   const [first, second] = [await create({ kind: 'echo' }, key), await create({ kind: 'echo' }, key)]
   expect(second.body.sessionId).toBe(first.body.sessionId)
+})
+
+test('a key of a request is no key of the library, and is refused for the same request about another session', async () => {
+  const ofLibrary = await api.troupe.create('echo', 1, { idempotencyKey: 'local/one' })
+  const key = { 'idempotency-key': 'one' }
+  const [one, two] = [await create({ kind: 'waiter' }, key), await create({ kind: 'waiter' })]
+  expect(one.body.sessionId).not.toBe(ofLibrary.id)
+  const pause = (id: string) => api.post(`/v1/sessions/${id}/pause`, {}, { 'idempotency-key': 'pause' })
+  expect([await pause(one.body.sessionId), await pause(two.body.sessionId)]).toMatchObject([
+    { status: 200 },
+    { status: 409, body: { code: 'key_reused' } },
+  ])
+})
+
+test('a session in a partition that was added since the server started is found, and changed', async () => {
+  await using own = await TestApi.start({ echo })
+  const { redisUrl, namespace } = own.troupe
+  await own.post('/v1/sessions', { kind: 'nobody' })
+  await using other = await connectInternal({ redisUrl, namespace })
+  await other.partitions.raise(8)
+  const key = Array.from({ length: 99 }, (_, number) => `key ${number}`).find((one) => partitionOfKey(one, 8) === 5)
+  const { id } = await other.sessions.create({ kind: 'nobody', input: null, idempotencyKey: key })
+  expect(await own.post(`/v1/sessions/${id}/cancel`, {})).toMatchObject({ status: 202, body: { cancelled: true } })
+  expect((await own.get(`/v1/sessions/${id}`)).body.session).toMatchObject({ id })
 })
 
 test('a list goes on behind its cursor', async () => {
