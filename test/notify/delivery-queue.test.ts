@@ -40,6 +40,7 @@ test('a node that has no secret sends nothing, and leaves the request to others'
   const queue = new DeliveryQueue(redis, prefix)
   await waitUntil('it waits', async () => (await queue.get('one'))?.state === 'retrying')
   expect(receiver.received).toEqual([])
+  expect((await queue.get('one'))?.nextAt).toBeGreaterThan(Date.now() + 5_000)
   await Promise.all([deliveries.stop(), queue.close()])
   endRedis(connection)
 })
@@ -57,5 +58,24 @@ test('health says that the queue of deliveries is paused, and how many requests 
   expect(await seen()).toBe(2)
   await queue.resume()
   expect(await seen()).toBeNull()
+  await Promise.all([queue.close(), deliveries.close()])
+})
+
+test('a delivery that waits says when its next attempt is, in a list and by itself', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { id, queue, deliveries } = await retrying(troupe)
+  const rows = [...(await deliveries.list({ limit: 10 })), await deliveries.get(id)]
+  expect(rows).toHaveLength(2)
+  for (const row of rows) expect(Math.abs((row?.nextAt ?? 0) - (row?.createdAt ?? 0) - 3_600_000)).toBeLessThan(1_000)
+  await Promise.all([queue.close(), deliveries.close()])
+})
+
+test('a delivery of an endpoint is found behind a thousand of others, and not one of an endpoint whose id begins like it', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { queue, deliveries } = await retrying(troupe)
+  for (const jobId of ['w.2', 'w2.1']) await queue.add('webhook.test', { webhook: 'w', body: '{}' }, { jobId })
+  await troupe.redis.lpush(queue.toKey('wait'), ...Array.from({ length: 1_500 }, (_, nth) => `other.${nth}`))
+  const found = await deliveries.list({ webhookId: 'w', state: 'waiting', limit: 5 })
+  expect(found.map(({ id }) => id)).toEqual(['w.2'])
   await Promise.all([queue.close(), deliveries.close()])
 })

@@ -63,6 +63,12 @@ test('a name is refused as an address if one of the addresses that it stands for
   })
 })
 
+test('a name that has no address now may have one at the next attempt', async () => {
+  const none = addressOf(new URL('https://none.example/'), false, async () => [])
+  await expect(none).rejects.toMatchObject({ code: 'store_unavailable', retryable: true })
+  await expect(addressOf(new URL('https://x..example/'), false)).rejects.toMatchObject({ retryable: true })
+})
+
 test.each(['localhost', 'localhost.', 'a.localhost', 'LOCALHOST'])('%s is always this machine', (host) => {
   expect(() => checkWrittenAddress(new URL(`https://${host}/`))).toThrow(/private network/)
 })

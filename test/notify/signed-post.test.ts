@@ -1,6 +1,7 @@
 /** One signed request: where it goes, when it is given up, and how much of an answer is read. */
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createPlainServer } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
 import { type PostOptions, signedPost } from '../../src/notify/signed-post.ts'
 import { waitUntil } from '../support/time/wait-until.ts'
@@ -72,4 +73,35 @@ test('a receiver that switches protocols has not taken the message', async () =>
       await expect(post('127.0.0.1', port)).rejects.toThrow(`127.0.0.1:${port} gave no answer`)
     },
   )
+})
+
+test('a body in other letters than ASCII arrives whole', async () => {
+  const bodies: string[] = []
+  const answer: RequestListener = (request, response) =>
+    void text(request).then((body) => {
+      bodies.push(body)
+      response.end()
+    })
+  await served(answer, async (port) => {
+    await signedPost(`http://127.0.0.1:${port}/`, 'msg_1', '{"name":"Größe 茶"}', options)
+  })
+  expect(bodies).toEqual(['{"name":"Größe 茶"}'])
+})
+
+test('a request to an address of https begins with a handshake, and not with its content', async () => {
+  const first = Promise.withResolvers<number | undefined>()
+  const server = createPlainServer((socket) => {
+    socket.once('data', (bytes) => {
+      first.resolve(bytes[0])
+      socket.destroy()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await expect(signedPost(`https://127.0.0.1:${port}/`, 'msg_1', '{}', options)).rejects.toThrow(
+    /ECONNRESET|socket|gave no answer/,
+  )
+  const handshake = 0x16
+  expect(await first.promise).toBe(handshake)
+  await new Promise((resolve) => server.close(resolve))
 })
