@@ -20,7 +20,7 @@ function familyText(name: MetricName, counted: MetricSet, gauges: Gauges): strin
   const lines = type === 'histogram' ? histogramLines(name, counted) : valueLines(name, counted, gauges[name])
   if (lines.length === 0 && type === 'counter' && labels.length === 0) lines.push(`${name} 0`)
   if (lines.length === 0) return ''
-  return `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', ' ')}\n# TYPE ${name} ${type}\n${lines.join('\n')}\n`
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('\n')}\n`
 }
 
 function valueLines(name: MetricName, counted: MetricSet, gauge: Gauges[MetricName]): string[] {

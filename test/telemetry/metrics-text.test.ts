@@ -28,6 +28,8 @@ test('counters that alerts watch are 0 from the start (METRICS-2)', () => {
   const text = metricsText(new MetricSet(), {})
   for (const name of ['leases_lost', 'unknown_outcomes', 'quarantined', 'budget_exceeded'])
     expect(text).toContain(`\ntroupe_${name}_total 0\n`)
+  // One with labels is absent until something was counted (METRICS-TEXT-1).
+  expect(text).not.toContain('troupe_runs_total')
 })
 
 test('the number of series is bounded, and further ones are counted as other (METRIC-SET-1)', () => {
