@@ -13,7 +13,10 @@ const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const notice = { type: 'session.completed', data: { sessionId: 's', run: 1 } } as unknown as SessionNotice
 
 /** A node's teller, and how many connections it has asked for. */
-async function telling(settings: WebhookSettings, use: (teller: ResultTeller, queue: Queue) => Promise<void>) {
+async function telling(
+  settings: WebhookSettings,
+  use: (teller: ResultTeller, queue: Queue, own: () => number) => Promise<void>,
+) {
   await using troupe = await TestTroupe.connect()
   const tag = tagOf(troupe.namespace, 0)
   const { queuePrefix: prefix } = partitionKeys(tag)
@@ -25,7 +28,7 @@ async function telling(settings: WebhookSettings, use: (teller: ResultTeller, qu
     warn() {},
   })
   try {
-    await use(teller, queue)
+    await use(teller, queue, () => own.mock.calls.length)
   } finally {
     await teller.stop()
     await queue.close()
@@ -46,7 +49,8 @@ test.each(['', 'hush', `whsec_${'x'.repeat(31)}`, `whsec_${'x'.repeat(89)}`, `${
 )
 
 test('a node with secrets takes part in sending requests at once, and waits twenty seconds before a second attempt (TELL-2)', async () => {
-  const own = await telling({ secrets: [secret] }, async (teller, queue) => {
+  const own = await telling({ secrets: [secret] }, async (teller, queue, opened) => {
+    expect(opened()).toBe(1)
     await queue.pause()
     await teller.tell({ url: 'http://127.0.0.1:9/hush' }, 'one', notice)
     expect((await queue.getJob('one'))?.opts.backoff).toMatchObject({ delay: 20_000 })

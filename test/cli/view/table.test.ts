@@ -50,6 +50,23 @@ describe('tableLines', () => {
     ])
   })
 
+  it('paints cells as their column says, in a table and in blocks, and leaves out what is empty in a block', () => {
+    const styled: Column<Row>[] = [
+      { header: 'id', value: (row) => row.id, style: () => 'red' },
+      { header: 'name', value: (row) => (row.id === 'bb' ? '' : row.name) },
+    ]
+    const painted = (columns: number) =>
+      tableLines(rows, styled, { columns, paint: (style, text) => (style ? `<${style}>${text}</>` : text) })
+    expect(painted(80)).toEqual(['ID        NAME', '<red>aaaaaaaa</>  a name of some length', '<red>bb      </>'])
+    expect(painted(20)).toEqual(['ID    <red>aaaaaaaa</>', 'NAME  a name of some length', '', 'ID    <red>bb</>'])
+  })
+
+  it('cuts no column below its header, and no value of a block below eight columns', () => {
+    const one = [{ header: 'a long header', value: () => 'x'.repeat(40), shrinksTo: 2 }]
+    expect(tableLines([1], one, plainPage(15))).toEqual(['A LONG HEADER', `${'x'.repeat(14)}…`])
+    expect(tableLines([1], one, plainPage(5))).toEqual([`A LONG HEADER  ${'x'.repeat(7)}…`])
+  })
+
   it('leaves out columns that a reader can do without, and says which', () => {
     const some = columns.map((column) => (column.header === 'count' ? { ...column, leftOut: 1 } : column))
     expect(tableLines(rows, some, plainPage(30))).toContain('bb        short          12345')

@@ -32,7 +32,7 @@ export function lineBesideEvents(record: LogRecord, labelOf: LabelOf = () => und
   // A record of the runtime about a turn names no session. It repeats an event, except for the place in the author's code.
   const isOfRuntime = fields.worker !== undefined && fields.session === undefined
   if (isOfRuntime && typeof fields.stack === 'string')
-    return line(record, label, stringOr(message, stringOr(record.fields)), whatAndWhere(fields.stack))
+    return line(record, label, stringOr(message), whatAndWhere(fields.stack))
   if (isOfRuntime && level !== 'error' && level !== 'fatal') return undefined
   // This line is left out: an event shows what each attempt threw, and where.
   if (fields.attempt !== undefined && fields.stack !== undefined) return undefined

@@ -37,9 +37,15 @@ describe('lineBesideEvents', () => {
     ).toBe('12:00:01  reader  info  read\\e[2J it  error=Error: no  at=/home/me/w/reader.ts:12:7  n=1n')
   })
 
+  it('says of an error without a place in the code of the author that its place is not known', () => {
+    const own = { session: 's', worker: 'w', kind: 'reader', stack: 'Error: no\n    at node:internal/x:1:1' }
+    expect(lineBesideEvents(record(own))).toMatch(/ {2}at=\?$/)
+  })
+
   it('leaves out a record that repeats an event, unless it is an error', () => {
     expect(lineBesideEvents(record({ worker: 'w', kind: 'reader' }))).toBeUndefined()
-    expect(lineBesideEvents(record({ worker: 'w', kind: 'reader' }, 'error'))).toContain('error')
+    for (const level of ['error', 'fatal'] as const)
+      expect(lineBesideEvents(record({ worker: 'w', kind: 'reader' }, level))).toContain(level)
     expect(lineBesideEvents(record({}))).toContain('node  info')
   })
 

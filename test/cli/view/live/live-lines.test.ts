@@ -179,4 +179,62 @@ describe('the live tree', () => {
     })
     expect(watched.lines().at(-1)).toMatch(/^└─ older \(reader\) {2}paused/)
   })
+
+  it('the live tree shows what a worker does after a failed attempt, and forgets the failure in its next run', () => {
+    const retried = ['turn.retried', { attempt: 1, retryMs: 5_000, failure }] as const
+    const watched = new Watched(spawn('docs'), commit('docs', 'run.started', [...retried]))
+    // The time of the next attempt has come, and nobody has begun it yet.
+    expect(watched.lines(120)[2]).toMatch(/waiting for attempt 2 in 0s after handler_failed/)
+    watched.note(commit('docs', ['worker.stateChanged', { state: 'receiving' }]))
+    expect(watched.lines(120)[2]).toMatch(/answering after handler_failed: no\\e\[31m luck/)
+    watched.note(commit('docs', ['worker.failed', { run: 1, failure }]), commit('docs', 'run.started'))
+    expect(watched.lines(120)[2]).toMatch(/ working {2,}/)
+  })
+
+  it('the live tree leaves the failure of the first worker to the line that is printed below', () => {
+    const watched = new Watched(commit('root', 'run.started', ['worker.failed', { run: 1, failure }]))
+    expect(watched.lines(120)).toEqual([expect.stringMatching(/^surveyor {2}failed +0ms$/)])
+  })
+
+  it('the live tree shows no tool that an ended run left behind, and counts iterations anew in each run', () => {
+    const tool = { toolCallId: 'c1', toolName: 'read' }
+    const replied = { model: 'm', iteration: 3, calls: 1, inputTokens: 5, outputTokens: 5 }
+    const agent = new Watched(commit('root', 'run.started', ['model.replied', replied], ['tool.started', tool]))
+    agent.note(commit('root', 'run.completed'), commit('root', 'run.started'))
+    expect(agent.lines(80)[1]).toMatch(/^surveyor {2}working +0 +10 +12s$/)
+  })
+
+  it('the live tree takes no older state from a record than the last event that came', () => {
+    const watched = new Watched(spawn('docs'), commit('docs', 'run.started'))
+    const old = { kind: 'reader', name: 'docs', parentId: 'root', activity: 'waiting', waitsFor: 'a timer' } as const
+    watched.session.fill(
+      [{ id: 'docs', usage: {}, lastFailure: null, updatedAt: at + 9_000, ...old } as never],
+      watched.roster,
+      1,
+    )
+    expect(watched.lines()[2]).toMatch(/working/)
+  })
+
+  it('the live tree says nothing of a slot that a queued worker waits for, which goes without saying', () => {
+    const queued = { id: 'docs', kind: 'reader', name: 'docs', parentId: 'root', activity: 'queued' } as const
+    const watched = new Watched(spawn('docs'))
+    watched.readRecords({ ...queued, waitsFor: 'a free slot' })
+    expect(watched.lines()[2]).toMatch(/^└─ docs \(reader\) {2}queued 12s/)
+    watched.readRecords({ ...queued, waitsFor: 'a node that hosts reader' })
+    expect(watched.lines()[2]).toMatch(/queued for a node that hosts reader 12s/)
+  })
+
+  it('the live tree shows failed workers before those that wait, with their parents, where there is no room for all', () => {
+    const ids = Array.from({ length: 20 }, (_, index) => `part ${index}`)
+    const watched = new Watched(spawn(...ids))
+    watched.note(commit('part 7', 'run.started', ['worker.spawned', { id: 'deep', kind: 'reader', name: 'deep' }]))
+    watched.note(commit('deep', 'run.started', ['worker.failed', { run: 1, failure }]))
+    expect(watched.lines(80, { rows: 5 })).toEqual([
+      expect.stringMatching(/^22 workers: /),
+      expect.stringMatching(/^surveyor /),
+      expect.stringMatching(/part 7 /),
+      expect.stringMatching(/deep \(reader\) +failed/),
+      expect.stringMatching(/^and 19 queued$|^and 1 waiting, 18 queued$/),
+    ])
+  })
 })
