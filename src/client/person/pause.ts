@@ -75,13 +75,15 @@ export async function resumeAll({ stores }: Submission, learn: Learn): Promise<v
   await inEach(stores, learn, (store) => store.pauses.pauseAll(null))
 }
 
-/** Makes the call for each store, also for those of partitions that are added meanwhile: `stores` grows when `learn` finds them. */
+/**
+ * Makes the call for each store, then for those of partitions that this process did not know: `stores` grows when `learn` finds them. It looks for them
+ * afterwards, so that all others are reached while the first partition, which has their number, is away.
+ */
 export async function inEach<Store>(
   stores: readonly Store[],
   learn: Learn,
   call: (store: Store) => Promise<void>,
 ): Promise<void> {
-  await learn()
   for (let done = 0; done < stores.length; ) {
     const some = stores.slice(done)
     const failed = (await Promise.allSettled(some.map(call))).find(({ status }) => status === 'rejected')

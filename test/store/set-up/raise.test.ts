@@ -191,6 +191,17 @@ test('a pause that a partition does not take says that others have taken it, if 
   await expect(pausing([0, 1])).rejects.toThrow('It is away. The partitions that answered have done it. Repeat it')
 })
 
+test('a pause of all is made in the partitions that answer, also while the first one, which has their number, is away', async () => {
+  const reached: number[] = []
+  const isAway = () => Promise.reject(new TransientError('It is away.'))
+  const pausing = inEach([0, 1, 2], isAway, async (partition) => {
+    if (partition === 0) return isAway()
+    reached.push(partition)
+  })
+  await expect(pausing).rejects.toThrow('It is away. The partitions that answered have done it. Repeat it')
+  expect(reached).toEqual([1, 2])
+})
+
 test('a pause that ended after a raise had stopped half way holds no new partition', async () => {
   await using troupe = await TestTroupe.connect()
   const { redis, namespace, client } = troupe
