@@ -270,17 +270,13 @@ export class Troupe implements AsyncDisposable {
    */
   async audit(query: AuditQuery = {}): Promise<AuditReport> {
     checkOptions('audit', query, auditRules, InputError)
-    const unused = await Promise.all(this.#audits.map((store) => store.isUnused()))
-    if (unused.every(Boolean))
-      throw new ConfigError(
-        `nothing was ever started in namespace "${this.#namespace}": check --namespace or TROUPE_NAMESPACE (namespace in code).`,
-      )
     const { onProgress } = query
     if (query.record && typeof query.since === 'number')
       throw new InputError(
         'audit: an audit since a time is not recorded: monitors would forget what was found before that time. Leave out record, or audit since "last".',
       )
     if (query.sessionId === undefined) {
+      await this.#refuseUnused()
       const [first] = this.#audits as [AuditStore]
       const [at, since] = [await first.now(), await sinceOf(this.#inspect[0] as InspectStore, query.since)]
       const report = await audit(this.#audits, { since }, onProgress)
@@ -292,7 +288,18 @@ export class Troupe implements AsyncDisposable {
       throw new InputError('audit: since is for an audit of all sessions; leave out either since or sessionId.')
     const sessionId = parseId(query.sessionId, 'session')
     await this.#look.knowing(async () => this.#inspectOf(sessionId, 'session'))
-    return audit([this.#audits[partitionOf(sessionId)] as AuditStore], { sessionId }, onProgress)
+    const own = this.#audits[partitionOf(sessionId)] as AuditStore
+    // The other partitions may be away, and say nothing of this session.
+    if (await own.isUnused()) await this.#refuseUnused()
+    return audit([own], { sessionId }, onProgress)
+  }
+
+  async #refuseUnused(): Promise<void> {
+    const unused = await Promise.all(this.#audits.map((store) => store.isUnused()))
+    if (unused.every(Boolean))
+      throw new ConfigError(
+        `nothing was ever started in namespace "${this.#namespace}": check --namespace or TROUPE_NAMESPACE (namespace in code).`,
+      )
   }
 
   /**

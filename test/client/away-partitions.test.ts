@@ -7,7 +7,7 @@ import { connectInternal } from '../../src/client/client.ts'
 import { startNode } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { msOfDay } from '../../src/core/hours.ts'
-import { partitionOf } from '../../src/core/ids.ts'
+import { partitionOf, partitionOfKey } from '../../src/core/ids.ts'
 import { tagOf, usageKey } from '../../src/store/keys.ts'
 import { RunningCommand } from '../cli/command-line.ts'
 import { newNamespace } from '../support/namespace.ts'
@@ -151,6 +151,12 @@ test('while the first partition is away, others tell of nodes and kinds, and of 
   await using api = await startApi({ ...place, port: 0 })
   // The server of the API opens its client with the first request.
   expect((await fetch(`${api.url}/readyz`)).status).toBe(200)
+  const listed = await client.partitions.list()
+  // A key leads to one partition, wherever the others are.
+  const [idempotencyKey] = Array.from({ length: 99 }, (_, number) => `key ${number}`).filter(
+    (key) => !away.includes(partitionOfKey(key, partitions)),
+  )
+  const { id: sessionId } = await client.sessions.create({ kind: 'echo', input: null, idempotencyKey })
   const used = Array.from({ length: partitions }, async (_, partition) => {
     const key = usageKey(tagOf(namespace, partition), Math.floor(Date.now() / msOfDay))
     await ask(await cluster.primaryOf(key), (redis) => redis.hset(key, '0 echo test/m', '1 10 2 5 0'))
@@ -160,7 +166,9 @@ test('while the first partition is away, others tell of nodes and kinds, and of 
 
   const told: number[] = []
   const onAway = (partition: number) => void told.push(partition)
-  const [usage, nodes, kinds, pools, ...replies] = await Promise.all([
+  const [rows, audited, usage, nodes, kinds, pools, ...replies] = await Promise.all([
+    client.partitions.list(),
+    client.audit({ sessionId }),
     client.usage({ by: ['kind'], onAway: () => {} }),
     client.nodes(),
     client.kinds(),
@@ -171,6 +179,10 @@ test('while the first partition is away, others tell of nodes and kinds, and of 
   expect(kinds).toMatchObject([{ kind: 'echo', nodes: 1, hosted: true }])
   expect(pools).toMatchObject([{ pool: 'default', nodes: 1 }])
   expect(told).toEqual(away)
+  expect(rows.map(({ partition, sessions }) => sessions === null && partition)).toEqual(
+    listed.map(({ partition }) => away.includes(partition) && partition),
+  )
+  expect(audited).toMatchObject({ sessions: 1, findings: [] })
   expect(usage).toMatchObject([{ kind: 'echo', modelCalls: partitions - away.length }])
   expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
 })

@@ -2,7 +2,7 @@
 import { TransientError } from '../../core/errors.ts'
 import type { InspectStore } from '../../store/audit/inspect-store.ts'
 import type { OpenPlace, Places } from '../../store/places.ts'
-import { nameOf } from '../../store/redis/cluster-map.ts'
+import { nameOf, type Range } from '../../store/redis/cluster-map.ts'
 import type { Connections } from '../../store/redis/connections.ts'
 import { guarded } from '../../store/redis/guarded.ts'
 import { slotOf } from '../../store/redis/slot.ts'
@@ -26,28 +26,38 @@ export class Partitions {
     this.#o = context
   }
 
-  /** All partitions, by number. One whose server is away is listed like the others. */
+  /** All partitions, by number. One whose server is away is listed like the others. While the first one is, new partitions are not known yet. */
   list = async (): Promise<PartitionSummary[]> => {
     const { connections, places, look, deadlineMs } = this.#o
-    await look.learn()
     const ranges = await guarded('asking who has the slots', () => connections.ranges(), deadlineMs)
-    return Promise.all(
-      places.all.map(async (place) => {
-        const slot = ranges === null ? null : slotOf(place.keys.tag)
-        const range = ranges?.find(({ from, to }) => slot !== null && slot >= from && slot <= to)
-        const server = range === undefined ? null : nameOf(range)
-        return { partition: place.partition, ...(await this.#counts(place)), slot, server }
-      }),
-    )
+    const rowsFrom = (from: number) => Promise.all(places.all.slice(from).map((place) => this.#row(place, ranges)))
+    const known = places.all.length
+    // At the same time: each of them may have to wait for a server that is away.
+    const learning = this.#unlessAway(look.learn(), undefined)
+    const [rows] = await Promise.all([rowsFrom(0), learning])
+    return [...rows, ...(await rowsFrom(known))]
+  }
+
+  async #row(place: OpenPlace, ranges: readonly Range[] | null): Promise<PartitionSummary> {
+    const slot = ranges === null ? null : slotOf(place.keys.tag)
+    const range = ranges?.find(({ from, to }) => slot !== null && slot >= from && slot <= to)
+    const server = range === undefined ? null : nameOf(range)
+    const counts = await this.#unlessAway(this.#counts(place), { sessions: null, nodes: null })
+    return { partition: place.partition, ...counts, slot, server }
   }
 
   async #counts({ partition }: OpenPlace): Promise<Pick<PartitionSummary, 'sessions' | 'nodes'>> {
     const store = this.#o.stores[partition] as InspectStore
+    const [sessions, { live }] = await Promise.all([store.sessionCount(), store.nodesBySight()])
+    return { sessions, nodes: live.length }
+  }
+
+  /** In a cluster one server may be away alone. */
+  async #unlessAway<Found>(asking: Promise<Found>, whenAway: Found): Promise<Found> {
     try {
-      const [sessions, { live }] = await Promise.all([store.sessionCount(), store.nodesBySight()])
-      return { sessions, nodes: live.length }
+      return await asking
     } catch (error) {
-      if (this.#o.connections.isCluster && error instanceof TransientError) return { sessions: null, nodes: null }
+      if (this.#o.connections.isCluster && error instanceof TransientError) return whenAway
       throw error
     }
   }
