@@ -34,12 +34,7 @@ export interface TestTroupe extends AsyncDisposable {
   ): Promise<RunResult<Result>>
 }
 
-/**
- * Starts a throw-away Redis, a node with these workers and a client. All of it ends when the test's block does:
- *
- *     await using troupe = await testTroupe({ workers: { greeter } })
- *     assert.deepEqual(await troupe.run('greeter', 'Ada'), { status: 'completed', run: 1, value: 'hello Ada' })
- */
+/** Starts a Redis, a node and a client (index.ts). */
 export async function testTroupe({ workers, replies = {}, redisUrl, ...node }: TestTroupeOptions): Promise<TestTroupe> {
   const definitions = await withReplies(workers, replies)
   const parts = new AsyncDisposableStack()

@@ -121,12 +121,7 @@ export interface TestRun<Result = unknown> {
   readonly history: readonly Entry[]
 }
 
-/**
- * Runs a handler on one message, in this process and without Redis.
- *
- *     const run = await testHandler(counter, { message: { kind: 'input', value: 3 }, state: { at: 0, to: 0 } })
- *     assert.deepEqual(run.timers, [{ ms: 1000, value: null }])
- */
+/** Runs a handler on one message (index.ts). */
 export async function testHandler<Given, Result>(
   definition: HandlerDefinition<Given, Result>,
   options: TestHandlerOptions = {},
@@ -144,11 +139,7 @@ export async function testHandler<Given, Result>(
   return { ...result, state: worker.stateJson === null ? (definition.initial ?? null) : JSON.parse(worker.stateJson) }
 }
 
-/**
- * Runs an agent with scripted replies of its model, in this process and without Redis. Its tools run.
- *
- *     const run = await testAgent(clerk, { input: 'How much is the tea?', replies: [call('look_up', { article: 'tea' }), say('320 cents')] })
- */
+/** Runs an agent with scripted replies of its model (index.ts). */
 export async function testAgent<Given, Result extends AgentResult>(
   definition: AgentDefinition<Given, Result>,
   options: TestAgentOptions,

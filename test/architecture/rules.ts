@@ -88,6 +88,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'core',
     'config.ts',
     'log.ts',
+    'node-version.ts',
   ],
   // page runs in a browser: `partsRunInBrowsers` says what it may load of these parts.
   page: ['core', 'client', 'audit', 'words'],

@@ -27,7 +27,7 @@ test.each(['20.20.2', '22.99.0'])('a command on Node %s asks for a newer Node, a
 
 test('an old Node can read all that is loaded before the Node is checked', async () => {
   const dist = join(inject('folder'), 'programs', 'dist')
-  const entries = ['index.js', 'api/index.js', 'cli/main.js']
+  const entries = ['index.js', 'api/index.js', 'testing/index.js', 'cli/main.js']
   const files = new Set(entries.map((entry) => join(dist, entry)))
   const unreadable: string[] = []
   for (const file of files) {
@@ -48,16 +48,17 @@ test.each(['24.0.0', '24.12.0', '100.1.0'])('a command on Node %s works', async 
   expect(await project.run(['tools'])).toMatchObject({ code: 0 })
 })
 
-test('startNode, connect and startApi on an old Node give the same sentence as the command, where Node lacks functions', async () => {
+test('what is called of the package on an old Node gives the same sentence as the command, where Node lacks functions', async () => {
   await using project = await Project.create({}, {})
-  const [index, api] = ['index', 'api/index'].map((entry) =>
+  const [index, api, testing] = ['index', 'api/index', 'testing/index'].map((entry) =>
     JSON.stringify(new URL(`../../src/${entry}.ts`, import.meta.url).href),
   )
   await project.write(
     'use.mjs',
     `const { startNode, connect } = await import(${index})
      const { startApi } = await import(${api})
-     const calls = [() => startNode({ workers: {} }), () => connect(), () => startApi()]
+     const { testHandler, testAgent, testTroupe, crashMatrix } = await import(${testing})
+     const calls = [() => startNode({ workers: {} }), () => connect(), () => startApi(), testHandler, testAgent, testTroupe, crashMatrix]
      for (const call of calls) await call().catch((error) => console.log(error.code, error.message))`,
   )
   const { stdout, stderr } = await promisify(execFile)(
@@ -67,7 +68,7 @@ test('startNode, connect and startApi on an old Node give the same sentence as t
   )
   const sentence =
     'config_invalid this is Node 20.20.2, and troupe needs 24.12 or later: put that one first on the PATH.\n'
-  expect({ stdout, stderr }).toEqual({ stdout: sentence.repeat(3), stderr: '' })
+  expect({ stdout, stderr }).toEqual({ stdout: sentence.repeat(7), stderr: '' })
 })
 
 test('an exit code that a worker file sets is not that of the command', async () => {

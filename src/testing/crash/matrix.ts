@@ -19,17 +19,7 @@ import { removeKeys, removeMsMax } from './remove-keys.ts'
 import { CrashMatrixError, type CrashReport, type Violation } from './report.ts'
 import { type Outcome, type Plan, planOf, type Scenario } from './scenario.ts'
 
-/**
- * Runs a scenario once to learn which points it passes, then once for each point: a node process is killed with SIGKILL at the point, another
- * takes over, and when no work is left, troupe's invariants and your `check` must hold.
- *
- *     await crashMatrix({
- *       workers: 'workers', kind: 'clerk', input: ({ folder }) => ({ folder }),
- *       check: ({ folder }) => assert.equal(readFileSync(`${folder}/paid`, 'utf8'), 'once'),
- *     })
- *
- * Throws a CrashMatrixError that lists the violations, unless `violations: 'report'` is set. Throws a ConfigError if the scenario cannot run.
- */
+/** Runs a scenario once for each point (index.ts). */
 export async function crashMatrix(scenario: Scenario): Promise<CrashReport> {
   const plan = await planOf(scenario)
   const path = readConfig().path ?? ''
