@@ -72,17 +72,18 @@ function nameFolder(
 }
 
 async function real(path: string, who: string): Promise<string> {
-  let isFolder: boolean
-  let place: string
+  const look = async () => {
+    const folder = await realpath(path)
+    return { folder, isFolder: (await stat(folder)).isDirectory() }
+  }
+  let found: Awaited<ReturnType<typeof look>>
   try {
-    const late = `the folder ${path} did not open`
-    place = await inFolderTime(late, realpath(path))
-    isFolder = (await inFolderTime(late, stat(place))).isDirectory()
+    found = await inFolderTime({ place: path, late: `the folder ${path} did not open`, look })
   } catch (cause) {
     if (cause instanceof InputError) throw cause
     const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be opened'
     throw new InputError(`the folder ${path} of ${who} ${why}.`, { cause })
   }
-  if (!isFolder) throw new InputError(`${path}, the folder of ${who}, is not a folder.`)
-  return place
+  if (!found.isFolder) throw new InputError(`${path}, the folder of ${who}, is not a folder.`)
+  return found.folder
 }

@@ -28,7 +28,9 @@ export function openWorkspace(
   bounds: readonly string[] = [],
   mostMs: number = policy.folderMs,
 ): Promise<Workspace> {
-  return inFolderTime(`the folder ${preview(folder)} did not open`, open(folder, bounds), mostMs)
+  const late = `the folder ${preview(folder)} did not open`
+  const sharedBy = JSON.stringify(bounds)
+  return inFolderTime({ place: folder, sharedBy, late, look: () => open(folder, bounds) }, mostMs)
 }
 
 async function open(folder: string, bounds: readonly string[]): Promise<Workspace> {

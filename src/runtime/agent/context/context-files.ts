@@ -7,7 +7,7 @@
  * CONTEXT-FILES-4 The work of one call is bounded: by how many names are looked at, how many files are opened, and how many bytes are read. A file
  *                 is read again only if its size or one of its times has changed.
  * CONTEXT-FILES-5 A secret that this process knows, or what is surely one, is taken out, as it is from the results of tools.
- * CONTEXT-FILES-6 It ends within a time, also if the folder no longer answers once it is open.
+ * CONTEXT-FILES-6 It ends within a time, also if the folder no longer answers once it is open. One such folder holds up one read at most (FOLDER-TIME-1).
  */
 import { Buffer } from 'node:buffer'
 import { posix } from 'node:path'
@@ -50,8 +50,13 @@ export class ContextFiles {
    */
   async text(workspace: Workspace | null, log: WorkerLog, mostMs?: number): Promise<string> {
     const { files: patterns = [] } = this.#settings
-    if (workspace !== null)
-      return inFolderTime(`the files of the folder ${workspace.root} were not read`, this.#text(workspace, log), mostMs)
+    if (workspace !== null) {
+      const { root } = workspace
+      const late = `the files of the folder ${root} were not read`
+      // Where one of them hangs, the folder itself may open.
+      const place = `files of ${root}`
+      return inFolderTime({ place, sharedBy: this, late, look: () => this.#text(workspace, log) }, mostMs)
+    }
     this.#skip(log, patterns.join(', '), 'the worker has no folder')
     return ''
   }

@@ -15,6 +15,7 @@ import { timeText } from '../../../../src/runtime/agent/context/input-context.ts
 import { openWorkspace } from '../../../../src/runtime/tool/workspace.ts'
 import { recordedModel } from '../../../support/provider/recorded-model.ts'
 import { TestTroupe } from '../../../support/test-troupe.ts'
+import { waitUntil } from '../../../support/time/wait-until.ts'
 
 let base: string
 let folder: string
@@ -185,7 +186,7 @@ describe('files of the context', () => {
     const late = /^the files of the folder .*work were not read within 0\.02 s: see whether it lies on a network/
     for (const hung of [{ open: never }, { list: never }]) {
       const { root, open, list } = {
-        root: workspace.root,
+        root: join(workspace.root, Object.keys(hung).join(), 'work'),
         open: (path: string) => workspace.open(path),
         list: never,
         ...hung,
@@ -193,6 +194,50 @@ describe('files of the context', () => {
       const files = new ContextFiles({ files: ['list' in hung ? '*.md' : 'README.md'] })
       await expect(files.text({ root, open, list } as unknown as Workspace, log, 20)).rejects.toThrow(late)
     }
+  })
+
+  test('agents of all kinds whose folder hangs hold up one read of it, and read it when it is back (FOLDER-TIME-1)', async () => {
+    const workspace = await openWorkspace(folder)
+    const log = { debug() {}, info() {}, error() {}, warn() {} }
+    const hung = Promise.withResolvers<void>()
+    let opened = 0
+    const open = async (path: string) => {
+      opened++
+      await hung.promise
+      return workspace.open(path)
+    }
+    const slow = { root: workspace.root, open } as unknown as Workspace
+    const [one, other] = [1, 2].map(() => new ContextFiles({ files: ['README.md'] })) as [ContextFiles, ContextFiles]
+    const late = /were not read within 0\.02 s, because another look at it has not ended: see whether/
+    await expect(one.text(slow, log, 20)).rejects.toThrow(/were not read within 0\.02 s: see whether/)
+    for (const files of [one, other, one]) await expect(files.text(slow, log, 20)).rejects.toThrow(late)
+    expect(opened).toBe(1)
+    const waiting = [one, other].map((files) => files.text(slow, log))
+    hung.resolve()
+    const text = '--- README.md ---\nRead me first.'
+    expect(await Promise.all(waiting)).toEqual([text, text])
+  })
+
+  test('calls that wait for a read of the folder share the next one, and see what changed before they asked (FOLDER-TIME-2)', async () => {
+    const workspace = await openWorkspace(folder)
+    const log = { debug() {}, info() {}, error() {}, warn() {} }
+    const first = Promise.withResolvers<void>()
+    let opened = 0
+    const open = async (path: string) => {
+      const file = await workspace.open(path)
+      if (++opened === 1) await first.promise
+      return file
+    }
+    const slow = { root: workspace.root, open } as unknown as Workspace
+    const files = new ContextFiles({ files: ['new.md', 'README.md'] })
+    const before = files.text(slow, log)
+    await waitUntil('it has looked for the new file', () => opened === 1)
+    await write({ 'new.md': 'New.' })
+    const waiting = [1, 2, 3].map(() => files.text(slow, log))
+    first.resolve()
+    expect(await before).not.toContain('New.')
+    for (const text of await Promise.all(waiting)) expect(text).toContain('New.')
+    expect(opened).toBe(3)
   })
 
   test('files of which only the time changed are read once more, and give the same text', async () => {
