@@ -72,14 +72,18 @@ export function oneLine(lines: string): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()} …`
 }
 
-/** What a union says by itself is of no use, so the messages of its members are. Zod calls a missing required value `nonoptional`. */
+/**
+ * What a union says by itself is of no use, so the messages of its members are. Zod calls a missing required value `nonoptional`, and what a schema
+ * that coerces could not make a number NaN, which nobody sent.
+ */
 export function messageOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.expected === 'nonoptional') return 'is missing'
   if (issue.code === 'invalid_union' && issue.message === 'Invalid input') {
     const members = issue.errors.flatMap((issues) => issues.slice(0, 1).map(problemOf))
     if (members.length > 0) return [...new Set(members)].join(', or ')
   }
-  const message = issue.message === 'Invalid input' ? plainly(issue) : issue.message.replace(/^Invalid input: /, '')
+  const message =
+    issue.message === 'Invalid input' ? plainly(issue) : issue.message.replace(/^Invalid input: |, received NaN$/g, '')
   const within = issue.code === 'invalid_key' || issue.code === 'invalid_element' ? issue.issues : []
   return within.length === 0 ? message : `${message}: ${messageOf(within[0] as z.core.$ZodIssue)}`
 }

@@ -16,6 +16,12 @@ function told(schema: z.ZodType, value: unknown): string {
 describe('the problems of a value', () => {
   test.each([
     ['a wrong type', person, { n: 'x' }, 'n: expected number, received string'],
+    [
+      'a text that is coerced and is no number',
+      z.object({ n: z.coerce.number().int() }),
+      { n: 'x' },
+      'n: expected number',
+    ],
     ['a wrong value as a whole', person, [], 'expected object, received array'],
     [
       'several, also deep inside',
