@@ -1,12 +1,14 @@
 /** What an audit finds in a session of a matrix becomes a violation. */
 import { Redis } from 'ioredis'
 import { defineWorker } from 'troupe'
+import { crashMatrix } from 'troupe/test'
 import { expect, inject, test } from 'vitest'
 import { connect } from '../../../src/client/client.ts'
 import { startNode } from '../../../src/compose.ts'
-import { tagOf, workerKeys } from '../../../src/store/keys.ts'
+import { sessionKeys, tagOf, workerKeys } from '../../../src/store/keys.ts'
 import { brokenInvariants } from '../../../src/testing/crash/invariants.ts'
 import { newNamespace } from '../../support/namespace.ts'
+import { reportOf, scenario } from '../scenarios/payment-scenarios.ts'
 
 test('a broken invariant is reported with its number and its worker', async () => {
   const place = { redisUrl: inject('redisUrl'), namespace: newNamespace() }
@@ -36,4 +38,29 @@ test('a broken invariant is reported with its number and its worker', async () =
   } finally {
     redis.disconnect()
   }
+})
+
+test('a matrix whose sessions end well is no success if an invariant is broken in Redis', async () => {
+  const redis = new Redis(inject('redisUrl'))
+  let namespace = ''
+  const spoiling = crashMatrix(
+    scenario('asker', {
+      input: ({ id }) => {
+        namespace = id
+        return null
+      },
+      answers: async ({ sessionId, question }) => {
+        await redis.set(sessionKeys(tagOf(namespace, 0), sessionId).blobs, 'not what it was')
+        return question === 'Ship it?' ? 'yes' : 3
+      },
+    }),
+  )
+  const { report } = await reportOf(spoiling).finally(() => redis.disconnect())
+  expect(report).toMatchObject({
+    points: [],
+    runs: 1,
+    violations: [
+      { point: 'no crash', what: expect.stringMatching(/^key: \S+: key \S+ is a string and should be a hash$/) },
+    ],
+  })
 })
