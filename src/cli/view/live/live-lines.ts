@@ -203,7 +203,7 @@ function fitDoing({ head, detail, time, isGrowing }: Doing, room: number): strin
 function waitingFor({ activity, openChildren, details }: LiveMember, now: number): string {
   if (details.retry !== null) {
     const why = details.failure === null ? '' : ` after ${details.failure}`
-    return `attempt ${details.retry.attempt} in ${formatSeconds(Math.max(0, details.retry.at - now))}${why}`
+    return `attempt ${details.retry.attempt} in ${formatSeconds(details.retry.at - now)}${why}`
   }
   if (activity === 'waiting' && openChildren > 0) return `${openChildren} ${openChildren === 1 ? 'child' : 'children'}`
   const what = details.recordedWait ?? ''
