@@ -3,8 +3,8 @@
  * CLUSTER-LOOK-1 A server that does not answer, or refuses the login, is listed like the others, and holds up the look for no longer than `answerMsMax`.
  */
 import type { Place } from '../keys.ts'
-import { nameOf, type Range, type Server, slotsIn } from './cluster-map.ts'
 import type { Connections } from './connections.ts'
+import { nameOf, type Range, type Server, slotsIn } from './connector/cluster-map.ts'
 import { guarded } from './guarded.ts'
 import type { Redis } from './redis.ts'
 import { infoFields, readServerFacts, type ServerFacts } from './server-facts.ts'

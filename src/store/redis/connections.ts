@@ -5,11 +5,11 @@
  */
 import { ConfigError } from '../../core/errors.ts'
 import { otherServer, redisPlace, safeUrl, serversOf } from '../../core/redis-url.ts'
-import { ClusterMap, nameOf, type Range, type Server } from './cluster-map.ts'
+import { ClusterMap, nameOf, type Range, type Server } from './connector/cluster-map.ts'
+import { followSlot } from './connector/slot-connector.ts'
 import { guarded } from './guarded.ts'
 import { awaitRedis, closeRedis, endRedis, openLossyRedis, openRedis, type Redis, withDeadline } from './redis.ts'
 import { slotOf } from './slot.ts'
-import { followSlot } from './slot-connector.ts'
 
 /** What a connection is for, where one connection for all would be wrong: BullMQ's commands, pub/sub, what may be lost. */
 type Purpose = 'commands' | 'queue' | 'subscriber' | 'lossy'

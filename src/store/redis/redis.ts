@@ -7,6 +7,7 @@ import { Redis, type RedisOptions } from 'ioredis'
 import { ConflictError } from '../../core/errors.ts'
 import { checkRedisUrl, redisPlace } from '../../core/redis-url.ts'
 import { rememberPasswordsIn } from '../../core/secret/known-secrets.ts'
+import { followPrimary } from './connector/primary-connector.ts'
 import { Deadlines } from './deadlines.ts'
 import { databaseRefused, loginRefused, noConnection, weightOf } from './no-connection.ts'
 import { dropUnwaited } from './offline-queue.ts'
@@ -38,7 +39,8 @@ export function openRedis(url: string, patienceMs?: number, finding?: Finding): 
 
 /** Does the connection go to the server of a cluster that has a slot? Tests pass only parts of a connection. */
 export function followsSlot(redis: Redis): boolean {
-  return (redis.options as Redis['options'] | undefined)?.Connector !== undefined
+  const { Connector, sentinels } = (redis.options as Redis['options'] | undefined) ?? {}
+  return Connector !== undefined && !sentinels
 }
 
 /** A connection whose commands fail while Redis is away and are never sent again: for what may be lost and must not come twice. */
@@ -54,6 +56,7 @@ function open(url: string, patience: Patience & Finding): Redis {
   const { url: server, ...sentinels } = redisPlace(url)
   const redis = new Redis(server, {
     ...sentinels,
+    ...(sentinels.sentinels && followPrimary()),
     // The next sentinel is asked after this long: one may stand still.
     sentinelCommandTimeout: sentinelMsMax,
     sentinelRetryStrategy: pauseBefore,

@@ -1,8 +1,13 @@
-/** A Redis behind sentinels: where a client finds it, and what it says when it does not. */
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+/** A Redis behind sentinels: where a client finds it, what it says when it does not, and that it leaves a primary that was replaced. */
+import { Redis as PlainRedis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { redisPlace } from '../../../src/core/redis-url.ts'
+import { followPrimary } from '../../../src/store/redis/connector/primary-connector.ts'
 import { awaitRedis, openRedis, type Redis } from '../../../src/store/redis/redis.ts'
 import { RedisServer } from '../../support/redis/redis-server.ts'
-import { SentinelGroup } from '../../support/redis/sentinel-group.ts'
+import { ask, SentinelGroup } from '../../support/redis/sentinel-group.ts'
+import { TcpProxy } from '../../support/redis/tcp-proxy.ts'
+import { waitUntil } from '../../support/time/wait-until.ts'
 import { connectTo } from '../support/connect-to.ts'
 
 let group: SentinelGroup
@@ -98,3 +103,93 @@ test('a connection that is ended while it looks for a sentinel ends', async () =
   redis.disconnect()
   expect(await ended).toBe('ended')
 })
+
+describe('a primary that was replaced, and still answers as one', () => {
+  test('its connections go to the one that the sentinels name, and the copies that BullMQ makes of them', async () => {
+    const [old, other] = await twoServers('first')
+    const redis = await opened(urlOf(group.sentinels, '/first'))
+    const copy = redis.duplicate()
+    onTestFinished(() => copy.disconnect())
+    expect([await portOf(redis), await portOf(copy)]).toEqual([old.port, old.port])
+    for (const sentinel of group.sentinels) await monitor(sentinel, 'first', other)
+    const arrived = async () => (await portOf(redis)) === other.port && (await portOf(copy)) === other.port
+    await waitUntil('both are at the other server', arrived)
+    expect((await ask(old, (asking) => asking.role()))[0]).toBe('master')
+  })
+
+  test('a connection stays while most sentinels name its server, and goes when most name another (PRIMARY-2)', async () => {
+    const [old, other] = await twoServers('second')
+    const [one, two, three] = group.sentinels as [RedisServer, RedisServer, RedisServer]
+    await using proxy = await TcpProxy.start(one.url)
+    const redis = watched(urlOf([two, portIn(proxy), three], '/second'))
+    expect(await portOf(redis)).toBe(old.port)
+    let left = 0
+    redis.on('close', () => left++)
+    await monitor(one, 'second', other)
+    await asked(proxy)
+    expect(left).toBe(0)
+    await monitor(three, 'second', other)
+    await waitUntil('it is at the other server', async () => (await portOf(redis)) === other.port)
+  })
+
+  test('sentinels are asked over one connection each while there is one to their primary, and not after that (PRIMARY-1)', async () => {
+    const [sentinel] = group.sentinels as [RedisServer]
+    await using proxy = await TcpProxy.start(sentinel.url)
+    await using other = await TcpProxy.start(sentinel.url)
+    const both = [watched(urlOf([portIn(proxy)])), watched(urlOf([portIn(proxy)]))]
+    for (const redis of both) await redis.ping()
+    await asked(proxy)
+    expect(proxy.connections).toBe(1)
+    for (const redis of both) redis.disconnect()
+    await waitUntil('nobody is connected', () => proxy.connections === 0)
+    watched(urlOf([portIn(other)]))
+    await asked(other)
+    expect(proxy.connections).toBe(0)
+  })
+})
+
+/** A connection whose sentinels are asked often. */
+function watched(url: string): Redis {
+  const { url: server, ...place } = redisPlace(url)
+  const redis = new PlainRedis(server, { ...place, ...followPrimary(20), protocol: 2 })
+  redis.on('error', () => {})
+  onTestFinished(() => redis.disconnect())
+  return redis
+}
+
+function portIn({ url }: TcpProxy): number {
+  return Number(new URL(url).port)
+}
+
+/** Resolves when the sentinel behind it has answered some more times. */
+async function asked(proxy: TcpProxy): Promise<void> {
+  const before = proxy.replyBytes
+  await waitUntil('the sentinel has answered', () => proxy.replyBytes > before + 200)
+}
+
+/** Two servers; all sentinels know the first by this name. */
+async function twoServers(name: string): Promise<[RedisServer, RedisServer]> {
+  const servers = await Promise.all([
+    RedisServer.start({ durability: 'none' }),
+    RedisServer.start({ durability: 'none' }),
+  ])
+  onTestFinished(async () => {
+    for (const sentinel of group.sentinels) await ask(sentinel, (redis) => redis.call('SENTINEL', 'REMOVE', name))
+    for (const server of servers) await server[Symbol.asyncDispose]()
+  })
+  for (const sentinel of group.sentinels) await monitor(sentinel, name, servers[0])
+  return servers
+}
+
+/** Has the sentinel name this server, as it does after a fail-over. */
+async function monitor(sentinel: RedisServer, name: string, { port }: RedisServer): Promise<void> {
+  await ask(sentinel, async (redis) => {
+    await redis.call('SENTINEL', 'REMOVE', name).catch(() => {})
+    await redis.call('SENTINEL', 'MONITOR', name, '127.0.0.1', port, '2')
+  })
+}
+
+async function portOf(redis: Redis): Promise<number> {
+  const [, port] = (await redis.config('GET', 'port')) as [string, string]
+  return Number(port)
+}

@@ -56,6 +56,15 @@ export class SentinelGroup implements AsyncDisposable {
     await ask(sentinel, (redis) => redis.call('SENTINEL', 'FAILOVER', name))
   }
 
+  /** Resolves with the server that takes over, as soon as it takes writes: most sentinels do not name it yet. */
+  takesOverFrom(old: RedisServer): Promise<RedisServer> {
+    const takesOver = async () => {
+      const roles = await Promise.all(this.servers.map(roleOf))
+      return this.servers.find((server, index) => server !== old && roles[index] === 'master')
+    }
+    return waitUntil('another server takes writes', takesOver, promotionMsMax)
+  }
+
   /** Resolves with the new primary, when most sentinels name another server than this one and it takes writes. */
   promotedAfter(old: RedisServer): Promise<RedisServer> {
     const promoted = async () => {

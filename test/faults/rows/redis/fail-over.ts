@@ -20,13 +20,14 @@ export const failOverRow: Row = {
   id: 'F20',
   promise:
     'after a fail-over of Sentinel all that was replicated ends, nothing is torn, and all find the new primary (I4, I5)',
-  done: 'the primary of two replicas is killed under load, also with writes that no replica has; comes back; hands over; stands still, or dies while the sentinels are away (long form)',
+  done: 'the primary of two replicas is killed under load, also with writes that no replica has; comes back; hands over; answers on, stands still, or dies while the sentinels are away (long form)',
   trials: ({ isLong }) => [
     trial('killed with writes that no replica has', (stage) => failOver(stage, killAhead)),
     trial('comes back as a replica nobody uses', (stage) => failOver(stage, killAndRestart)),
     trial('a replica under open connections', (stage) => failOver(stage, handOver)),
     ...(isLong
       ? [
+          trial('replaced, and still answers as a primary', (stage) => failOver(stage, replace)),
           trial('stands still', (stage) => failOver(stage, standStill)),
           trial('killed while the sentinels are away', (stage) => failOver(stage, killUnseen)),
         ]
@@ -69,20 +70,28 @@ const killAndRestart: Deed = async ({ group, old }) => {
   }
 }
 
-/** The sentinels would take ten seconds to make it a replica, and end its connections. */
+/** The sentinels would take ten seconds to make it a replica, and nobody would be connected to it any more. */
 const handOver: Deed = async ({ group, old }) => {
   await group.failOver()
-  const { port } = await group.promotedAfter(old)
+  const { port } = await group.takesOverFrom(old)
   await ask(old, async (redis) => {
     await redis.config('RESETSTAT')
     await redis.replicaof('127.0.0.1', port)
   })
+  await group.promotedAfter(old)
   return async () => {
     await untilReplica(old)
     const stats = await ask(old, (redis) => redis.info('errorstats'))
     // Redis 6.2 counts what is refused within a script as a failed script.
     assert.match(stats, /errorstat_(READONLY|ERR)/, 'nobody was refused')
   }
+}
+
+/** It takes writes for ten seconds more. */
+const replace: Deed = async ({ group, old }) => {
+  await group.failOver()
+  await group.promotedAfter(old)
+  return undefined
 }
 
 const standStill: Deed = async ({ group, old }) => {

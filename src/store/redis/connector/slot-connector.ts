@@ -8,8 +8,8 @@ import { connect as connectPlain, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { AbstractConnector, type RedisOptions } from 'ioredis'
+import { type Finding, pauseBefore } from '../redis.ts'
 import type { ClusterMap, Follower, Server } from './cluster-map.ts'
-import { type Finding, pauseBefore } from './redis.ts'
 
 type Emit = (type: string, error: Error) => void
 

@@ -7,10 +7,11 @@
  *    A server that was taken out of the cluster, or is cut off from most of it, answers as well: the others are asked before it is believed.
  * MAP-4 Where a slot was redirected to is tried once, whatever the server that is asked says: servers may disagree for seconds after a slot has moved.
  */
-import { Redis } from 'ioredis'
-import { otherServer, redisPlace, serversOf } from '../../core/redis-url.ts'
-import { infoFields } from './server-facts.ts'
-import { slotCount } from './slot.ts'
+import type { Redis } from 'ioredis'
+import { otherServer, redisPlace, serversOf } from '../../../core/redis-url.ts'
+import { infoFields } from '../server-facts.ts'
+import { slotCount } from '../slot.ts'
+import { openOnce } from './open-once.ts'
 
 export interface Server {
   readonly host: string
@@ -40,7 +41,6 @@ interface View {
   readonly isWhole: boolean
 }
 
-const answerMsMax = 1_000
 const lookEveryMs = 2_000
 /** Connections that open at the same time share one answer, if it is no older than this. */
 const freshMs = 50
@@ -153,7 +153,7 @@ export class ClusterMap {
   async #ask(server: string): Promise<View> {
     if (this.#asked?.server !== server) {
       this.#endAsking()
-      this.#asked = { server, redis: openOnce(server) }
+      this.#asked = { server, redis: openOnce(redisPlace(server).url) }
     }
     const { redis } = this.#asked
     const [slots, info] = await Promise.all([redis.cluster('SLOTS'), redis.cluster('INFO')])
@@ -196,20 +196,4 @@ export function slotsIn({ ranges }: { readonly ranges: readonly Range[] }): numb
 
 export function nameOf({ host, port }: Server): string {
   return `${host}:${port}`
-}
-
-/** The connection gives up at the first failure. */
-function openOnce(server: string): Redis {
-  const redis = new Redis(redisPlace(server).url, {
-    protocol: 2,
-    retryStrategy: null,
-    maxRetriesPerRequest: 0,
-    enableReadyCheck: false,
-    disableClientInfo: true,
-    connectTimeout: answerMsMax,
-    commandTimeout: answerMsMax,
-  })
-  // Whoever asks learns of the failure from the question.
-  redis.on('error', () => {})
-  return redis
 }
