@@ -28,6 +28,7 @@ export const failOverRow: Row = {
     ...(isLong
       ? [
           trial('replaced, and still answers as a primary', (stage) => failOver(stage, replace)),
+          trial('replaced while it holds writes back', (stage) => failOver(stage, replaceAsPlanned)),
           trial('stands still', (stage) => failOver(stage, standStill)),
           trial('killed while the sentinels are away', (stage) => failOver(stage, killUnseen)),
         ]
@@ -92,6 +93,16 @@ const replace: Deed = async ({ group, old }) => {
   await group.failOver()
   await group.promotedAfter(old)
   return undefined
+}
+
+/** Nothing is acknowledged that no replica has. */
+const replaceAsPlanned: Deed = async ({ group, old, harness }) => {
+  await ask(old, (redis) => redis.call('CLIENT', 'PAUSE', '10000', 'WRITE'))
+  const held = submit(harness, 10)
+  held.catch(() => {})
+  await group.failOver()
+  await group.promotedAfter(old)
+  return async () => assert.deepEqual(await outcome(harness, await held), { lost: 0 })
 }
 
 const standStill: Deed = async ({ group, old }) => {
