@@ -46,12 +46,12 @@ const spendingWords = { modelCalls: 'model calls', tokens: 'tokens', toolCalls: 
 function usedUp({ journal, turn }: AgentTurn, name: keyof Spending, what: string): LimitError {
   const { sessionSpent: spent } = journal
   const { allowed } = turn.session.spending
-  const { sessionId, isJob, parentId } = turn.assignment
+  const { sessionId, parentId } = turn.assignment
   const of = spendingWords[name]
-  // The session of a job ends with its root: then it goes on with a higher limit. A child has told its parent.
+  // Only a root goes on where it failed: a child has told its parent.
   const more = `${name}=${2 * Math.max(spent[name], allowed[name])}`
   const goOn =
-    isJob && parentId === null
+    parentId === null
       ? `let this one go on with more: troupe session retry ${sessionId} --limits ${more}`
       : `raise it while it is active: troupe session limit ${sessionId} ${more}`
   const failed =

@@ -37,7 +37,7 @@ describe('a conversation', () => {
     expect(third).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded', retryable: false } })
     const { message } = third.status === 'failed' ? third.failure : { message: '' }
     expect(message).toContain(`session ${session.id} has used 2 of the 2 model calls that its agents share`)
-    expect(message).toContain(`troupe session limit ${session.id} modelCalls=4`)
+    expect(message).toContain(`troupe session retry ${session.id} --limits modelCalls=4`)
     const { session: stopped } = await session.report()
     const command = `troupe session retry ${session.id} --limits modelCalls=4`
     expect(stopped.holdups).toMatchObject([{ reason: 'budget', workerId: session.rootId, command }])
@@ -47,6 +47,19 @@ describe('a conversation', () => {
     await session.root.send('four')
     expect(await session.result({ run: 4 })).toMatchObject({ value: { text: 'reply 3' } })
     expect(await used(troupe, session)).toMatchObject({ modelCalls: 3, written: null })
+  })
+
+  test('a retry has the model of a conversation answer all messages whose runs failed at the limit', async () => {
+    const model = recordedModel('test/m', (_, number) => say(`reply ${number}`))
+    await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions: 'x', model }) } })
+    const session = await troupe.create('agent', 'one', { keepOpen: true, limits: { modelCalls: 1 } })
+    for (const text of ['two', 'three', 'four']) await session.root.send(text)
+    const failed = { status: 'failed', failure: { code: 'budget_exceeded' } }
+    for (const run of [2, 3, 4]) expect(await session.result({ run })).toMatchObject(failed)
+    await session.retry({ limits: { modelCalls: 2 } })
+    expect(await session.result({ run: 4 })).toMatchObject({ value: { text: 'reply 2' } })
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toMatch(/"one".*"reply 1".*"two".*"three".*"four"/)
+    expect(await session.result({ run: 3 })).toMatchObject(failed)
   })
 
   test('a conversation counts requests that failed, and reports them apart', async () => {
@@ -264,7 +277,7 @@ describe('a tree of agents', () => {
     const { workers } = await session.report()
     const failed = workers.filter(({ lastFailure }) => lastFailure?.code === 'budget_exceeded')
     expect(failed).toHaveLength(4)
-    // The session of a job ends with its root: only for the children it can be raised.
+    // The root can be retried with more; a child has told its parent.
     const told = (failure: Failure | null) => failure?.message.includes(`troupe session limit ${session.id}`)
     expect(failed.map(({ parentId, lastFailure }) => told(lastFailure) === (parentId !== null))).not.toContain(false)
   })
