@@ -47,7 +47,7 @@ local node, leaseMs, wakeupMs, batch, everyMs = header.node, header.leaseMs, hea
 local pools, isLeaving = listOf(header, 'pools'), header.leaving
 
 local seenKey = tag .. ':seen'
-local names, hosts = {}, {}
+local names, hosts, ownPools = {}, {}, {}
 checkSort('hash', metaKey, nodesKey, seenKey, tag .. ':node-slots')
 checkSort('zset', leasesKey, tag .. ':run:unhosted', tag .. ':clocks')
 checkSort('stream', eventsKey)
@@ -58,7 +58,7 @@ for index = 1, #pools do
   checkSort('zset', tag .. ':run:' .. pools[index].name, tag .. ':wakeups:' .. pools[index].name, tag .. ':busy:' .. pools[index].name)
   checkSort('set', tag .. ':kind-queues:' .. pools[index].name)
   names[index] = pools[index].name
-  for kind in string.gmatch(pools[index].kinds, '%S+') do hosts[#hosts + 1] = kind end
+  for kind in string.gmatch(pools[index].kinds, '%S+') do hosts[#hosts + 1], ownPools[kind] = kind, pools[index].name end
 end
 local wasGone = false
 if #names > 0 then redis.call('SADD', poolsKey, unpack(names)) end -- guard: pools are remembered
@@ -121,10 +121,12 @@ local function someIn(queueKey, first)
   return ids.err and {} or ids
 end
 
--- The pool in which a kind was registered since; nil if that is this one, or none.
+-- The pool to which a kind has moved, nil if to none: where it was registered since, or where this node hosts it if this pool has no node any more.
+local isEmpty = {}
 local function movedTo(pool, kind)
   local line = kind and redis.pcall('HGET', tag .. ':kinds', kind)
   local home = type(line) == 'string' and string.match(line, '^%S+')
+  if home == pool and isEmpty[pool] then home = ownPools[kind] end -- guard: a sweep takes what its node hosts from a pool without a node
   return home and home ~= pool and pcall(checkSort, 'zset', tag .. ':run:' .. home) and home or nil
 end
 
@@ -211,6 +213,7 @@ end
 -- Looks at a pool that has so many slots. Nobody sweeps pools without a node; and clients go on putting wake-ups there.
 local function lookAtPool(name, slots)
   if slots == 0 and pcall(checkSort, 'zset', tag .. ':run:' .. name) then -- guard: a sweep looks at pools without a node
+    isEmpty[name] = not isLeaving
     local left = someIn(tag .. ':run:' .. name, windowOf(tag .. ':run:' .. name))
     for index = 1, #left do writeMoved(name, left[index], kindOf(workerKey(tag, left[index]))) end
     local kinds = fromElsewhere(queuedKinds(tag, name), looksLeft)
@@ -263,13 +266,12 @@ local function takeUnhosted()
     local record = workerKey(tag, unhosted[index])
     local kind, isDamaged = kindOf(record)
     if isDamaged then damaged[#damaged + 1] = unhosted[index] end
-    for number = 1, #pools do
-      if kind and string.find(pools[number].kinds, ' ' .. kind .. ' ', 1, true) then
-        redis.call('ZREM', tag .. ':run:unhosted', unhosted[index])
-        redis.call('HSET', record, 'pool', pools[number].name)
-        redis.call('ZADD', tag .. ':run:' .. pools[number].name, digits(nextPlace(tag, pools[number].name)), unhosted[index])
-        tookSome = true
-      end
+    local pool = kind and ownPools[kind]
+    if pool then
+      redis.call('ZREM', tag .. ':run:unhosted', unhosted[index])
+      redis.call('HSET', record, 'pool', pool)
+      redis.call('ZADD', tag .. ':run:' .. pool, digits(nextPlace(tag, pool)), unhosted[index])
+      tookSome = true
     end
   end
   return tookSome and redis.call('ZCARD', tag .. ':run:unhosted') or 0

@@ -55,6 +55,16 @@ export const aMovedKindIsFound: Check = async (place) => {
   expect((await place.record(root)).pool).toBe('new')
 }
 
+/** Its kind was registered by the node that has gone, of another release. */
+export const aKindOfAnEmptyPoolIsTaken: Check = async (place) => {
+  await place.redis.hset(place.keys.kinds, 'moved', 'new {"description":""}')
+  const { root } = await place.create({ kind: 'moved', pool: 'new' })
+  await place.node({ kinds: { new: ['moved'] } }).sweep({ free: 0, leaving: true })
+  const { wakeups } = await place.node({ id: 'node-b', kinds: { old: ['moved'] } }).sweep({ free: 1 })
+  expect(wakeups).toMatchObject([{ pool: 'old' }])
+  expect((await place.record(root)).pool).toBe('old')
+}
+
 export const aSweepRemembersItsPools: Check = async (place) => {
   await place.node({ kinds: { old: ['x'] } }).sweep({ free: 0, soonAfter: true })
   expect(await place.redis.smembers(place.keys.pools)).toEqual(['old'])

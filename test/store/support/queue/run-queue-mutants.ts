@@ -59,6 +59,12 @@ export const runQueueMutants: readonly Mutant[] = [
     check: checks.aMovedKindIsFound,
   },
   {
+    guard: 'a sweep takes what its node hosts from a pool without a node',
+    script: sweepScript,
+    takenOut: 'line',
+    check: checks.aKindOfAnEmptyPoolIsTaken,
+  },
+  {
     guard: 'pools are remembered',
     script: sweepScript,
     takenOut: 'line',
