@@ -16,6 +16,8 @@ interface Manifest {
   readonly exports: Readonly<Record<string, unknown>>
 }
 
+const compiler = join(createRequire(import.meta.url).resolve('typescript/package.json'), '..', 'bin', 'tsc')
+
 let project: PackedProject
 let manifest: Manifest
 let files: string[]
@@ -74,6 +76,16 @@ test('each entry of the package can be imported, and has types', async () => {
   expect(names).toEqual(expect.arrayContaining(['troupe/api', 'troupe/otel']))
 })
 
+test('the package holds all types that its entries need, and none that only its own modules do', async () => {
+  const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json')
+  const types = entries.map((entry, at) => `export * as entry${at} from '${entry.replace('.', 'troupe')}'`)
+  await project.write('types.ts', types.join('\n'))
+  const options = ['--noEmit', '--module', 'nodenext', '--target', 'es2024', '--types', 'node', '--strict']
+  const checked = await project.node([compiler, ...options, '--skipLibCheck', 'false', 'types.ts'])
+  expect(checked).toMatchObject({ code: 0, stdout: '' })
+  expect(files.filter((file) => /^dist\/cli\/.*\.d\.ts$/.test(file))).toEqual([])
+})
+
 test('a worker of a few lines runs', async () => {
   await project.write(
     'workers/hello.ts',
@@ -105,7 +117,6 @@ test.each(['agent', 'handler'])('a new project (%s) passes its tests and the com
     dependencies: Record<string, string>
   }
   expect(dependencies.troupe).toBe('file:../node_modules/troupe')
-  const compiler = join(createRequire(import.meta.url).resolve('typescript/package.json'), '..', 'bin', 'tsc')
   await project.write(`${sort}/inferred.ts`, inferred)
   const [tests, types] = await Promise.all([
     project.node(['--test'], {}, sort),
