@@ -40,7 +40,8 @@ test('metrics keep no process alive, and end while somebody waits for the page',
     asked.resolve()
     return new Promise(() => {})
   })
-  expect(servers()).toBe(before)
+  // A server of another test may have ended meanwhile.
+  expect(servers()).toBeLessThanOrEqual(before)
   const waiting = fetch(server.url).catch(({ message }: Error) => message)
   await asked.promise
   await server.close()
