@@ -10,11 +10,10 @@ import type { Harness, NodeProcess } from '../../../support/fault/harness.ts'
 import { expectInvariants } from '../../../support/fault/oracle.ts'
 import type { RedisServer } from '../../../support/redis/redis-server.ts'
 import { ask, roleOf, SentinelGroup } from '../../../support/redis/sentinel-group.ts'
+import { awaitEvents } from '../../../support/time/await-session.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 import { type Row, type Stage, trial } from '../../row.ts'
 import { outcome, submit } from './redis-trouble.ts'
-
-const goesOnMsMax = 40_000
 
 export const failOverRow: Row = {
   id: 'F20',
@@ -159,8 +158,7 @@ async function untilReplicated({ redis, namespace }: Harness): Promise<void> {
 /** The type of the last event, also of a session that ended before it was followed. */
 async function follow(session: Session): Promise<string | undefined> {
   let last: string | undefined
-  const signal = AbortSignal.timeout(goesOnMsMax)
-  for await (const { type } of session.events({ after: '0-0', signal })) last = type
+  for await (const { type } of awaitEvents(session, { after: '0-0' })) last = type
   return last
 }
 
