@@ -9,10 +9,15 @@ import { Project, type RunningCommand } from '../../../cli/command-line.ts'
 import { newNamespace } from '../../../support/namespace.ts'
 import { waitUntil } from '../../../support/time/wait-until.ts'
 
-const greeter = `import { defineWorker } from 'troupe'
+/** Its process dies once. If it died again and again, nobody would see how often. */
+const greeter = `import { existsSync, writeFileSync } from 'node:fs'
+import { defineWorker } from 'troupe'
 import { greeting } from '../lib/greeting.ts'
 export default defineWorker({ description: 'Greets.', receive(message, self) {
-  if (message.value === 'leave') process.exit(3)
+  if (message.value === 'leave' && !existsSync('left')) {
+    writeFileSync('left', '')
+    process.exit(3)
+  }
   console.log('asked for', message.value)
   self.reply(greeting + ' ' + message.value)
 } })`
@@ -53,8 +58,11 @@ function happened(type: string): Record<string, unknown>[] {
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter((object) => object.type === type)
 }
 
-function times(type: string, number: number): Promise<boolean> {
-  return waitUntil(`${number} times ${type}`, () => happened(type).length === number)
+async function times(type: string, number: number): Promise<void> {
+  const isSo = () => happened(type).length === number
+  await waitUntil(`${number} times ${type}`, isSo).catch((error: Error) => {
+    throw new Error(`${error.message} It printed:\n${dev.stdout.slice(-4_000)}${dev.stderr.slice(-2_000)}`)
+  })
 }
 
 test('troupe dev says which kinds run, and which variable a kind lacks', () => {
@@ -123,6 +131,7 @@ test('a node that dies is replaced, and its work goes on', async () => {
   await times('died', 1)
   expect(happened('died')).toMatchObject([{ how: expect.stringMatching(/exit code/) as string }])
   await times('loaded', 5)
+  expect(await session.result({ run: 2 })).toMatchObject({ value: 'good morning leave' })
   await session.cancel()
 })
 
