@@ -242,8 +242,8 @@ export class Troupe implements AsyncDisposable {
   /** Newest first; of one worker if `workerId` is set, and without those that were dealt with if `open` is true. */
   async deadLetters(query: DeadLettersQuery = {}): Promise<DeadLetter[]> {
     checkOptions('deadLetters', query, deadLettersRules, InputError)
-    const { limit = 100, open = false, workerId } = query
-    return this.#dead.list(limit, { open, workerId: workerId === undefined ? undefined : parseId(workerId, 'worker') })
+    const { workerId } = query
+    return this.#dead.list({ ...query, workerId: workerId === undefined ? undefined : parseId(workerId, 'worker') })
   }
 
   /**

@@ -51,6 +51,8 @@ export interface AsksQuery {
   readonly after?: string | undefined
   /** Default 50. */
   readonly limit?: number | undefined
+  /** Called for each partition of a cluster that is away: the list is of the others then. Default: the call throws. */
+  readonly onAway?: OnAway | undefined
 }
 
 export interface PoolsQuery {
@@ -74,6 +76,8 @@ export interface DeadLettersQuery {
   readonly open?: boolean | undefined
   /** Default 100. */
   readonly limit?: number | undefined
+  /** Called for each partition of a cluster that is away: the list is of the others then. Default: the call throws. */
+  readonly onAway?: OnAway | undefined
 }
 
 /** One of the three must be set. `workerId` and `letter` may be set together. */
@@ -154,10 +158,16 @@ export const asksRules: Rules<AsksQuery> = {
   olderThanMs: wholeNumberRule(0, Number.MAX_SAFE_INTEGER),
   after: id,
   limit: wholeNumberRule(1, 10_000),
+  onAway: onAwayRule,
 }
 export const nodesRules: Rules<NodesQuery> = { stalled: yesOrNo }
 export const pruneRules: Rules<PruneQuery> = { olderThanMs: wholeNumberRule(0, Number.MAX_SAFE_INTEGER) }
-export const deadLettersRules: Rules<DeadLettersQuery> = { workerId: id, open: yesOrNo, limit: count }
+export const deadLettersRules: Rules<DeadLettersQuery> = {
+  workerId: id,
+  open: yesOrNo,
+  limit: count,
+  onAway: onAwayRule,
+}
 export const lettersRules: Rules<LettersQuery<never>> = {
   workerId: id,
   letter: keyRule,

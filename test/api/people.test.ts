@@ -184,7 +184,7 @@ test('the namespace has nodes, kinds, findings in words, and an audit that runs 
     return body.state !== 'running' && body
   })
   expect(audit).toMatchObject({ state: 'done', report: { findings: [] } })
-  expect((await api.get('/v1/dead')).body).toEqual({ letters: [] })
+  expect((await api.get('/v1/dead')).body).toEqual({ letters: [], away: [] })
   expect((await api.post('/v1/pause', { reason: 'all' })).body).toEqual({ paused: true })
   expect((await api.post('/v1/resume')).body).toEqual({ paused: false })
 })

@@ -105,11 +105,15 @@ test('while a server is away, lists show what the other partitions have, for tho
 
   const env = { TROUPE_REDIS_URL: cluster.url, TROUPE_NAMESPACE: namespace }
   const command = new RunningCommand(['session', 'list', '--limit', '50', '--json'], { cwd: tmpdir(), env })
-  const usage = new RunningCommand(['usage'], { cwd: tmpdir(), env })
-  const { sessions, workers, pools } = looking
+  const commands = [['usage'], ['ask', 'list'], ['mailbox', 'dead']].map(
+    (args) => new RunningCommand(args, { cwd: tmpdir(), env }).ended,
+  )
+  const { sessions, workers, pools, asks, approvals } = looking
+  const usageOf = looking.usage.bind(looking)
+  const lists = [sessions.list, sessions.page, workers.list, pools.list, usageOf, looking.deadLetters.bind(looking)]
   const failed = sessions.list().catch((error: unknown) => error)
   await Promise.all(
-    [sessions.list, sessions.page, workers.list, pools.list, looking.usage.bind(looking)].map(async (list) => {
+    [...lists, asks.list.bind(asks), approvals.list.bind(approvals)].map(async (list) => {
       const told: number[] = []
       await list({ onAway: (partition) => void told.push(partition) })
       expect(told).toEqual(away)
@@ -121,7 +125,7 @@ test('while a server is away, lists show what the other partitions have, for tho
   expect(last).toMatchObject({ type: 'error', code: 'store_unavailable' })
   expect(new Set(shown.map(({ sessionId }) => sessionId))).toEqual(new Set(here))
   const replies = await Promise.all(
-    ['sessions?limit=50', 'workers', 'pools', 'usage'].map(async (list) => {
+    ['sessions?limit=50', 'workers', 'pools', 'usage', 'asks', 'approvals', 'dead?open=true'].map(async (list) => {
       const reply = await fetch(`${api.url}/v1/${list}`)
       const body = (await reply.json()) as { readonly sessions?: readonly { readonly id: string }[] }
       return { status: reply.status, body }
@@ -134,7 +138,7 @@ test('while a server is away, lists show what the other partitions have, for tho
   // A count without the work of a partition would stop nodes that are needed.
   expect([autoscaled.status, away.some((partition) => detail.includes(`partition ${partition}`))]).toEqual([503, true])
   const lacks = `the list lacks what is in ${away.length === 1 ? 'partition' : 'partitions'} ${away.join(', ')}, which`
-  for (const ended of [listed, await usage.ended])
+  for (const ended of [listed, ...(await Promise.all(commands))])
     expect(ended).toMatchObject({ code: 69, stderr: expect.stringContaining(lacks) })
 })
 

@@ -57,7 +57,7 @@ test('letters of all partitions are listed newest first, and no more than asked 
       store: () => (places[0] as DeadLettersPlace).store,
     },
   )
-  const ids = async (limit: number) => (await letters.list(limit)).map(({ id }) => id)
+  const ids = async (limit: number) => (await letters.list({ limit })).map(({ id }) => id)
   expect(await ids(100)).toEqual(['9-0', '5-0', '3-0', '2-0'])
   expect(await ids(3)).toEqual(['9-0', '5-0', '3-0'])
 })

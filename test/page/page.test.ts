@@ -116,6 +116,15 @@ test(
     await page.getByRole('button', { name: 'Load earlier sessions' }).click()
     await page.getByRole('link', { name: 'far back' }).waitFor()
 
+    await page.route('**/v1/approvals?*', (route) =>
+      route.fulfill({ json: { approvals: [], nextCursor: null, away: [5] } }),
+    )
+    await page.route('**/v1/dead?*', (route) => route.fulfill({ json: { letters: [], away: [5] } }))
+    for (const screen of ['approvals', 'dead']) {
+      await page.goto(rig.url(screen))
+      await page.getByText('Some are missing: the list lacks what is in partition 5, which is away.').waitFor()
+    }
+
     const row = { modelCalls: 1, inputTokens: 1, outputTokens: 1, costMicroUsd: 1, unpricedModelCalls: 0 }
     const usage: Record<string, object[]> = {
       kind: ['one', 'two', 'three'].map((kind) => ({ ...row, kind })),

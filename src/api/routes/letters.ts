@@ -1,9 +1,10 @@
 /** Duty: the routes of dead letters. */
 import { z } from 'zod'
+import { withAway } from '../away.ts'
 import { refuseCopy } from '../guard/ceiling.ts'
 import { route } from '../route.ts'
 import { dismissed, letter, redriven } from '../schemas/fleet.ts'
-import { count, letterId, workerId, yesOrNo } from '../schemas/parts.ts'
+import { away, count, letterId, workerId, yesOrNo } from '../schemas/parts.ts'
 
 const tag = 'dead letters'
 const params = z.strictObject({ id: letterId })
@@ -22,15 +23,12 @@ export const listLetters = route({
     open: yesOrNo.optional().describe('true: only those that were neither put back nor dismissed.'),
     limit: count(1_000).optional().describe('Default 100.'),
   }),
-  replies: { 200: z.object({ letters: z.array(letter) }) },
+  replies: { 200: z.object({ letters: z.array(letter), away }) },
   cli: { command: 'mailbox dead' },
-  handle: async ({ troupe, query }) => ({
-    letters: await troupe.deadLetters({
-      workerId: query.worker,
-      open: query.open === 'true',
-      limit: query.limit,
-    }),
-  }),
+  handle: ({ troupe, query: { worker: workerId, open, limit } }) =>
+    withAway(async (onAway) => ({
+      letters: await troupe.deadLetters({ workerId, open: open === 'true', limit, onAway }),
+    })),
 })
 
 export const redriveLetter = route({

@@ -5,9 +5,10 @@ import type { Decided } from '../../client/person/approvals.ts'
 import { ConflictError } from '../../core/errors.ts'
 import { askSorts, askStates } from '../../core/worker/ask/ask.ts'
 import { ofThrown } from '../app/refusal.ts'
+import { withAway } from '../away.ts'
 import { ApiError } from '../problem.ts'
 import { route } from '../route.ts'
-import { askId, count, json, kind, reason, sessionId } from '../schemas/parts.ts'
+import { askId, away, count, json, kind, reason, sessionId } from '../schemas/parts.ts'
 import { answered, approval, ask, choice, decided } from '../schemas/person.ts'
 import { problemSchema } from '../schemas/problem.ts'
 
@@ -32,12 +33,13 @@ export const listAsks = route({
   path: '/v1/asks',
   summary: 'What workers ask of somebody outside, the oldest first',
   query: z.strictObject({ ...inbox, kind: z.enum(askSorts).optional() }),
-  replies: { 200: z.object({ asks: z.array(ask), nextCursor: z.string().nullable() }) },
+  replies: { 200: z.object({ asks: z.array(ask), nextCursor: z.string().nullable(), away }) },
   cli: { command: 'ask list' },
-  async handle({ troupe, query: { session, cursor, limit = 50, ...wanted } }) {
-    const asks = await troupe.asks.list({ ...wanted, sessionId: session, after: cursor, limit })
-    return { asks, nextCursor: nextOf(asks, limit) }
-  },
+  handle: ({ troupe, query: { session, cursor, limit = 50, ...wanted } }) =>
+    withAway(async (onAway) => {
+      const asks = await troupe.asks.list({ ...wanted, sessionId: session, after: cursor, limit, onAway })
+      return { asks, nextCursor: nextOf(asks, limit) }
+    }),
 })
 
 function nextOf(page: readonly { readonly id: string }[], limit: number): string | null {
@@ -82,12 +84,13 @@ export const listApprovals = route({
   path: '/v1/approvals',
   summary: 'Tool calls that wait for a person, the oldest first',
   query: z.strictObject(inbox),
-  replies: { 200: z.object({ approvals: z.array(approval), nextCursor: z.string().nullable() }) },
+  replies: { 200: z.object({ approvals: z.array(approval), nextCursor: z.string().nullable(), away }) },
   cli: { command: 'approval list' },
-  async handle({ troupe, query: { session, cursor, limit = 50, ...wanted } }) {
-    const approvals = await troupe.approvals.list({ ...wanted, sessionId: session, after: cursor, limit })
-    return { approvals, nextCursor: nextOf(approvals, limit) }
-  },
+  handle: ({ troupe, query: { session, cursor, limit = 50, ...wanted } }) =>
+    withAway(async (onAway) => {
+      const approvals = await troupe.approvals.list({ ...wanted, sessionId: session, after: cursor, limit, onAway })
+      return { approvals, nextCursor: nextOf(approvals, limit) }
+    }),
 })
 
 export const showApproval = route({

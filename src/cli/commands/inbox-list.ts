@@ -7,6 +7,7 @@ import { formatDuration } from '../../words/duration.ts'
 import type { Example } from '../options.ts'
 import { listing, moreNote } from '../view/answer.ts'
 import type { Column } from '../view/table.ts'
+import { AwayPartitions } from './away-partitions.ts'
 import { addLimitOption, addVerb, eitherId } from './verb.ts'
 
 interface ListFlags {
@@ -63,7 +64,8 @@ export function addInboxList<Entry extends Listed, Flags extends object = object
     answer: async (troupe, { flags, namespace }) => {
       const { session, state, limit, after } = flags
       const sessionId = session === undefined ? undefined : await eitherId(troupe, session, 'session')
-      const entries = await list(troupe, { sessionId, state, limit, after }, flags)
+      const away = new AwayPartitions()
+      const entries = await list(troupe, { sessionId, state, limit, after, onAway: away.note }, flags)
       const how = advice(entries.filter((one) => one.state === 'open'))
       return listing(entries, {
         columns: [
@@ -75,6 +77,7 @@ export function addInboxList<Entry extends Listed, Flags extends object = object
         object,
         empty: sessionId === undefined ? `${nothing} in namespace ${namespace}.` : 'There are none.',
         more: [moreNote(entries, limit, 'first'), how].filter(Boolean).join('\n') || undefined,
+        failure: away.failure,
       })
     },
   })

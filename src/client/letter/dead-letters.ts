@@ -13,7 +13,8 @@ import type { InspectStore } from '../../store/audit/inspect-store.ts'
 import type { DeadRow, LetterStore } from '../../store/person/letter-store.ts'
 import { refusalOfPost } from '../../store/session/post-answer.ts'
 import type { RedriveRefused, SessionStore } from '../../store/session/session-store.ts'
-import type { DismissQuery, LettersQuery, RedriveQuery } from '../queries.ts'
+import { ofEach } from '../fleet/each-partition.ts'
+import type { DeadLettersQuery, DismissQuery, LettersQuery, RedriveQuery } from '../queries.ts'
 import type { DeadLetter, Dismissed, Redriven } from '../summaries.ts'
 import { type Begins, beginFromLetter, isOfRoot, wayOn } from './letter-session.ts'
 
@@ -41,17 +42,15 @@ export class DeadLetters {
   }
 
   /** The newest letters come first. */
-  async list(limit: number, which: Which = {}): Promise<DeadLetter[]> {
-    const found = await Promise.all(
-      this.#places.map(async ({ letters, inspect }) => {
-        if (!which.open) return Array.fromAsync(newestLetters(letters, limit, which))
-        const [open, ids] = await Promise.all([inspect.openLetters(), letters.openLetterIds()])
-        if (ids.length === open) return Array.fromAsync(lettersWith(ids, letters, limit, which))
-        // Letters of an earlier version are in no index. Once as many as are open are found, thousands that were dealt with need not be read.
-        return Array.fromAsync(newestLetters(letters, Math.min(limit, open), which))
-      }),
-    )
-    return found
+  async list({ limit = 100, onAway, ...which }: DeadLettersQuery = {}): Promise<DeadLetter[]> {
+    const listIn = async ({ letters, inspect }: DeadLettersPlace) => {
+      if (!which.open) return Array.fromAsync(newestLetters(letters, limit, which))
+      const [open, ids] = await Promise.all([inspect.openLetters(), letters.openLetterIds()])
+      if (ids.length === open) return Array.fromAsync(lettersWith(ids, letters, limit, which))
+      // Letters of an earlier version are in no index. Once as many as are open are found, thousands that were dealt with need not be read.
+      return Array.fromAsync(newestLetters(letters, Math.min(limit, open), which))
+    }
+    return (await ofEach(this.#places, listIn, onAway))
       .flat()
       .sort((a, b) => timeOf(b) - timeOf(a))
       .slice(0, limit)
@@ -166,10 +165,7 @@ function whose({ id, workerId }: DeadLetter): { readonly letterId: string; reado
 }
 
 /** Which letters a list shows: of one worker, or only those that nobody has dealt with. */
-interface Which {
-  readonly workerId?: string | undefined
-  readonly open?: boolean
-}
+type Which = Pick<DeadLettersQuery, 'workerId' | 'open'>
 
 function isOpen({ redrivenAs, dismissed }: DeadLetter): boolean {
   return redrivenAs === null && !dismissed

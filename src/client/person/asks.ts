@@ -26,6 +26,7 @@ import {
 } from '../../core/worker/ask/ask.ts'
 import type { AskPlace, AskRow, AskStore } from '../../store/person/ask-store.ts'
 import type { AnswerAnswer, SessionStore } from '../../store/session/session-store.ts'
+import { ofEach } from '../fleet/each-partition.ts'
 import type { PartitionLook } from '../fleet/partitions.ts'
 import { type AsksQuery, asksRules } from '../queries.ts'
 import { boundAnswer, decisionIn, detailsOf, trustedTool } from './approval-answers.ts'
@@ -126,7 +127,7 @@ export class Asks {
   /** Asks of all sessions, or of one. The oldest come first: they have waited longest. */
   async list(query: AsksQuery = {}): Promise<Ask[]> {
     checkOptions('asks.list', query, asksRules, InputError)
-    const { limit = 50, state = 'open', sessionId, after } = query
+    const { limit = 50, state = 'open', sessionId, after, onAway } = query
     if (sessionId === undefined && state !== 'open')
       throw new InputError(
         `asks.list shows asks that are ${state} only of one session: name it with sessionId (--session).`,
@@ -134,9 +135,8 @@ export class Asks {
     const session = sessionId === undefined ? undefined : parseId(sessionId, 'session')
     const from = after === undefined ? undefined : await this.#positionOf(after)
     const places = session === undefined ? this.#places : [await this.#findPlace(session)]
-    const found = await Promise.all(
-      places.map(({ asks }) => Array.fromAsync(matching(asks, { ...query, sessionId: session, state, limit }, from))),
-    )
+    const wanted = { ...query, sessionId: session, state, limit }
+    const found = await ofEach(places, ({ asks }) => Array.fromAsync(matching(asks, wanted, from)), onAway)
     return found
       .flat()
       .sort((a, b) => a.askedAt - b.askedAt || (a.id < b.id ? -1 : 1))

@@ -52,18 +52,23 @@ export type SessionsFilter = {
 /** The server takes no higher limit. */
 const sessionsAtOnce = 500
 
-interface Sessions {
-  readonly sessions: readonly ListedSession[]
-  /** True if there are earlier ones that were not looked at. */
-  readonly hasMore: boolean
-  /** Partitions of a cluster that did not answer: what is in them is not among the sessions. */
+interface Listed {
+  /** Partitions of a cluster that did not answer: what is in them is not listed. */
   readonly away: readonly number[]
 }
 
-interface SessionsPage {
+interface Sessions extends Listed {
   readonly sessions: readonly ListedSession[]
+  /** True if there are earlier ones that were not looked at. */
+  readonly hasMore: boolean
+}
+
+interface Page extends Listed {
   readonly nextCursor: string | null
-  readonly away: readonly number[]
+}
+
+interface SessionsPage extends Page {
+  readonly sessions: readonly ListedSession[]
 }
 
 /** The newest sessions that fit, read in at most so many pages. A page may have fewer than `pageSize`, or none, and a next one. */
@@ -96,18 +101,18 @@ async function readSessions(filter: Query, pageSize: number, pages: number, sign
 const asksMost = 100
 type AsksFilter = { readonly session?: string }
 export const useApprovals = (filter: AsksFilter = {}) =>
-  useGet<{ readonly approvals: readonly Approval[]; readonly nextCursor: string | null }>('approvals', listMs, {
+  useGet<Page & { readonly approvals: readonly Approval[] }>('approvals', listMs, {
     ...filter,
     limit: asksMost,
   })
 export const useAsks = (filter: AsksFilter = {}) =>
-  useGet<{ readonly asks: readonly Ask[]; readonly nextCursor: string | null }>('asks', listMs, {
+  useGet<Page & { readonly asks: readonly Ask[] }>('asks', listMs, {
     ...filter,
     limit: asksMost,
   })
 /** How many letters are shown at once: the newest. Each may hold a large message. */
 export const lettersMost = 100
-interface Letters {
+interface Letters extends Listed {
   readonly letters: readonly DeadLetter[]
 }
 /** Letters that somebody must still deal with, however many newer ones were dealt with. */
@@ -156,7 +161,7 @@ export const useDeliveries = (query: { readonly webhook?: string; readonly state
 export const useDelivery = (id: string) => useGet<DeliveryDetails>(`webhooks/deliveries/${id}`, listMs)
 
 export const useUsage = (by: string) =>
-  useGet<{ readonly usage: readonly UsageRow[]; readonly away: readonly number[] }>('usage', slowListMs, { by })
+  useGet<Listed & { readonly usage: readonly UsageRow[] }>('usage', slowListMs, { by })
 
 export const useWorker = (id: string) => useGet<WorkerReport>(`workers/${id}`, slowListMs)
 

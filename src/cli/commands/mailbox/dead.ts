@@ -6,6 +6,7 @@ import { formatMoment } from '../../../words/duration.ts'
 import { failureCause, messageLine } from '../../../words/lines/message-line.ts'
 import { listing, moreNote } from '../../view/answer.ts'
 import type { Column } from '../../view/table.ts'
+import { AwayPartitions } from '../away-partitions.ts'
 import { addLimitOption, addVerb } from '../verb.ts'
 
 export function addDeadCommand(group: Command): void {
@@ -20,12 +21,14 @@ export function addDeadCommand(group: Command): void {
     ],
     purpose: 'look',
     answer: async (troupe, { flags: { limit, open }, namespace }) => {
-      const letters = await troupe.deadLetters({ limit, open })
+      const away = new AwayPartitions()
+      const letters = await troupe.deadLetters({ limit, open, onAway: away.note })
       return listing(letters, {
         columns,
         object: (letter) => ({ letterId: letter.id, ...letter }),
         empty: `There are no ${open ? 'open ' : ''}dead letters in namespace ${namespace}.`,
         more: moreNote(letters, limit, 'newest'),
+        failure: away.failure,
       })
     },
   })

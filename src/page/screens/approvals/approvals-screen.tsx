@@ -11,7 +11,7 @@ import { BatchDialog } from '../../parts/dialog/batch-dialog.tsx'
 import { useChosen } from '../../parts/list/chosen.ts'
 import { useInSight } from '../../parts/list/in-sight.ts'
 import { PickBar, PickBox, type Picked, pickKeys, usePicked } from '../../parts/list/picked.tsx'
-import { Empty, Waiting } from '../../parts/state/empty.tsx'
+import { Empty, Lacking, Waiting } from '../../parts/state/empty.tsx'
 import { Text } from '../../parts/text/text.tsx'
 import { useTitle } from '../../parts/text/title.tsx'
 import { ApprovalCard, type Mode } from './approval-card.tsx'
@@ -24,7 +24,7 @@ const idOf = ({ id }: Approval) => id
 export function ApprovalsScreen(): ReactNode {
   useTitle('Approvals')
   const query = useApprovals()
-  const approvals = query.data?.approvals ?? []
+  const { approvals = [], away = [] } = query.data ?? {}
   const questions = useAsks().data?.asks.filter(({ kind }) => kind !== 'approval') ?? []
   const [mode, setMode] = useState<Mode>('look')
   const picked = usePicked(approvals, idOf)
@@ -53,13 +53,8 @@ export function ApprovalsScreen(): ReactNode {
   return (
     <div ref={screen} className="screen-body narrow">
       <Waiting query={query} what="approvals" />
-      {query.data !== undefined && approvals.length + questions.length === 0 && (
-        <div className="box">
-          <Empty commands={["defineTool({ …, approval: 'always' })"]}>
-            Nobody waits for you. A tool asks before each call with:
-          </Empty>
-        </div>
-      )}
+      <Lacking away={away} />
+      {query.data !== undefined && away.length + approvals.length + questions.length === 0 && <Nobody />}
       {query.data?.nextCursor != null && (
         <p className="muted">These are the {approvals.length} calls that have waited longest; there may be more.</p>
       )}
@@ -88,6 +83,16 @@ export function ApprovalsScreen(): ReactNode {
         </QuestionCard>
       ))}
       <Batch picked={picked} />
+    </div>
+  )
+}
+
+function Nobody(): ReactNode {
+  return (
+    <div className="box">
+      <Empty commands={["defineTool({ …, approval: 'always' })"]}>
+        Nobody waits for you. A tool asks before each call with:
+      </Empty>
     </div>
   )
 }

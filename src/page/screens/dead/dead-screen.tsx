@@ -15,7 +15,7 @@ import { useChosen } from '../../parts/list/chosen.ts'
 import { useInSight } from '../../parts/list/in-sight.ts'
 import { PickBar, PickBox, type Picked, pickKeys, usePicked } from '../../parts/list/picked.tsx'
 import { Pill } from '../../parts/list/pills.tsx'
-import { Empty, Waiting } from '../../parts/state/empty.tsx'
+import { Empty, Lacking, Waiting } from '../../parts/state/empty.tsx'
 import { Id } from '../../parts/text/command.tsx'
 import { JsonText } from '../../parts/text/json.tsx'
 import { Text } from '../../parts/text/text.tsx'
@@ -48,7 +48,7 @@ export function DeadScreen(): ReactNode {
   useTitle('Dead letters')
   const query = useOpenLetters()
   const [isAll, setAll] = useState(false)
-  const open = query.data?.letters ?? []
+  const { letters: open = [], away = [] } = query.data ?? {}
   const all = useDeadLetters(isAll).data?.letters ?? []
   const shown = isAll ? withOpen(all, open) : open
   const { row: one, move } = useChosen(shown, idOf)
@@ -79,7 +79,8 @@ export function DeadScreen(): ReactNode {
       {open.length === lettersMost && (
         <p className="muted">These are the {lettersMost} newest that wait for somebody; there may be more.</p>
       )}
-      {query.data !== undefined && shown.length === 0 && (
+      <Lacking away={away} />
+      {query.data !== undefined && away.length + shown.length === 0 && (
         <div className="box">
           <Empty>
             No message was put aside. A message that takes its node down again and again comes here, with what is known
