@@ -10,20 +10,16 @@ import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
 import type { Waker } from '../core/ports/wake.ts'
 import { partitionNotFound } from '../core/worker/refusal.ts'
 import { toWorkerLog } from '../log.ts'
-import { readPausedDeliveries } from '../notify/delivery-queue.ts'
 import { AllowanceStore } from '../store/allowance-store.ts'
 import type { AuditStore } from '../store/audit/audit-store.ts'
 import type { InspectStore } from '../store/audit/inspect-store.ts'
 import { EndpointStore } from '../store/endpoint-store.ts'
 import { tagOf } from '../store/keys.ts'
 import { Places } from '../store/places.ts'
-import { lookAtCluster } from '../store/redis/cluster-look.ts'
 import { Connections } from '../store/redis/connections.ts'
 import { guarded } from '../store/redis/guarded.ts'
 import { retentionOf } from '../store/set-up/retention.ts'
-import { readSubmissionQueue } from '../submit/submission-queue.ts'
 import { BullWaker } from '../wake/bull-waker.ts'
-import { readPausedWakeups } from '../wake/queue-tidier.ts'
 import { type ConnectOptions, connectRules } from './connect-options.ts'
 import { EventHub } from './event/event-hub.ts'
 import { type FleetEvent, FleetEvents, type FleetQuery, fleetRules } from './event/fleet-events.ts'
@@ -32,10 +28,9 @@ import { Partitions } from './fleet/partition-list.ts'
 import { PartitionLook, type Purpose, partitionsOf } from './fleet/partitions.ts'
 import { Pools } from './fleet/pools.ts'
 import { Register } from './fleet/register.ts'
-import { type Health, readHealth } from './health/health.ts'
-import { lookForHoldups } from './health/held-up.ts'
+import type { Health } from './health/health.ts'
 import { type NamespaceFacts, namespaceFacts } from './health/namespace-facts.ts'
-import { lookAtNewest } from './health/stranded.ts'
+import { wholeHealth } from './health/whole-health.ts'
 import { DeadLetters } from './letter/dead-letters.ts'
 import { asksOf, lettersOf, readersOf } from './partition-stores.ts'
 import { Approvals } from './person/approvals.ts'
@@ -349,23 +344,17 @@ export class Troupe implements AsyncDisposable {
   }
 
   /** The facts that `troupe doctor` judges. */
-  async health(): Promise<Health> {
-    const read = async (now: number, pools: readonly string[]) => ({
-      submissions: await Promise.all(this.#places.all.map((place) => readSubmissionQueue(place.redis, place, now))),
-      pausedWakeups: await readPausedWakeups(
-        this.#places.all.map(({ redis, prefix }) => ({ connection: redis, prefix })),
-        pools,
-      ),
-      pausedDeliveries: await readPausedDeliveries(this.#places.first.redis, this.#places.first.prefix),
+  health(): Promise<Health> {
+    return wholeHealth({
+      connections: this.#connections,
+      places: this.#places,
+      inspect: this.#inspect,
+      audits: this.#audits,
+      register: this.#register,
+      webhooks: this.webhooks,
+      storeOf: (id) => this.#inspectOf(id, 'session'),
+      deadlineMs: this.#deadlineMs,
     })
-    const queues = (now: number, pools: readonly string[]) =>
-      guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)
-    const { live, stalled: stalledNodes } = await this.#register.bySight()
-    const health = await readHealth(this.#inspect, live, await this.kinds(), queues)
-    const [heldUp, newest] = [await lookForHoldups(this.#index), await lookAtNewest(this.#index, this.#audits)]
-    const failingWebhooks = (await this.webhooks.list()).filter(({ state }) => state === 'failing')
-    const cluster = await lookAtCluster(this.#connections, this.#places.all)
-    return { ...health, cluster, stalledNodes, failingWebhooks, ...heldUp, ...newest }
   }
 
   /**

@@ -130,6 +130,10 @@ const redisTexts = {
     what: `Redis could not be looked at: ${why}`,
     todo: 'see whether it runs, and whether its users and passwords are those of the other servers (a cluster does not pass them on)',
   }),
+  partitions_away: ({ partitions }) => ({
+    what: `${partitions.length === 1 ? 'partition' : 'partitions'} ${partitions.join(', ')} ${isOrAre(partitions.length)} away: what is found here lacks what is in ${partitions.length === 1 ? 'it' : 'them'}`,
+    todo: 'bring back the server that could not be looked at; troupe partition list names the server of each partition',
+  }),
   replica_behind: () => ({
     what: 'Redis is a replica that is not connected to its primary, and cannot take over with what was written last',
     todo: 'read its log',

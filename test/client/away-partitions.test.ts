@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startApi } from '../../src/api/api.ts'
-import { connectInternal } from '../../src/client/client.ts'
+import { connectInternal, type Troupe } from '../../src/client/client.ts'
+import { judge } from '../../src/client/health/findings.ts'
 import { startNode } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { msOfDay } from '../../src/core/hours.ts'
@@ -92,6 +93,15 @@ test('while a server is away, sessions are created and cancelled at the others, 
   )
 })
 
+/** What is found in the other partitions says which are away. */
+async function findsAway(client: Troupe, partitions: readonly number[]): Promise<void> {
+  const health = await client.health()
+  expect(health).toMatchObject({ away: partitions, kinds: [], submitted: 0 })
+  expect(judge(health)).toContainEqual(
+    expect.objectContaining({ code: 'partitions_away', level: 'problem', facts: { partitions } }),
+  )
+}
+
 test('while a server is away, lists show what the other partitions have, for those who take that', async () => {
   const { namespace, victim: gone, away } = await placed()
   await using client = await connectInternal({ redisUrl: cluster.url, namespace, partitions, deadlineMs: 20_000 })
@@ -133,6 +143,7 @@ test('while a server is away, lists show what the other partitions have, for tho
   )
   expect(replies).toMatchObject(Array.from(replies, () => ({ status: 200, body: { away } })))
   expect(new Set(replies[0]?.body.sessions?.map(({ id }) => id))).toEqual(new Set(here))
+  await findsAway(looking, away)
   const autoscaled = await fetch(`${api.url}/v1/autoscale?pool=default`)
   const { detail } = (await autoscaled.json()) as { readonly detail: string }
   // A count without the work of a partition would stop nodes that are needed.

@@ -26,6 +26,7 @@ export const healthySystem: Health = {
     info: { aof_last_write_status: 'ok', aof_last_bgrewrite_status: 'ok', rdb_last_bgsave_status: 'ok' },
   },
   cluster: null,
+  away: [],
   nodes: [liveNode],
   nodesBehind: [],
   kinds: [],

@@ -51,6 +51,12 @@ describe('judge', () => {
     expect(waiting).not.toContainEqual(expect.stringContaining('for a slot'))
   })
 
+  it('names partitions that are away', () => {
+    const of = (away: readonly number[]) => wrong({ ...well, away }).map(({ level, what }) => `${level}: ${what}`)
+    expect(of([3])).toEqual(['problem: partition 3 is away: what is found here lacks what is in it'])
+    expect(of([1, 4])).toEqual(['problem: partitions 1, 4 are away: what is found here lacks what is in them'])
+  })
+
   it('nodes are not blamed for what follows from a Redis that refuses writes', () => {
     const health = { ...withRedis({ refusal: full, role: 'slave' }), nodes: [], pools: [pool], expiredLeases: 3 }
     expect(wrong(health)).toEqual([

@@ -43,6 +43,8 @@ export interface FindingFacts {
   cluster_without_replica: { readonly servers: readonly string[] }
   /** Servers that refuse their own slots, too, while any slot is without a server. */
   cluster_needs_all_slots: { readonly servers: readonly string[] }
+  /** What their sessions do is not known. */
+  partitions_away: { readonly partitions: readonly number[] }
   eviction: { readonly policy: string; readonly isSafe: boolean }
   append_only_file: { readonly isKept: boolean }
   write_to_disk_failed: { readonly file: 'append_only_file' | 'append_only_rewrite' | 'snapshot' }

@@ -15,6 +15,7 @@ const namedMost = 3
 export function judge(health: Health): Finding[] {
   return [
     ...(health.cluster === null ? judgeServer(health.redis) : judgeCluster(health.cluster)),
+    ...judgeAway(health),
     ...judgeSetBack(health.redis),
     judgeNodes(health),
     ...judgeBehind(health),
@@ -50,6 +51,10 @@ function judgeNodes({ redis, nodes, kinds, pools, running, submitted: jobs }: He
   // Redis keeps every kind that a node ever hosted.
   const facts = { workers, jobs, wasOneEver: kinds.length > 0, draining }
   return finding('no_node', level, facts, { command: 'troupe node --workers ./workers' })
+}
+
+function judgeAway({ away: partitions }: Health): Finding[] {
+  return partitions.length === 0 ? [] : [finding('partitions_away', 'problem', { partitions })]
 }
 
 /** Sessions of the partitions that they do not work in wait for others. */

@@ -25,6 +25,8 @@ export interface Health {
   }
   /** Every server of a Redis Cluster; null where there is none. */
   readonly cluster: ClusterFacts | null
+  /** Partitions of a cluster whose servers do not answer. All other facts lack what is in them. */
+  readonly away: readonly number[]
   readonly nodes: readonly NodeSummary[]
   /** Nodes that were not seen for the time of a lease, until they are forgotten. */
   readonly stalledNodes: readonly NodeSummary[]
@@ -104,7 +106,7 @@ export async function readHealth(
   nodes: readonly NodeSummary[],
   kinds: readonly KindSummary[],
   readQueues: (now: number, pools: readonly string[]) => Promise<Queues>,
-): Promise<Omit<Health, keyof NewestWorkers | keyof HeldUp | 'cluster' | 'stalledNodes' | 'failingWebhooks'>> {
+): Promise<Omit<Health, keyof NewestWorkers | keyof HeldUp | 'cluster' | 'away' | 'stalledNodes' | 'failingWebhooks'>> {
   const first = stores[0] as InspectStore
   const redisNow = await first.now()
   const registered = (await Promise.all(stores.map((store) => store.poolsEverKnown()))).flat()
