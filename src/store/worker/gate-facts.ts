@@ -1,11 +1,12 @@
 /**
  * Duty: read the gates at which workers wait, as people are told of them. It never writes.
  * GATE-FACTS-1 One read for any number of workers. A gate that cannot be read is left out: its worker waits all the same, and the audit names the key.
+ * GATE-FACTS-2 While the first partition is away, its gates are left out, and workers of the others are shown.
  */
 import { type BusyGate, type GateFacts, guestName } from '../../core/worker/gates.ts'
 import { gateKeys, gatesKey, type PartitionKeys } from '../keys.ts'
 import type { WorkerRecord } from '../record/worker-record.ts'
-import type { Redis } from '../redis/redis.ts'
+import { type Redis, withDeadline } from '../redis/redis.ts'
 import { orElse, repliesOf } from '../script/replies.ts'
 
 interface Row {
@@ -27,6 +28,9 @@ interface Waiting extends Row {
   readonly isGuest: boolean
 }
 
+/** How long the first partition may take: others wait for what it says. */
+const firstMsMax = 1_000
+
 /** By worker; those that wait at no gate are not there. Workers of another partition than the first wait at gates of the first. */
 export async function gateFactsOf(
   own: GatePlace,
@@ -39,10 +43,13 @@ export async function gateFactsOf(
       own,
       waiting.filter(({ isGuest }) => !isGuest),
     ),
-    readFacts(
-      first,
-      waiting.filter(({ isGuest }) => isGuest),
-    ),
+    withDeadline(
+      readFacts(
+        first,
+        waiting.filter(({ isGuest }) => isGuest),
+      ),
+      firstMsMax,
+    ).catch(() => []),
   ])
   return new Map(found.flat())
 }
