@@ -179,6 +179,8 @@ test('while the first partition is away, others tell of nodes and kinds, and of 
   await Promise.all(used)
   await killed(victim)
 
+  const env = { TROUPE_REDIS_URL: cluster.url, TROUPE_NAMESPACE: namespace }
+  const command = new RunningCommand(['node', 'list'], { cwd: tmpdir(), env })
   const told: number[] = []
   const onAway = (partition: number) => void told.push(partition)
   const [rows, audited, usage, nodes, kinds, pools, ...replies] = await Promise.all([
@@ -200,4 +202,7 @@ test('while the first partition is away, others tell of nodes and kinds, and of 
   expect(audited).toMatchObject({ sessions: 1, findings: [] })
   expect(usage).toMatchObject([{ kind: 'echo', modelCalls: partitions - away.length }])
   expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
+  const why =
+    'Redis cannot be reached (checking the set-up in partition 0, which has the number of all: no answer within'
+  expect(await command.ended).toMatchObject({ code: 69, stderr: expect.stringContaining(why) })
 })

@@ -18,7 +18,7 @@ export async function checkNamespace(
 ): Promise<number> {
   const first = connections.at(tagOf(namespace, 0))
   const checking = () => checkRedis(first, namespace, wanted, lookIn(connections, namespace))
-  const partitions = await guarded('checking the set-up', checking, deadlineMs)
+  const partitions = await guarded(checkingFirst(connections), checking, deadlineMs)
   await checkEach(connections, namespace, partitions, deadlineMs)
   return partitions
 }
@@ -35,12 +35,17 @@ export async function lookAtNamespace(
 ): Promise<number> {
   const first = connections.at(tagOf(namespace, 0))
   const looking = () => lookAtRedis(first, namespace, wanted, lookIn(connections, namespace))
-  const { partitions, isSetUp } = await guarded('checking the set-up', looking, deadlineMs)
+  const { partitions, isSetUp } = await guarded(checkingFirst(connections), looking, deadlineMs)
   // A namespace that was never set up holds nothing to change.
   if (!willWrite || !isSetUp) return partitions
   if (!connections.isCluster) await checkEach(connections, namespace, partitions, deadlineMs)
   else await checkEach(connections, namespace, partitions, deadlineMs * awayShare).catch(unlessAway)
   return partitions
+}
+
+/** In a cluster the others may answer, and nobody knows of them without the first. */
+function checkingFirst({ isCluster }: Connections): string {
+  return isCluster ? 'checking the set-up in partition 0, which has the number of all' : 'checking the set-up'
 }
 
 /** How much of its time a caller that changes something waits for servers of a cluster that it may not need. */
