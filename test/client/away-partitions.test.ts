@@ -163,6 +163,7 @@ test('while the first partition is away, others tell of nodes and kinds, and of 
   const node = await startNode({ ...place, partitions, workers: { echo }, logger })
   onTestFinished(() => node.stop({ force: true }))
   await using client = await connectInternal({ ...place, deadlineMs: 2_000 })
+  await using other = await connectInternal({ ...place, deadlineMs: 2_000 })
   await using api = await startApi({ ...place, port: 0 })
   // The server of the API opens its client with the first request.
   expect((await fetch(`${api.url}/readyz`)).status).toBe(200)
@@ -200,6 +201,7 @@ test('while the first partition is away, others tell of nodes and kinds, and of 
     listed.map(({ partition }) => away.includes(partition) && partition),
   )
   expect(audited).toMatchObject({ sessions: 1, findings: [] })
+  expect((await other.sessions.create({ kind: 'echo', input: null, idempotencyKey })).id).toBe(sessionId)
   expect(usage).toMatchObject([{ kind: 'echo', modelCalls: partitions - away.length }])
   expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
   const why =

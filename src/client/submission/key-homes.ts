@@ -5,6 +5,8 @@
  *     there may create one where the key leads now.
  * KEY-HOME-2 A partition whose Redis stands still has only been asked for a pool when another one is taken. Where a session may have been written,
  *     it is not created elsewhere.
+ * KEY-HOME-3 The first partition, which has the earlier numbers, is asked for them as the client begins: a call with a key that comes while it is away
+ *     needs its own partition alone.
  */
 import { RuntimeError } from '../../core/errors.ts'
 import { partitionOfKey } from '../../core/ids.ts'
@@ -51,6 +53,8 @@ export class KeyHomes {
     this.#stores = stores
     this.#keyMs = keyMs
     this.#deadlineMs = deadlineMs
+    // KEY-HOME-3. A call asks again if this fails.
+    this.#earlierOnes().catch(() => {})
   }
 
   async homeOf({ key, keyDigest, kind, idIn }: Homeless): Promise<Home> {
