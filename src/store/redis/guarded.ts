@@ -55,8 +55,13 @@ export function guardedReads<Store extends object>(store: Store, deadlineMs: num
   })
 }
 
+/** Names that say little without their store. */
+const others: Readonly<Record<string, string>> = { now: 'the time', open: 'open asks', isUnused: 'what is there' }
+
 /** `openLetters`: "open letters"; `leasesOf`: "leases". */
 function inWords(name: string | symbol): string {
+  const other = others[String(name)]
+  if (other !== undefined) return other
   return String(name)
     .replace(/Of$/, '')
     .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)

@@ -222,9 +222,10 @@ describe('a call', () => {
 
   test('a read says in words what was read', async () => {
     const fails = () => Promise.reject(new Error('no answer within 5 ms'))
-    const store = guardedReads({ leasesOf: fails, openLetters: fails }, 50, () => ' of partition 1')
+    const store = guardedReads({ leasesOf: fails, openLetters: fails, now: fails }, 50, () => ' of partition 1')
     await expect(store.leasesOf()).rejects.toThrow('(reading leases of partition 1: ')
     await expect(store.openLetters()).rejects.toThrow('(reading open letters of partition 1: ')
+    await expect(store.now()).rejects.toThrow('(reading the time of partition 1: ')
   })
 
   test.each<[string, (proxy: TcpProxy, redis: Redis) => unknown]>([
