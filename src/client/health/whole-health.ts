@@ -33,6 +33,9 @@ export interface WholeHealthSettings {
 
 export async function wholeHealth(settings: WholeHealthSettings): Promise<Health> {
   const { connections, places, inspect, audits, register, webhooks, storeOf, deadlineMs } = settings
+  // Meanwhile: both may have to wait for a server that is away.
+  const looking = lookAtCluster(connections, places.all)
+  looking.catch(() => {})
   const away = await awayAmong(inspect)
   const isHere = ({ partition }: { readonly partition: number }) => !away.includes(partition)
   const [here, stores] = [places.all.filter(isHere), inspect.filter(isHere)]
@@ -52,8 +55,7 @@ export async function wholeHealth(settings: WholeHealthSettings): Promise<Health
   const index = new SessionIndex(stores, storeOf)
   const [heldUp, newest] = [await lookForHoldups(index), await lookAtNewest(index, audits)]
   const failingWebhooks = (await webhooks.list()).filter(({ state }) => state === 'failing')
-  const cluster = await lookAtCluster(connections, places.all)
-  return { ...health, cluster, away, stalledNodes, failingWebhooks, ...heldUp, ...newest }
+  return { ...health, cluster: await looking, away, stalledNodes, failingWebhooks, ...heldUp, ...newest }
 }
 
 /** The partitions that do not answer. Throws if the first one is among them. */
