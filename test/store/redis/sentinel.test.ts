@@ -121,15 +121,39 @@ describe('a primary that was replaced, and still answers as one', () => {
     const [old, other] = await twoServers('second')
     const [one, two, three] = group.sentinels as [RedisServer, RedisServer, RedisServer]
     await using proxy = await TcpProxy.start(one.url)
-    const redis = watched(urlOf([two, portIn(proxy), three], '/second'))
+    const url = urlOf([portIn(proxy), two, three], '/second')
+    const redis = watched(url)
     expect(await portOf(redis)).toBe(old.port)
-    let left = 0
-    redis.on('close', () => left++)
+    await asked(proxy)
     await monitor(one, 'second', other)
+    // The first sentinel tells it of the other server before the others do.
+    const early = watched(url)
+    expect(await portOf(early)).toBe(other.port)
+    let left = 0
+    for (const connection of [redis, early]) connection.on('close', () => left++)
     await asked(proxy)
     expect(left).toBe(0)
     await monitor(three, 'second', other)
     await waitUntil('it is at the other server', async () => (await portOf(redis)) === other.port)
+    expect(left).toBe(1)
+  })
+
+  test('a connection does not go back to a primary that most sentinels have replaced, whatever one says (PRIMARY-2)', async () => {
+    const [old, other] = await twoServers('third')
+    const [one, two, three] = group.sentinels as [RedisServer, RedisServer, RedisServer]
+    await using proxy = await TcpProxy.start(one.url)
+    const url = urlOf([portIn(proxy), two, three], '/third')
+    const [redis, another] = [watched(url), watched(url)]
+    expect([await portOf(redis), await portOf(another)]).toEqual([old.port, old.port])
+    await asked(proxy)
+    for (const sentinel of [two, three]) await monitor(sentinel, 'third', other)
+    await waitUntil('it is at the other server', async () => (await portOf(redis)) === other.port)
+    for (let again = 0; again < 5; again++) {
+      redis.disconnect(true)
+      expect(await portOf(redis)).toBe(other.port)
+    }
+    for (const sentinel of group.sentinels) await monitor(sentinel, 'third', old)
+    await waitUntil('it is at its first server again', async () => (await portOf(redis)) === old.port)
   })
 
   test('sentinels are asked over one connection each while there is one to their primary, and not after that (PRIMARY-1)', async () => {

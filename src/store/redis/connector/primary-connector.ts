@@ -43,6 +43,8 @@ class PrimaryConnector extends SentinelConnector implements PrimaryFollower {
     inside.resolve = async (sentinel) => {
       const found = await resolve(sentinel)
       this.#found = found ? `${found.host}:${found.port}` : undefined
+      if (this.#found !== undefined && this.#watch.hasReplaced(this.#found))
+        throw new Error(`it still names ${this.#found}, which most sentinels have replaced`)
       return found
     }
   }

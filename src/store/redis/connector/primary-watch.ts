@@ -2,7 +2,8 @@
  * Duty: leaves a primary that Sentinel has replaced. It may answer for ten seconds more, and what is written there is lost; or it stands still.
  * PRIMARY-1 One timer asks the sentinels of an address for all connections of a process. A command costs nothing, and no sentinel is asked before the
  *    first look.
- * PRIMARY-2 A connection is left if more sentinels name another server than its own: one of them may be cut off, or learn of it later.
+ * PRIMARY-2 A server is replaced once most sentinels that answer name another one in its place. Its connections are left, and none goes there again before
+ *    most name it again. A connection whose sentinel named the next primary before most did stays there, and so does one whose server some know by another name.
  */
 import type { Redis } from 'ioredis'
 import { openOnce } from './open-once.ts'
@@ -39,6 +40,10 @@ export class PrimaryWatch {
   readonly #followers = new Set<PrimaryFollower>()
   /** The connection to each sentinel that answered last time. */
   readonly #asked = new Map<object, Redis>()
+  /** What most sentinels name; undefined until they were asked. */
+  #primary: string | undefined
+  readonly #replaced = new Set<string>()
+  #isLooking = false
   #looking: NodeJS.Timeout | undefined
 
   constructor(sentinels: Sentinels, lookEveryMs: number) {
@@ -56,15 +61,35 @@ export class PrimaryWatch {
     if (this.#followers.size > 0) return
     clearInterval(this.#looking)
     this.#looking = undefined
+    this.#primary = undefined
+    this.#replaced.clear()
     for (const redis of this.#asked.values()) redis.disconnect()
   }
 
+  hasReplaced(server: string): boolean {
+    return this.#replaced.has(server)
+  }
+
   async #look(): Promise<void> {
+    // An answer that is late must not take a newer one back.
+    if (this.#isLooking) return
+    this.#isLooking = true
     const answers = await Promise.all(this.#sentinels.sentinels.map((sentinel) => this.#ask(sentinel)))
-    const named = answers.filter((server) => server !== null)
+    this.#isLooking = false
+    const primary = mostNamed(answers.filter((server) => server !== null))
+    if (primary !== undefined && this.#followers.size > 0) this.#learn(primary)
+  }
+
+  #learn(primary: string): void {
+    const before = this.#primary
+    this.#primary = primary
+    if (before !== undefined && before !== primary) this.#replaced.add(before)
+    this.#replaced.delete(primary)
     for (const follower of this.#followers) {
-      const others = named.filter((other) => other !== follower.server).length
-      if (follower.server !== undefined && others > named.length / 2) follower.moveOn()
+      const { server } = follower
+      // Before the first look nobody knows which of two servers came first.
+      const isLeft = before === undefined ? server !== primary : this.#replaced.has(server ?? '')
+      if (server !== undefined && isLeft) follower.moveOn()
     }
   }
 
@@ -83,4 +108,9 @@ export class PrimaryWatch {
       return null
     }
   }
+}
+
+/** The server that more than half of them name. */
+function mostNamed(named: readonly string[]): string | undefined {
+  return named.find((server) => named.filter((other) => other === server).length > named.length / 2)
 }

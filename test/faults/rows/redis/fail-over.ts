@@ -62,6 +62,8 @@ const killAhead: Deed = async ({ group, old, harness }) => {
 const killAndRestart: Deed = async ({ group, old }) => {
   await old.kill()
   await group.promotedAfter(old)
+  // It comes back as a primary. A sentinel that still named it would send those there who ask it first.
+  await group.untilOnePrimary()
   await old.restart()
   await untilReplica(old)
   return async () => {
