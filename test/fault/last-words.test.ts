@@ -150,7 +150,7 @@ describe.concurrent('code that blocks the event loop', () => {
       )
       // Native code cannot be interrupted: its process is killed.
       const code = await node.code
-      expect(code, node.stderr()).toBe(kind === 'runsNativeCode' ? null : 70)
+      expect(code, `it wrote: ${node.stderr()}`).toBe(kind === 'runsNativeCode' ? null : 70)
       const lines = node
         .stderr()
         .trim()

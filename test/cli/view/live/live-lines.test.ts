@@ -206,12 +206,9 @@ describe('the live tree', () => {
 
   it('the live tree takes no older state from a record than the last event that came', () => {
     const watched = new Watched(spawn('docs'), commit('docs', 'run.started'))
-    const old = { kind: 'reader', name: 'docs', parentId: 'root', activity: 'waiting', waitsFor: 'a timer' } as const
-    watched.session.fill(
-      [{ id: 'docs', usage: {}, lastFailure: null, updatedAt: at + 9_000, ...old } as never],
-      watched.roster,
-      1,
-    )
+    const known = { id: 'docs', kind: 'reader', name: 'docs', parentId: 'root', usage: {}, lastFailure: null }
+    const old = [{ ...known, activity: 'waiting', waitsFor: 'a timer', updatedAt: at + 9_000 } as never]
+    watched.session.fill(old, watched.roster, 1)
     expect(watched.lines()[2]).toMatch(/working/)
   })
 
