@@ -28,8 +28,12 @@ class Watched {
   }
 
   readRecords(...workers: Partial<WorkerReport>[]): this {
+    return this.readRecordsAt(2, ...workers)
+  }
+
+  readRecordsAt(readAt: number, ...workers: Partial<WorkerReport>[]): this {
     const whole = workers.map((worker) => ({ usage: {}, lastFailure: null, updatedAt: at, ...worker }) as WorkerReport)
-    this.session.fill(whole, this.roster, 2)
+    this.session.fill(whole, this.roster, readAt)
     return this
   }
 
@@ -206,9 +210,8 @@ describe('the live tree', () => {
 
   it('the live tree takes no older state from a record than the last event that came', () => {
     const watched = new Watched(spawn('docs'), commit('docs', 'run.started'))
-    const known = { id: 'docs', kind: 'reader', name: 'docs', parentId: 'root', usage: {}, lastFailure: null }
-    const old = [{ ...known, activity: 'waiting', waitsFor: 'a timer', updatedAt: at + 9_000 } as never]
-    watched.session.fill(old, watched.roster, 1)
+    const known = { id: 'docs', kind: 'reader', name: 'docs', parentId: 'root' }
+    watched.readRecordsAt(1, { ...known, activity: 'waiting', waitsFor: 'a timer', updatedAt: at + 9_000 })
     expect(watched.lines()[2]).toMatch(/working/)
   })
 
