@@ -73,8 +73,8 @@ export function oneLine(lines: string): string {
 }
 
 /**
- * What a union says by itself is of no use, so the messages of its members are. Zod calls a missing required value `nonoptional`, and what a schema
- * that coerces could not make a number NaN, which nobody sent.
+ * What a union says by itself is of no use, so the messages of its members are. Zod calls a missing required value `nonoptional`, and a text that a schema
+ * could not make a number NaN, which nobody sent.
  */
 export function messageOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.expected === 'nonoptional') return 'is missing'
@@ -83,7 +83,9 @@ export function messageOf(issue: z.core.$ZodIssue): string {
     if (members.length > 0) return [...new Set(members)].join(', or ')
   }
   const message =
-    issue.message === 'Invalid input' ? plainly(issue) : issue.message.replace(/^Invalid input: |, received NaN$/g, '')
+    issue.message === 'Invalid input'
+      ? plainly(issue)
+      : issue.message.replace(/^Invalid input: /, '').replace(/ NaN$/, ' no number')
   const within = issue.code === 'invalid_key' || issue.code === 'invalid_element' ? issue.issues : []
   return within.length === 0 ? message : `${message}: ${messageOf(within[0] as z.core.$ZodIssue)}`
 }

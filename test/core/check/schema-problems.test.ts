@@ -20,7 +20,7 @@ describe('the problems of a value', () => {
       'a text that is coerced and is no number',
       z.object({ n: z.coerce.number().int() }),
       { n: 'x' },
-      'n: expected number',
+      'n: expected number, received no number',
     ],
     ['a wrong value as a whole', person, [], 'expected object, received array'],
     [

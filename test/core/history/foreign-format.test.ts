@@ -67,10 +67,13 @@ describe('a history from messages', () => {
     [null, /^message 1 is null and no message/],
     [{ type: 'user', ...head, content: 'hi' }, /^message 1 is wrong: content: /],
     [{ type: 'user', id: 'm', content: [] }, /^message 1 is wrong: at: /],
-    [{ type: 'user', ...head, at: Number.NaN, content: [] }, /^message 1 is wrong: at: .*NaN/],
+    [
+      { type: 'user', ...head, at: Number.NaN, content: [] },
+      /^message 1 is wrong: at: expected number, received no number/,
+    ],
     [
       { ...said, usage: { inputTokens: Number.NaN, outputTokens: 1 } },
-      /^message 1 is wrong: usage\.inputTokens: .*NaN/,
+      /^message 1 is wrong: usage\.inputTokens: expected number, received no number/,
     ],
     [{ ...said }, /^message 1 is wrong: usage: /],
     [
