@@ -21,7 +21,7 @@ export async function testHandler<Given, Result>(
   options?: TestHandlerOptions,
 ): Promise<TestRun<Result>> {
   checkNode()
-  return (await import('./test-worker.ts')).testHandler(definition, options)
+  return (await import('./runners.ts')).testHandler(definition, options)
 }
 
 /**
@@ -34,7 +34,7 @@ export async function testAgent<Given, Result extends AgentResult>(
   options: TestAgentOptions,
 ): Promise<TestRun<Result>> {
   checkNode()
-  return (await import('./test-worker.ts')).testAgent(definition, options)
+  return (await import('./runners.ts')).testAgent(definition, options)
 }
 
 /**
@@ -45,7 +45,7 @@ export async function testAgent<Given, Result extends AgentResult>(
  */
 export async function testTroupe(options: TestTroupeOptions): Promise<TestTroupe> {
   checkNode()
-  return (await import('./test-troupe.ts')).testTroupe(options)
+  return (await import('./runners.ts')).testTroupe(options)
 }
 
 /**
@@ -61,7 +61,7 @@ export async function testTroupe(options: TestTroupeOptions): Promise<TestTroupe
  */
 export async function crashMatrix(scenario: Scenario): Promise<CrashReport> {
   checkNode()
-  return (await import('./crash/matrix.ts')).crashMatrix(scenario)
+  return (await import('./runners.ts')).crashMatrix(scenario)
 }
 
 export {

@@ -39,7 +39,7 @@ test('the help of the command line that tests start loads few files', async () =
   const files = await told(process.env, ['src/cli/main.ts', '--help'])
   expect(files).toContain('dist/cli/main.js')
   expect(files.filter((file) => !file.startsWith('dist/'))).toEqual([])
-  expect(files.length).toBeLessThan(50)
+  expect(files.length).toBeLessThan(40)
 })
 
 test('a program that only defines workers loads neither Redis nor BullMQ, and no server', async () => {
