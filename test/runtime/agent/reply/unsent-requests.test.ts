@@ -4,8 +4,6 @@ import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { type AgentDefinition, defineWorker } from '../../../../src/core/definition/define-worker.ts'
 import type { Model } from '../../../../src/core/definition/model.ts'
-import { TransientError } from '../../../../src/core/errors.ts'
-import { say, scriptedModel } from '../../../../src/models/local/scripted-model.ts'
 import { rawProvider } from '../../../models/support/raw-provider.ts'
 import { openAt, type Surface, surfaces } from '../../../models/support/surfaces.ts'
 import { ownPort } from '../../../support/redis/own-port.ts'
@@ -53,29 +51,4 @@ test('a request that left counts, although its provider said nothing, or ended t
   const { code, usage } = await failureOf({ model: openAt(chat, provider.url), limits: { modelIdleMs: 200 } }, 2)
   expect(code).toBe('budget_exceeded')
   expect(usage).toMatchObject({ modelCalls: 0, failedModelCalls: 2 })
-})
-
-test('a request for a summary that never left uses up no model call', async () => {
-  let asked = 0
-  const writer: Model = {
-    id: 'test/s',
-    tellsSent: true,
-    async reply(_request, modelCall) {
-      if (++asked === 2) modelCall.onSent?.()
-      throw new TransientError('the connection broke', { code: 'model_unavailable' })
-    },
-  }
-  const answering = scriptedModel('test/m', () => say('fine'))
-  const agent = defineWorker({ instructions: 'x', model: answering, compaction: { window: 100_000, model: writer } })
-  await using troupe = await TestTroupe.start({ workers: { agent } })
-  const session = await troupe.create('agent', 'one', { keepOpen: true })
-  await session.root.send('two')
-  await session.result({ run: 2 })
-  const used = async () => {
-    await session.root.compact({ keepLast: 1 })
-    await session.idle({ signal: AbortSignal.timeout(10_000) })
-    return (await session.report()).session.usage
-  }
-  expect(await used()).not.toHaveProperty('failedModelCalls')
-  expect(await used()).toMatchObject({ failedModelCalls: 1 })
 })
